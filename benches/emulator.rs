@@ -4,7 +4,7 @@
 
 use divan::{Bencher, black_box};
 use stead::emulator::seed::seed_objects;
-use stead::emulator::world::{Request, Setup, Tier, Time, World, handle_request};
+use stead::emulator::world::{ApiRequest, RateTier, Time, World, WorldSetup, handle_request};
 use stead::model::schema::Method;
 
 const SIZES: [usize; 2] = [1_000, 100_000];
@@ -15,15 +15,15 @@ fn main() {
 }
 
 fn world(objects: usize) -> World {
-    let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+    let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
     let mut world = World::new(&setup, Time::UNIX_EPOCH);
     seed_objects(&mut world, KEY, objects, Time::UNIX_EPOCH).expect("a generated world is legal");
     world.take_rows();
     world
 }
 
-fn get(path: &str, query: &[(&str, String)]) -> Request {
-    Request {
+fn get(path: &str, query: &[(&str, String)]) -> ApiRequest {
+    ApiRequest {
         method: Method::Get,
         path: path.to_owned(),
         query: query.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
@@ -33,7 +33,7 @@ fn get(path: &str, query: &[(&str, String)]) -> Request {
     }
 }
 
-fn repeat(bencher: Bencher<'_, '_>, objects: usize, request: &Request) {
+fn repeat(bencher: Bencher<'_, '_>, objects: usize, request: &ApiRequest) {
     let mut world = world(objects);
     let now = world.latest_time();
     bencher.bench_local(|| black_box(handle_request(&mut world, request, now)));

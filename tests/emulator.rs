@@ -16,15 +16,17 @@ use std::time::Duration;
 
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
-use stead::emulator::faults::Plan;
+use stead::emulator::faults::FaultPlan;
 use stead::emulator::seed::Seed;
-use stead::emulator::server::{Options, Running, ServeError, spawn_emulator, spawn_emulator_async};
+use stead::emulator::server::{
+    EmulatorHandle, EmulatorOptions, ServeError, spawn_emulator, spawn_emulator_async,
+};
 use stead::kinds::REGISTRY;
 use stead::model::schema;
 
 /// A server and a client of it.
 struct Service {
-    running: Running,
+    running: EmulatorHandle,
     client: Client,
     project: String,
 }
@@ -36,7 +38,7 @@ fn client() -> Client {
 }
 
 impl Service {
-    async fn start(options: Options) -> Self {
+    async fn start(options: EmulatorOptions) -> Self {
         let running = spawn_emulator_async(options).await.unwrap();
         let mut service = Self { running, client: client(), project: String::new() };
         let projects = service.ok("GET /api/v1/projects", Value::Null).await;
@@ -87,16 +89,19 @@ impl Service {
 }
 
 /// Options without a limiter, whose clock stands unless it is moved.
-fn calm() -> Options {
-    Options { limited: false, speed: Some(0.0), ..Options::default() }
+fn calm() -> EmulatorOptions {
+    EmulatorOptions { limited: false, speed: Some(0.0), ..EmulatorOptions::default() }
 }
 
-fn kept(data: &Path) -> Options {
-    Options { data: Some(data.join("cloud.db")), ..calm() }
+fn kept(data: &Path) -> EmulatorOptions {
+    EmulatorOptions { data: Some(data.join("cloud.db")), ..calm() }
 }
 
-fn faulty(rules: &[&str]) -> Options {
-    Options { faults: Plan::new(1, rules.iter().map(|rule| rule.parse().unwrap()).collect()), ..calm() }
+fn faulty(rules: &[&str]) -> EmulatorOptions {
+    EmulatorOptions {
+        faults: FaultPlan::new(1, rules.iter().map(|rule| rule.parse().unwrap()).collect()),
+        ..calm()
+    }
 }
 
 #[tokio::test]
@@ -163,7 +168,7 @@ async fn the_clock_goes_on_after_a_restart() {
     service.advance(47).await;
     let now = service.ok("GET /_emulator/clock", Value::Null).await;
     service.running.stop();
-    let again = Service::start(Options { speed: None, ..kept(folder.path()) }).await;
+    let again = Service::start(EmulatorOptions { speed: None, ..kept(folder.path()) }).await;
     assert_eq!(again.ok("GET /_emulator/clock", Value::Null).await, now);
     let list = again.ok("GET /api/v1/databases", Value::Null).await;
     assert_eq!(list["data"][0]["status"], "running");
@@ -194,7 +199,7 @@ async fn many_at_once_are_all_kept() {
 
 #[tokio::test]
 async fn the_limiter_answers_429_as_documented() {
-    let service = Service::start(Options { limited: true, ..calm() }).await;
+    let service = Service::start(EmulatorOptions { limited: true, ..calm() }).await;
     let mut refused = None;
     for _ in 0..2_000 {
         let response = service.send("GET /api/v1/vms", Value::Null).await.unwrap();
@@ -376,9 +381,9 @@ async fn pages_of_another_site_cannot_use_the_control_calls() {
 #[tokio::test]
 async fn other_machines_are_not_served_by_accident() {
     let bind = "0.0.0.0:0".parse().unwrap();
-    let error = spawn_emulator(Options { bind, ..calm() }).unwrap_err();
-    assert!(matches!(error, ServeError::Open(_)) && error.to_string().contains("--i-know"));
-    let running = spawn_emulator(Options { bind, i_know: true, ..calm() }).unwrap();
+    let error = spawn_emulator(EmulatorOptions { bind, ..calm() }).unwrap_err();
+    assert!(matches!(error, ServeError::NotLoopback(_)) && error.to_string().contains("--i-know"));
+    let running = spawn_emulator(EmulatorOptions { bind, i_know: true, ..calm() }).unwrap();
     let port = running.address.port();
     let url = format!("http://127.0.0.1:{port}");
     let status = |path: &str| client().get(format!("{url}{path}")).send();
@@ -389,7 +394,7 @@ async fn other_machines_are_not_served_by_accident() {
 #[tokio::test]
 async fn a_seed_fills_a_new_cloud_only() {
     let folder = tempfile::tempdir().unwrap();
-    let seeded = Options { seed: Some(Seed::Objects(60)), ..kept(folder.path()) };
+    let seeded = EmulatorOptions { seed: Some(Seed::Objects(60)), ..kept(folder.path()) };
     let service = Service::start(seeded.clone()).await;
     let stats = service.ok("GET /_emulator/stats", Value::Null).await;
     assert_eq!(stats["data"]["objects"], 60);
@@ -399,9 +404,9 @@ async fn a_seed_fills_a_new_cloud_only() {
     assert!(error.contains("objects=60") && error.contains("already"), "{error}");
     let file = folder.path().join("export.json");
     std::fs::write(&file, export.to_string()).unwrap();
-    let copy = Service::start(Options { seed: Some(Seed::File(file)), ..calm() }).await;
+    let copy = Service::start(EmulatorOptions { seed: Some(Seed::File(file)), ..calm() }).await;
     assert_eq!(copy.ok("GET /_emulator/stats", Value::Null).await["data"]["objects"], 60);
-    let missing = Options { seed: Some(Seed::File(folder.path().join("none.json"))), ..calm() };
+    let missing = EmulatorOptions { seed: Some(Seed::File(folder.path().join("none.json"))), ..calm() };
     assert!(spawn_emulator(missing).unwrap_err().to_string().contains("none.json"));
 }
 
@@ -449,7 +454,7 @@ async fn the_page_is_served_to_this_machine_under_a_policy() {
 
 #[tokio::test]
 async fn others_that_the_emulator_serves_do_not_get_its_page() {
-    let options = Options { bind: "0.0.0.0:0".parse().unwrap(), i_know: true, ..calm() };
+    let options = EmulatorOptions { bind: "0.0.0.0:0".parse().unwrap(), i_know: true, ..calm() };
     let running = spawn_emulator_async(options).await.unwrap();
     let base = format!("http://127.0.0.1:{}", running.address.port());
     for path in ["/", "/_emulator/console.js", "/_emulator/objects"] {

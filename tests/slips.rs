@@ -16,9 +16,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use stead::config::input::files::{Files, Listed};
+use stead::config::input::files::{DirectoryEntry, Files};
 use stead::config::load::load;
-use stead::config::request::Request;
+use stead::config::request::LoadRequest;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::{Diagnostic, Severity};
 use stead::model::source::{Source, Sources};
@@ -31,7 +31,7 @@ impl Files for Nothing {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn list(&self, _: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, _: &Path) -> io::Result<Vec<DirectoryEntry>> {
         Err(io::ErrorKind::NotFound.into())
     }
 }
@@ -93,7 +93,7 @@ impl Slip {
 fn problems(path: &str, text: &str) -> (Vec<Diagnostic>, Sources) {
     let mut sources = Sources::default();
     sources.add(Source::new(path, text));
-    match load(REGISTRY, sources, &Request::default(), &Nothing) {
+    match load(REGISTRY, sources, &LoadRequest::default(), &Nothing) {
         Ok((stack, _)) => (Vec::new(), stack.sources),
         Err(rejected) => {
             let errors = rejected.diagnostics.into_iter();

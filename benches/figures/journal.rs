@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use serde_json::json;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::entry::Identity;
-use stead::ledger::stores::file::store::{FileStore, Opening};
+use stead::ledger::state::entry::LedgerIdentity;
+use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
 use stead::model::clock::Random;
 use uuid::Uuid;
 
@@ -75,8 +75,8 @@ fn again(lines: &[Vec<Record>]) -> Duration {
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let identity = Identity::new_random("figures", "default", &NoChance);
-    let opening = Opening {
+    let identity = LedgerIdentity::new_random("figures", "default", &NoChance);
+    let opening = FileStoreOptions {
         seal: None,
         directory: directory.path(),
         identity: &identity,

@@ -1,4 +1,4 @@
-//! `Dependants`: which owned objects go when another one goes: children with their parent, and what
+//! `Dependents`: which owned objects go when another one goes: children with their parent, and what
 //! a kind's table says that it takes along.
 
 use std::collections::BTreeMap;
@@ -10,11 +10,11 @@ use crate::model::value::Value;
 
 /// Addresses by the id of the object that they cannot outlive, as the ledger was when the apply began.
 #[derive(Debug, Default)]
-pub(super) struct Dependants {
+pub(super) struct Dependents {
     by_id: BTreeMap<Name, Vec<Address>>,
 }
 
-impl Dependants {
+impl Dependents {
     /// Looks through a ledger once.
     pub(super) fn from_ledger(ledger: &Ledger, registry: Registry) -> Self {
         let mut leaders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -49,13 +49,14 @@ impl Dependants {
 mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
-    use crate::ledger::state::entry::{Entry, Identity, Owned};
+    use crate::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
     use crate::model::secret::FingerprintKey;
     use crate::model::value::Attributes;
 
     fn entry(kind: &str, parent: Option<&str>, applied: &[(&str, &str)]) -> Entry {
         let parent = parent.map(Into::into);
-        let current = Owned { id: "x".into(), parent, project: None, created_at: None, provisional: false };
+        let current =
+            OwnedObject { id: "x".into(), parent, project: None, created_at: None, provisional: false };
         let applied: Attributes =
             applied.iter().map(|(name, value)| ((*name).into(), Value::text(value))).collect();
         Entry {
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn children_and_what_a_table_names_go_along_and_nothing_else() {
-        let mut ledger = Ledger::new(Identity {
+        let mut ledger = Ledger::new(LedgerIdentity {
             lineage: uuid::Uuid::nil(),
             stack: "s".into(),
             environment: "e".into(),
@@ -91,7 +92,7 @@ mod tests {
         ] {
             ledger.entries.insert(Address::parse(address).unwrap(), entry);
         }
-        let dependants = Dependants::from_ledger(&ledger, REGISTRY);
+        let dependants = Dependents::from_ledger(&ledger, REGISTRY);
         let on = |id| dependants.dependents_of(id).iter().map(Address::as_str).collect::<Vec<_>>();
         assert_eq!(on("v1"), ["backup_schedule.nightly"]);
         assert_eq!(on("d1"), ["database.main.users.app"]);

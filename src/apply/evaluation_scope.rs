@@ -1,4 +1,4 @@
-//! `World`: what expressions see while an apply runs: ids from the ledger, attributes from the
+//! `EvaluationScope`: what expressions see while an apply runs: ids from the ledger, attributes from the
 //! objects as they were last read. `ReadyObjects`: the objects that this run has seen at rest, as far as expressions look
 //! into them.
 
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
-use crate::model::expression::{Expression, Lookup, Reference};
+use crate::model::expression::{AttributeLookup, Expression, Reference};
 use crate::model::schema::Registry;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
@@ -16,13 +16,13 @@ use crate::plan::model::change::Plan;
 use crate::plan::model::step::Operation;
 
 /// A look at the ledger and at objects by address.
-pub(super) struct World<'a> {
+pub(super) struct EvaluationScope<'a> {
     pub(super) registry: Registry,
     pub(super) ledger: &'a Ledger,
     pub(super) seen: &'a BTreeMap<Address, Object>,
 }
 
-impl World<'_> {
+impl EvaluationScope<'_> {
     /// Returns a live value with a secret wherever one was applied, or somebody else may have one: it stays one
     /// in whatever is made of it.
     fn mark_live_secrets(&self, entry: &Entry, name: &str, live: Value) -> Value {
@@ -33,7 +33,7 @@ impl World<'_> {
     }
 }
 
-impl Lookup for World<'_> {
+impl AttributeLookup for EvaluationScope<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let entry = self.ledger.entries.get(address);
         let Some((entry, current)) = entry.and_then(|entry| Some((entry, entry.current.as_ref()?))) else {

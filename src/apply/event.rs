@@ -1,16 +1,16 @@
-//! `Event` and `Outcome`: what an apply tells while it runs, and in the end.
+//! `ApplyEvent` and `Outcome`: what an apply tells while it runs, and in the end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use crate::cloud::error::Refusal;
+pub use crate::cloud::error::ApiError;
 use crate::model::address::{Address, Name};
-use crate::model::schema::{Check, Kind};
+use crate::model::schema::{Kind, RuleCheck};
 use crate::model::value::{Attributes, Value};
 
 /// Something happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum ApplyEvent {
     /// An earlier run left a request whose outcome is not recorded: it is looked up.
     Recovering {
         /// Which resource.
@@ -81,36 +81,36 @@ pub enum Event {
 pub enum StepError {
     /// The service said no.
     #[error("{0}")]
-    Refused(Refusal),
+    Refused(ApiError),
     /// The service said no to an attribute that its support grants.
     #[error("{refusal}")]
-    Ungranted {
+    NotGranted {
         /// What it said.
-        refusal: Refusal,
+        refusal: ApiError,
         /// `rate_limit_tier: high`
         written: String,
     },
     /// The service answered with an error of its own, 5xx.
     #[error("{0}")]
-    Broken(Refusal),
+    ServerError(ApiError),
     /// The object is not as the plan saw it.
     #[error("{0}")]
-    Moved(String),
+    ObjectChanged(String),
     /// The service took the value and shows another one.
     #[error("{0}")]
     NotKept(String),
     /// It did not settle in time, or ended in a failed state.
     #[error("{0}")]
-    Unsettled(String),
+    NotReady(String),
     /// Nobody can tell what became of the request.
     #[error("{0}")]
-    Question(String),
+    Ambiguous(String),
     /// The ledger could not be written: nothing more is sent.
     #[error("{0}")]
     Ledger(String),
     /// Someone else has the ledger, or may have it before a request is answered: nothing more is sent.
     #[error("{0}")]
-    Displaced(String),
+    LeaseLost(String),
     /// A value could not be computed, or a file not be written.
     #[error("{0}")]
     Failed(String),
@@ -119,7 +119,7 @@ pub enum StepError {
     Unreachable(String),
 }
 
-impl Event {
+impl ApplyEvent {
     /// Returns the event with its texts redacted.
     pub(super) fn redact_event(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
@@ -138,37 +138,37 @@ impl StepError {
     /// Returns the error with its texts redacted. Those of a refusal are already.
     pub(super) fn redact_error(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
-            error @ (Self::Refused(_) | Self::Ungranted { .. } | Self::Broken(_)) => error,
-            Self::Moved(text) => Self::Moved(redact(text)),
+            error @ (Self::Refused(_) | Self::NotGranted { .. } | Self::ServerError(_)) => error,
+            Self::ObjectChanged(text) => Self::ObjectChanged(redact(text)),
             Self::NotKept(text) => Self::NotKept(redact(text)),
-            Self::Unsettled(text) => Self::Unsettled(redact(text)),
-            Self::Question(text) => Self::Question(redact(text)),
+            Self::NotReady(text) => Self::NotReady(redact(text)),
+            Self::Ambiguous(text) => Self::Ambiguous(redact(text)),
             Self::Ledger(text) => Self::Ledger(redact(text)),
-            Self::Displaced(text) => Self::Displaced(redact(text)),
+            Self::LeaseLost(text) => Self::LeaseLost(redact(text)),
             Self::Failed(text) => Self::Failed(redact(text)),
             Self::Unreachable(text) => Self::Unreachable(redact(text)),
         }
     }
 
     /// Returns what a refusal of a creation means: denied may be what only the service's support grants.
-    pub(super) fn of_creation(refusal: Refusal, kind: &Kind, values: &Attributes) -> Self {
+    pub(super) fn of_creation(refusal: ApiError, kind: &Kind, values: &Attributes) -> Self {
         let is_denied = refusal.status == 403 && refusal.reason.is_none();
         let ungranted = kind.rules.iter().filter(|_| is_denied).find_map(|rule| match rule.check {
-            Check::Granted { attribute, value } => {
+            RuleCheck::Granted { attribute, value } => {
                 let is_written = values.get(attribute).and_then(Value::as_text) == Some(value);
                 is_written.then(|| format!("{attribute}: {value}"))
             }
             _ => None,
         });
         match ungranted {
-            Some(written) => Self::Ungranted { refusal, written },
+            Some(written) => Self::NotGranted { refusal, written },
             None => Self::Refused(refusal),
         }
     }
 
     /// Returns what it means that no request came to a known end: the service broke, where it said so.
-    pub(super) fn from_unanswered(reason: impl Into<String>, answer: Option<Refusal>) -> Self {
-        answer.map_or_else(|| Self::Unreachable(reason.into()), Self::Broken)
+    pub(super) fn from_unanswered(reason: impl Into<String>, answer: Option<ApiError>) -> Self {
+        answer.map_or_else(|| Self::Unreachable(reason.into()), Self::ServerError)
     }
 }
 

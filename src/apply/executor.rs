@@ -11,49 +11,49 @@ use futures_util::StreamExt;
 use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 
-use super::event::{Event, Outcome, StepError};
+use super::event::{ApplyEvent, Outcome, StepError};
 use super::finalize::{describe_ambiguous_intents, known_outputs, sweep_watched_creations};
 use super::request_encoding::seal_parts;
-use super::schedule::{Progress, Schedule};
-use super::step::{Entrance, Job};
+use super::schedule::{Schedule, StepProgress};
+use super::step::{ConcurrencySlot, StepContext};
 use super::step_parts::StepParts;
-use super::steps::create::{Wish, create_object};
+use super::steps::create::{PlannedCreate, create_object};
 use super::steps::delete::delete_object;
-use super::steps::update::{Change, update_object};
-use crate::cloud::http::message::Cloud;
+use super::steps::update::{PlannedUpdate, update_object};
+use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::run_history::Tally;
+use crate::ledger::state::run_history::ResourceCounts;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::{Cause, NoteCode, Plan};
-use crate::plan::model::step::{Bookkeeping, Operation, Step};
+use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// Steps at the same time that have sent nothing yet. Requests pass the limiter in the order in which
 /// they came: with more of them queued there, the step that everything waits for would stand behind.
-const ENTERING: usize = 64;
+const MAX_STARTING_STEPS: usize = 64;
 
 /// What the running steps came to.
-enum Turn {
+enum ExecutorEvent {
     /// One of them ended.
-    Ended(Ended),
+    StepEnded(StepOutcome),
     /// There is room for another.
-    Room,
+    SlotFree,
     /// None runs any more.
-    Quiet,
+    Idle,
     /// Nothing may be sent or recorded any more, and no request is out: they would wait in vain.
-    Over,
+    Stopped,
 }
 
 /// What a step came to.
-struct Ended {
+struct StepOutcome {
     step: usize,
     result: Result<Option<Name>, StepError>,
     took: Duration,
 }
 
 /// Runs a plan.
-pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
 ) -> Outcome {
@@ -72,24 +72,26 @@ pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
             let Some(number) = schedule.next_step() else { break };
             let step = &plan.steps[number];
             let turn = turns.get(&step.address);
-            running.push(run_step(parts, (number, &going), step, turn, Entrance::new(&entering)));
+            running.push(run_step(parts, (number, &going), step, turn, ConcurrencySlot::new(&entering)));
         }
-        let crowded = entering.get() >= ENTERING;
+        let crowded = entering.get() >= MAX_STARTING_STEPS;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
-            Poll::Ready(Some(ended)) => Poll::Ready(Turn::Ended(ended)),
-            Poll::Ready(None) => Poll::Ready(Turn::Quiet),
-            Poll::Pending if parts.fence.is_over(parts.writer) => Poll::Ready(Turn::Over),
-            Poll::Pending if crowded && entering.get() < ENTERING => Poll::Ready(Turn::Room),
+            Poll::Ready(Some(ended)) => Poll::Ready(ExecutorEvent::StepEnded(ended)),
+            Poll::Ready(None) => Poll::Ready(ExecutorEvent::Idle),
+            Poll::Pending if parts.fence.is_over(parts.writer) => Poll::Ready(ExecutorEvent::Stopped),
+            Poll::Pending if crowded && entering.get() < MAX_STARTING_STEPS => {
+                Poll::Ready(ExecutorEvent::SlotFree)
+            }
             Poll::Pending => Poll::Pending,
         });
         let ended = match turn.await {
-            Turn::Room => continue,
-            Turn::Quiet => break,
-            Turn::Over => {
+            ExecutorEvent::SlotFree => continue,
+            ExecutorEvent::Idle => break,
+            ExecutorEvent::Stopped => {
                 errors.extend(abandon_running(parts, plan, &mut schedule));
                 break;
             }
-            Turn::Ended(ended) => ended,
+            ExecutorEvent::StepEnded(ended) => ended,
         };
         tell_end(parts, plan, &ended);
         match ended.result {
@@ -107,13 +109,13 @@ pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
         }
     }
     let mut outcome = summarize_outcome(plan, &schedule, errors);
-    outcome.interrupted = parts.context.stop.get() && schedule.progress().contains(&Progress::Waiting);
+    outcome.interrupted = parts.context.stop.get() && schedule.progress().contains(&StepProgress::Waiting);
     record_run_end(parts, run, plan, &mut outcome).await;
     outcome
 }
 
 fn has_room<C, K, R, S>(parts: &StepParts<'_, C, K, R, S>, running: usize, entering: &Cell<usize>) -> bool {
-    running < parts.context.parallel.max(1) && entering.get() < ENTERING
+    running < parts.context.parallel.max(1) && entering.get() < MAX_STARTING_STEPS
 }
 
 /// Returns a lock for each address with several steps. The ledger takes one request at a time for an
@@ -139,7 +141,7 @@ fn deletion_addresses(plan: &Plan) -> BTreeSet<&Address> {
 /// not know us. A refusal with a reason is about billing, and stops only its own branch.
 fn ends_everything(error: &StepError) -> bool {
     match error {
-        StepError::Ledger(_) | StepError::Displaced(_) => true,
+        StepError::Ledger(_) | StepError::LeaseLost(_) => true,
         StepError::Refused(refusal) => {
             refusal.status == 401 || (refusal.status == 403 && refusal.reason.is_none())
         }
@@ -147,7 +149,7 @@ fn ends_everything(error: &StepError) -> bool {
     }
 }
 
-async fn record_run_start<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn record_run_start<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     run: uuid::Uuid,
     plan: &Plan,
@@ -167,26 +169,26 @@ async fn record_run_start<C: Cloud, K: Clock, R: Random, S: Store>(
     parts.commit(records).await
 }
 
-async fn correction_records<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    bookkeeping: &Bookkeeping,
+    bookkeeping: &LedgerUpdate,
 ) -> Vec<Record> {
     match bookkeeping {
-        Bookkeeping::Gone(address, id) => {
+        LedgerUpdate::Gone(address, id) => {
             vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
         }
-        Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
-        Bookkeeping::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
+        LedgerUpdate::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
+        LedgerUpdate::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
         // Generated secrets are kept before the first step: then they are pinned by now.
-        Bookkeeping::PinRecipients(names)
+        LedgerUpdate::PinRecipients(names)
             if parts.context.journal.ledger().secrets.recipients == *names =>
         {
             Vec::new()
         }
-        Bookkeeping::PinRecipients(names) => {
+        LedgerUpdate::PinRecipients(names) => {
             vec![Record::SecretRecipients { recipients: names.clone() }]
         }
-        Bookkeeping::Remember(address, entry) => {
+        LedgerUpdate::Remember(address, entry) => {
             let known = parts.current_object(address);
             let (address, mut entry) = (address.clone(), entry.clone());
             parts.record_computed(&address, &mut entry.applied).await;
@@ -202,30 +204,30 @@ async fn correction_records<C: Cloud, K: Clock, R: Random, S: Store>(
     }
 }
 
-async fn run_step<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn run_step<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     (number, going): (usize, &BTreeSet<&Address>),
     step: &Step,
     turn: Option<&Mutex<()>>,
-    entrance: Entrance<'_>,
-) -> Ended {
+    entrance: ConcurrencySlot<'_>,
+) -> StepOutcome {
     let _turn = match turn {
         Some(turn) => Some(turn.lock().await),
         None => None,
     };
     let begun = parts.clock().elapsed();
     let (address, doing) = (step.address.clone(), operation_gerund(&step.operation));
-    parts.emit_event(Event::Started { step: number, address, doing });
+    parts.emit_event(ApplyEvent::Started { step: number, address, doing });
     let until = begun + Duration::from_secs(step.timeout_seconds.into());
     let result = match describe_unresolved_intent(parts, &step.address) {
-        Some(question) => Err(StepError::Question(question)),
+        Some(question) => Err(StepError::Ambiguous(question)),
         None => run_operation(parts, number, step, (until, going), &entrance).await,
     };
-    Ended { step: number, result, took: parts.clock().elapsed().saturating_sub(begun) }
+    StepOutcome { step: number, result, took: parts.clock().elapsed().saturating_sub(begun) }
 }
 
 /// Returns the open question of an address: while it stands, nothing is done there.
-fn describe_unresolved_intent<C: Cloud, K: Clock, R: Random, S: Store>(
+fn describe_unresolved_intent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
 ) -> Option<String> {
@@ -234,12 +236,12 @@ fn describe_unresolved_intent<C: Cloud, K: Clock, R: Random, S: Store>(
     Some(question.text.clone())
 }
 
-async fn run_operation<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn run_operation<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     number: usize,
     step: &Step,
     (until, going): (Duration, &BTreeSet<&Address>),
-    entrance: &Entrance<'_>,
+    entrance: &ConcurrencySlot<'_>,
 ) -> Result<Option<Name>, StepError> {
     let (address, kind) = (&step.address, parts.kind(&step.kind)?);
     let needs = match &step.operation {
@@ -249,11 +251,11 @@ async fn run_operation<C: Cloud, K: Clock, R: Random, S: Store>(
         Operation::Delete { .. } => built_on(parts, address),
     };
     let needs = &*needs;
-    let job = Job { step: Some(number), address, kind, until, needs, entrance: Some(entrance) };
+    let job = StepContext { step: Some(number), address, kind, until, needs, entrance: Some(entrance) };
     match &step.operation {
         Operation::Create { desired, project, parent, remember, deposes } => {
             let parent = parent.as_ref();
-            let wish = Wish { desired, project, parent, remember, deposes: *deposes };
+            let wish = PlannedCreate { desired, project, parent, remember, deposes: *deposes };
             let id = create_object(parts, &job, &wish).await?;
             if remember.let_go {
                 parts.commit([Record::Forgotten { address: address.clone() }]).await?;
@@ -261,7 +263,7 @@ async fn run_operation<C: Cloud, K: Clock, R: Random, S: Store>(
             Ok(Some(id))
         }
         Operation::Update { object, calls, desired, remember } => {
-            let change = Change { object: object.as_ref(), calls, desired, remember };
+            let change = PlannedUpdate { object: object.as_ref(), calls, desired, remember };
             update_object(parts, &job, &change).await.map(Some)
         }
         Operation::Delete { object, deposed: _ } => {
@@ -272,9 +274,9 @@ async fn run_operation<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Returns the parent of a child that rolls it out by going, where the parent does not go itself.
-fn parent_that_stays<C: Cloud, K: Clock, R: Random, S: Store>(
+fn parent_that_stays<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     going: &BTreeSet<&Address>,
 ) -> Option<Address> {
     if !job.kind.rolls_out_parent {
@@ -286,7 +288,7 @@ fn parent_that_stays<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Returns what an object stands under or was built on: while that changes, the object cannot go.
-fn built_on<C: Cloud, K: Clock, R: Random, S: Store>(
+fn built_on<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
 ) -> Vec<Address> {
@@ -295,10 +297,10 @@ fn built_on<C: Cloud, K: Clock, R: Random, S: Store>(
     entry.into_iter().flat_map(|entry| entry.parent.iter().chain(&entry.depends_on)).cloned().collect()
 }
 
-fn tell_end<C: Cloud, K: Clock, R: Random, S: Store>(
+fn tell_end<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
-    ended: &Ended,
+    ended: &StepOutcome,
 ) {
     let (step, planned) = (ended.step, &plan.steps[ended.step]);
     let address = planned.address.clone();
@@ -307,15 +309,15 @@ fn tell_end<C: Cloud, K: Clock, R: Random, S: Store>(
             let (id, took) = (id.clone(), ended.took);
             let done =
                 if is_found(parts, planned) { "adopted" } else { operation_past_tense(&planned.operation) };
-            Event::Succeeded { step, address, done, id, took }
+            ApplyEvent::Succeeded { step, address, done, id, took }
         }
-        Err(error) => Event::Failed { step, address, error: error.clone() },
+        Err(error) => ApplyEvent::Failed { step, address, error: error.clone() },
     });
 }
 
 /// Tells whether the object of a creation was found after a lost answer: it is there, and nothing says that this
 /// apply made it.
-fn is_found<C: Cloud, K: Clock, R: Random, S: Store>(
+fn is_found<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     step: &Step,
 ) -> bool {
@@ -327,23 +329,23 @@ fn is_found<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Ends the steps that still run: what they wait for can not be recorded any more.
-fn abandon_running<C: Cloud, K: Clock, R: Random, S: Store>(
+fn abandon_running<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
     schedule: &mut Schedule,
 ) -> Vec<(usize, StepError)> {
     let Err(error) = parts.check_may_send() else { return Vec::new() };
-    let is_running = |step: &usize| schedule.progress()[*step] == Progress::Running;
+    let is_running = |step: &usize| schedule.progress()[*step] == StepProgress::Running;
     let running: Vec<usize> = (0..plan.steps.len()).filter(is_running).collect();
     for step in &running {
         let address = plan.steps[*step].address.clone();
-        parts.emit_event(Event::Failed { step: *step, address, error: error.clone() });
+        parts.emit_event(ApplyEvent::Failed { step: *step, address, error: error.clone() });
         emit_skipped(parts, plan, *step, schedule.mark_failed(*step));
     }
     running.into_iter().map(|step| (step, error.clone())).collect()
 }
 
-fn emit_skipped<C: Cloud, K: Clock, R: Random, S: Store>(
+fn emit_skipped<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
     failed: usize,
@@ -351,11 +353,15 @@ fn emit_skipped<C: Cloud, K: Clock, R: Random, S: Store>(
 ) {
     for step in skipped {
         let address = plan.steps[step].address.clone();
-        parts.emit_event(Event::Skipped { step, address, because: plan.steps[failed].address.clone() });
+        parts.emit_event(ApplyEvent::Skipped {
+            step,
+            address,
+            because: plan.steps[failed].address.clone(),
+        });
     }
 }
 
-async fn record_run_end<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     run: uuid::Uuid,
     plan: &Plan,
@@ -372,7 +378,7 @@ async fn record_run_end<C: Cloud, K: Clock, R: Random, S: Store>(
     add_not_kept(plan, outcome);
     let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
     let at = parts.clock().now();
-    let tally = Tally {
+    let tally = ResourceCounts {
         done: outcome.done.len(),
         failed: outcome.failed.len(),
         skipped: outcome.skipped.len(),
@@ -445,13 +451,13 @@ fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     Outcome { failed, skipped, ..Outcome::default() }
 }
 
-fn corrected_address(bookkeeping: &Bookkeeping) -> Option<&Address> {
+fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {
     match bookkeeping {
-        Bookkeeping::Gone(address, _)
-        | Bookkeeping::Remember(address, _)
-        | Bookkeeping::Forget(address) => Some(address),
-        Bookkeeping::Move(moves) => moves.keys().next(),
-        Bookkeeping::PinRecipients(_) => None,
+        LedgerUpdate::Gone(address, _)
+        | LedgerUpdate::Remember(address, _)
+        | LedgerUpdate::Forget(address) => Some(address),
+        LedgerUpdate::Move(moves) => moves.keys().next(),
+        LedgerUpdate::PinRecipients(_) => None,
     }
 }
 
@@ -460,10 +466,10 @@ fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usiz
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
     for (number, step) in plan.steps.iter().enumerate() {
         let rank = match schedule.progress()[number] {
-            Progress::Done if errors.contains_key(&number) => 2,
-            Progress::Done => 0,
-            Progress::Waiting | Progress::Running | Progress::Skipped(_) => 1,
-            Progress::Failed => 2,
+            StepProgress::Done if errors.contains_key(&number) => 2,
+            StepProgress::Done => 0,
+            StepProgress::Waiting | StepProgress::Running | StepProgress::Skipped(_) => 1,
+            StepProgress::Failed => 2,
         };
         let entry = worst.entry(&step.address).or_default();
         if rank > entry.0 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::event::StepError;
 use super::protocol::resolve_intent::look_for_late_effect;
 use super::step_parts::StepParts;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::ledger::journal::intent_candidates::is_watched;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
@@ -18,7 +18,7 @@ use crate::model::value::Value;
 
 /// The closing sweep: asks about every watched creation whose object has turned up, and lets go of
 /// those that were watched long enough. Returns what could not be looked into.
-pub(super) async fn sweep_watched_creations<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(super) async fn sweep_watched_creations<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Vec<String> {
     let watched: Vec<Intent> = parts.context.journal.ledger().watched.values().cloned().collect();
@@ -32,7 +32,7 @@ pub(super) async fn sweep_watched_creations<C: Cloud, K: Clock, R: Random, S: St
         };
         match result {
             // It is recorded, and told with all the others.
-            Ok(()) | Err(StepError::Question(_)) => {}
+            Ok(()) | Err(StepError::Ambiguous(_)) => {}
             Err(error) => notes.push(format!(
                 "{}: an earlier request was given up; whether it has had a late effect cannot be told: {error}",
                 intent.address
@@ -43,7 +43,7 @@ pub(super) async fn sweep_watched_creations<C: Cloud, K: Clock, R: Random, S: St
 }
 
 /// Returns every open question, with the ways to answer it.
-pub(super) fn describe_ambiguous_intents<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(super) fn describe_ambiguous_intents<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Vec<String> {
     let ledger = parts.context.journal.ledger();
@@ -55,7 +55,7 @@ pub(super) fn describe_ambiguous_intents<C: Cloud, K: Clock, R: Random, S: Store
 }
 
 /// Returns the outputs whose values are known now.
-pub(super) async fn known_outputs<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     planned: &BTreeMap<Name, Expression>,
 ) -> BTreeMap<Name, Value> {

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::context::Bounds;
-use super::event::{Event, StepError};
+use super::context::TimingBounds;
+use super::event::{ApplyEvent, StepError};
 use super::protocol::resolve_intent::{
-    Found, find_created_object, presume_absent, record_ambiguous_intent,
+    IntentMatch, find_created_object, presume_absent, record_ambiguous_intent,
 };
-use super::step::{Job, Scope, Target};
+use super::step::{MutationScope, MutationTarget, StepContext};
 use super::step_parts::StepParts;
 use super::steps::delete::{check_certificate, record_gone};
-use super::steps::perform_call::{UNSEEN, completed_call_records};
-use super::steps::planned_call::{Stand, call_progress, prepared_from_intent};
+use super::steps::perform_call::{LOST_CALL_REASON, completed_call_records};
+use super::steps::planned_call::{CallProgress, call_progress, prepared_from_intent};
 use super::steps::wait;
 use super::steps::wait::{read_when_stable, wait_until_gone};
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::{Intent, IntentAction, Owned};
+use crate::ledger::state::entry::{Intent, IntentAction, OwnedObject};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
@@ -29,17 +29,18 @@ use crate::model::value::Attributes;
 
 /// Why a request of a holder that lost the ledger is asked about: it may still leave, or be under way,
 /// whatever the object shows now.
-const MAY_STILL_COME: &str =
+const REQUEST_IN_FLIGHT_REASON: &str =
     "whoever sent the request lost the ledger and is not proven dead: it may still have its effect";
 
 /// What is asked about a deletion whose object is there where no bound is assumed.
-const STILL_THERE: &str = "the object is there, and nobody knows whether its deletion is still to come";
+const OBJECT_PRESENT_REASON: &str =
+    "the object is there, and nobody knows whether its deletion is still to come";
 
 /// How often the usual time of an operation is waited for, before an object is left as it is.
-const PATIENCE: u32 = 4;
+const TIMEOUT_FACTOR: u32 = 4;
 
 /// Resolves every open intent, oldest first. Whoever recorded them is dead: the ledger's lock says so.
-pub(super) async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(super) async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
     let mut open: Vec<Intent> = parts.context.journal.ledger().intents.values().cloned().collect();
@@ -48,14 +49,14 @@ pub(super) async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store
     for intent in &open {
         match recover_one(parts, intent, begun).await {
             // The question is recorded: it freezes its address, and the rest goes on.
-            Ok(()) | Err(StepError::Question(_)) => {}
+            Ok(()) | Err(StepError::Ambiguous(_)) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-async fn recover_one<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn recover_one<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
     begun: Duration,
@@ -65,7 +66,7 @@ async fn recover_one<C: Cloud, K: Clock, R: Random, S: Store>(
         && intent.foreign
     {
         // A late old call can undo a newer one: what the object shows now proves nothing.
-        let why = format!("{call} of {id}: {MAY_STILL_COME}");
+        let why = format!("{call} of {id}: {REQUEST_IN_FLIGHT_REASON}");
         return Err(record_ambiguous_intent(parts, intent, Vec::new(), &why).await);
     }
     let what = match &intent.action {
@@ -74,13 +75,13 @@ async fn recover_one<C: Cloud, K: Clock, R: Random, S: Store>(
         IntentAction::Delete { .. } => "what came of a deletion",
     };
     let text = format!("looking up {what} whose answer was never recorded");
-    parts.emit_event(Event::Recovering { address: intent.address.clone(), text });
+    parts.emit_event(ApplyEvent::Recovering { address: intent.address.clone(), text });
     let usual = kind.estimate.create.max(kind.estimate.update).max(kind.estimate.delete);
-    let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(PATIENCE));
+    let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(TIMEOUT_FACTOR));
     let wait = wait_for(parts, kind, intent, begun).await?;
     parts.clock().sleep(wait).await;
     let until = parts.clock().elapsed() + patience;
-    let job = Job { step: None, address: &intent.address, kind, until, needs: &[], entrance: None };
+    let job = StepContext { step: None, address: &intent.address, kind, until, needs: &[], entrance: None };
     match &intent.action {
         IntentAction::Create { .. } => recover_creation(parts, &job, intent).await,
         IntentAction::Update { id, call, before, target } => {
@@ -92,7 +93,7 @@ async fn recover_one<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Returns how long an intent must still be left alone.
-async fn wait_for<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn wait_for<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
     intent: &Intent,
@@ -106,24 +107,24 @@ async fn wait_for<C: Cloud, K: Clock, R: Random, S: Store>(
         return Ok(wait);
     }
     // This machine's clock says that it is long ago: the service's must agree.
-    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
     let (_, now) = parts.list_stable(kind, &scope).await?;
     let age = now.and_then(|now| wall_age(parse_http_date(date)?, parse_http_date(&now)?));
     let since_begun = parts.clock().elapsed().saturating_sub(begun);
     Ok(age.map_or(wait, |age| remaining_bounds(parts.context.bounds, Some(age), since_begun)))
 }
 
-async fn recover_creation<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn recover_creation<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: &Intent,
 ) -> Result<(), StepError> {
     match find_created_object(parts, job.kind, intent).await? {
-        Found::Bound(owned, _) => {
+        IntentMatch::Bound(owned, _) => {
             parts.emit_progress(job, format!("it made {}, which is bound now", owned.id));
             Ok(())
         }
-        Found::Absent => {
+        IntentMatch::Absent => {
             parts.close(intent, ClosedOutcome::PresumedAbsent).await?;
             parts.emit_progress(job, "it made nothing".to_owned());
             Ok(())
@@ -131,41 +132,42 @@ async fn recover_creation<C: Cloud, K: Clock, R: Random, S: Store>(
     }
 }
 
-async fn recover_change<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn recover_change<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: &Intent,
     id: &Name,
     (call, before, target): (&Name, &Attributes, &Attributes),
 ) -> Result<(), StepError> {
     let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
-    let place = Target { key, project: intent.project.clone() };
+    let place = MutationTarget { key, project: intent.project.clone() };
     let object = match read_when_stable(parts, job, &place).await {
         Ok(object) => Some(object),
         // The plan sees for itself that it is gone, or not at rest.
-        Err(StepError::Moved(_) | StepError::Unsettled(_)) => None,
+        Err(StepError::ObjectChanged(_) | StepError::NotReady(_)) => None,
         Err(error) => return Err(error),
     };
     let arrived = job.kind.call(call).zip(object).is_some_and(|(call, object)| {
         let step = prepared_from_intent(call, before, target);
-        call_progress(job.kind, &step, &Attributes::new(), &object, &parts.secret_key()) == Stand::There
+        call_progress(job.kind, &step, &Attributes::new(), &object, &parts.secret_key())
+            == CallProgress::Applied
     });
     if arrived {
         parts.emit_progress(job, format!("{call} had its effect"));
         parts.commit(completed_call_records(parts, job, intent, target)).await
     } else {
         parts.emit_progress(job, format!("{call} had no effect, or another one since"));
-        presume_absent(parts, intent, &format!("{call} of {id}: {UNSEEN}")).await
+        presume_absent(parts, intent, &format!("{call} of {id}: {LOST_CALL_REASON}")).await
     }
 }
 
-async fn recover_deletion<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn recover_deletion<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: &Intent,
-    object: &Owned,
+    object: &OwnedObject,
 ) -> Result<(), StepError> {
-    let target = Target::from_owned(job.kind, object);
+    let target = MutationTarget::from_owned(job.kind, object);
     let live = parts.get(&target.key).await?;
     if live.as_ref().is_none_or(|live| wait::is_leaving(job.kind, live)) {
         wait_until_gone(parts, job, &target).await?;
@@ -177,10 +179,10 @@ async fn recover_deletion<C: Cloud, K: Clock, R: Random, S: Store>(
     }
     parts.emit_progress(job, format!("{} was not deleted", object.id));
     if intent.foreign {
-        let why = format!("deletion of {}: {MAY_STILL_COME}", object.id);
+        let why = format!("deletion of {}: {REQUEST_IN_FLIGHT_REASON}", object.id);
         return Err(record_ambiguous_intent(parts, intent, Vec::new(), &why).await);
     }
-    presume_absent(parts, intent, &format!("deletion of {}: {STILL_THERE}", object.id)).await
+    presume_absent(parts, intent, &format!("deletion of {}: {OBJECT_PRESENT_REASON}", object.id)).await
 }
 
 /// Returns how much of the bounds is left for a request.
@@ -188,7 +190,7 @@ async fn recover_deletion<C: Cloud, K: Clock, R: Random, S: Store>(
 /// It left within the bound of sending after its intent was recorded, and before its sender died,
 /// which was before this recovery began: either gives an end of the waiting, and the earlier counts.
 /// An age is only believed when it is a whole one: a clock that was set back shows none.
-fn remaining_bounds(bounds: Bounds, age: Option<Duration>, since_begun: Duration) -> Duration {
+fn remaining_bounds(bounds: TimingBounds, age: Option<Duration>, since_begun: Duration) -> Duration {
     let full = bounds.effect + bounds.listing;
     let by_death = full.saturating_sub(since_begun);
     match age {
@@ -212,7 +214,7 @@ fn parse_http_date(date: &str) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds {
+    const BOUNDS: TimingBounds = TimingBounds {
         effect: Duration::from_mins(1),
         listing: Duration::from_secs(10),
         sending: Duration::from_mins(2),

@@ -4,7 +4,7 @@
 //! Invariant: everything is compared, not only the secrets: a text, key, reference or expression beside a secret that
 //! is not the planned one stops the step.
 
-use crate::model::expression::{Cel, Expression};
+use crate::model::expression::{CelExpression, Expression};
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::value::Value;
 
@@ -48,7 +48,7 @@ fn is_same_expression(planned: &Expression, configured: &Expression, key: &Finge
     }
 }
 
-fn is_same_cel(planned: &Cel, configured: &Cel, key: &FingerprintKey) -> bool {
+fn is_same_cel(planned: &CelExpression, configured: &CelExpression, key: &FingerprintKey) -> bool {
     planned.source == configured.source
         && planned.objects == configured.objects
         && planned.module == configured.module
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::model::address::{Address, Name};
     use crate::model::evaluate::evaluate_expression;
-    use crate::model::expression::{EvaluationError, Lookup, Reference};
+    use crate::model::expression::{AttributeLookup, EvaluationError, Reference};
     use crate::model::value::Attributes;
     use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ mod tests {
     /// Shows one object, `vpc.main`.
     struct World;
 
-    impl Lookup for World {
+    impl AttributeLookup for World {
         fn attribute(&self, _: &Address, _: Option<&str>) -> Value {
             Value::text("vpc-1")
         }
@@ -191,7 +191,7 @@ mod tests {
     fn cel(source: &str, s: &str) -> Expression {
         let vars = Value::Map([("s".into(), Value::Secret(Secret::new(s).named_after("vars.s")))].into());
         Expression::Cel(
-            Cel {
+            CelExpression {
                 source: source.to_owned(),
                 bindings: [("vars".into(), vars)].into(),
                 objects: vec![Address::new("vpc", "main")],

@@ -6,25 +6,25 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 
 use super::event::StepError;
-use super::step::Job;
-use crate::cloud::http::message::Body;
+use super::step::StepContext;
+use crate::cloud::http::message::JsonBody;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
 use crate::model::meaning;
 use crate::model::redact::SentSecrets;
-use crate::model::schema::{Attribute, Call, Kind, Literal, OnChange, Presence, Type};
+use crate::model::schema::{ApiCall, Attribute, Kind, Literal, Presence, Type, UpdateStrategy};
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::model::step::Remember;
+use crate::plan::model::step::LedgerMetadata;
 
 /// An attribute whose value must not be sent: a part of it is not known, or is a secret without its
 /// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unsendable(pub(super) Name);
+pub(super) struct UnsendableValue(pub(super) Name);
 
 /// Returns the body of a creation: every attribute that it takes and that is set.
-pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Body, Unsendable> {
+pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<JsonBody, UnsendableValue> {
     let (mut body, mut secrets) = (Map::new(), SentSecrets::default());
     for attribute in kind.attributes.iter().filter(|attribute| attribute.at_creation) {
         match values.get(attribute.name) {
@@ -36,17 +36,17 @@ pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Body, Unse
     if let Some((attribute, Literal::Bool(off))) = kind.api.absent_when {
         body.entry(attribute).or_insert(Json::Bool(!off));
     }
-    Ok(Body { json: Json::Object(body), secrets })
+    Ok(JsonBody { json: Json::Object(body), secrets })
 }
 
 /// Returns the body of a call: the attributes that it changes, those that it always carries, and its
 /// fixed fields. `standing` gives the value of an attribute that does not change.
 pub(super) fn call_body(
     kind: &Kind,
-    call: &Call,
+    call: &ApiCall,
     targets: &Attributes,
     standing: impl Fn(&str) -> Option<Value>,
-) -> Result<Body, Unsendable> {
+) -> Result<JsonBody, UnsendableValue> {
     let (mut body, mut secrets) = (Map::new(), SentSecrets::default());
     let names: BTreeSet<&str> =
         targets.keys().map(Name::as_str).chain(call.always.iter().copied()).collect();
@@ -67,7 +67,7 @@ pub(super) fn call_body(
         let fixed = literal.value().to_wire().unwrap_or_default();
         body.insert((*field).to_owned(), fixed);
     }
-    Ok(Body { json: Json::Object(body), secrets })
+    Ok(JsonBody { json: Json::Object(body), secrets })
 }
 
 /// Writes an attribute into a body: a record without a field of its own key by key.
@@ -76,7 +76,7 @@ fn write_attribute(
     attribute: &Attribute,
     field: &str,
     value: &Value,
-) -> Result<(), Unsendable> {
+) -> Result<(), UnsendableValue> {
     if attribute.spread.is_empty() {
         body.insert(field.to_owned(), request_value(attribute, value, secrets)?);
         return Ok(());
@@ -85,7 +85,7 @@ fn write_attribute(
     let Value::Map(map) = opened.as_ref() else { return Ok(()) };
     for (key, field) in attribute.spread {
         if let Some(part) = map.get(*key) {
-            let part = part.to_body(secrets).ok_or_else(|| Unsendable(attribute.name.into()))?;
+            let part = part.to_body(secrets).ok_or_else(|| UnsendableValue(attribute.name.into()))?;
             body.insert((*field).to_owned(), part);
         }
     }
@@ -93,11 +93,11 @@ fn write_attribute(
 }
 
 /// Returns the field in which a call carries an attribute; a call that says all by its path has none.
-fn body_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
+fn body_field(attribute: &Attribute, call: &ApiCall) -> Option<&'static str> {
     match attribute.change {
-        OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
-        OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
-        OnChange::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
+        UpdateStrategy::Patch { call: own, body } if own.name == call.name => Some(body),
+        UpdateStrategy::Link { set, body, .. } if set.name == call.name => Some(body),
+        UpdateStrategy::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
         // What says which object is meant changes by no call, and may be carried by one all the same.
         _ => call.always.contains(&attribute.name).then_some(attribute.wire),
     }
@@ -115,7 +115,7 @@ fn request_value(
     attribute: &Attribute,
     value: &Value,
     secrets: &mut SentSecrets,
-) -> Result<Json, Unsendable> {
+) -> Result<Json, UnsendableValue> {
     note_texts(attribute, value, secrets);
     let labelled = match (attribute.ty, value.as_text()) {
         (Type::Labelled(labels), Some(text)) => labels.iter().find(|(label, _)| *label == text),
@@ -123,7 +123,7 @@ fn request_value(
     };
     match labelled {
         Some((_, number)) => Ok((*number).into()),
-        None => value.to_body(secrets).ok_or_else(|| Unsendable(attribute.name.into())),
+        None => value.to_body(secrets).ok_or_else(|| UnsendableValue(attribute.name.into())),
     }
 }
 
@@ -285,30 +285,30 @@ pub(super) fn calls_between(
     attribute: &'static Attribute,
     live: &Value,
     wanted: &Value,
-) -> Vec<(&'static Call, Value, Value)> {
+) -> Vec<(&'static ApiCall, Value, Value)> {
     match attribute.change {
-        OnChange::Patch { call, .. } => vec![(call, live.clone(), wanted.clone())],
-        OnChange::Switch(choices) => {
+        UpdateStrategy::Patch { call, .. } => vec![(call, live.clone(), wanted.clone())],
+        UpdateStrategy::Switch(choices) => {
             let wanted = or_default(attribute, wanted.clone());
             let chosen = choices.iter().find(|(choice, _)| wanted.as_text() == Some(*choice));
             chosen.map(|(_, call)| (call, live.clone(), wanted.clone())).into_iter().collect()
         }
-        OnChange::Link { set, unset, .. } => {
+        UpdateStrategy::Link { set, unset, .. } => {
             let off = (!matches!(live, Value::Null)).then(|| (unset, live.clone(), Value::Null));
             let on = (!matches!(wanted, Value::Null)).then(|| (set, Value::Null, wanted.clone()));
             off.into_iter().chain(on).collect()
         }
-        OnChange::Upload { deliver, .. } => vec![(deliver, live.clone(), wanted.clone())],
-        OnChange::Replace | OnChange::Never => Vec::new(),
+        UpdateStrategy::Upload { deliver, .. } => vec![(deliver, live.clone(), wanted.clone())],
+        UpdateStrategy::Replace | UpdateStrategy::Never => Vec::new(),
     }
 }
 
 /// Returns what the ledger remembers of a resource besides its objects.
 pub(super) fn ledger_entry(
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     parent: Option<&Address>,
     applied: Attributes,
-    remember: &Remember,
+    remember: &LedgerMetadata,
     unfinished: bool,
 ) -> Entry {
     Entry {
@@ -329,7 +329,7 @@ pub(super) fn ledger_entry(
 }
 
 /// Says that a value is missing.
-pub(super) fn missing_value_error(Unsendable(name): Unsendable) -> StepError {
+pub(super) fn missing_value_error(UnsendableValue(name): UnsendableValue) -> StepError {
     StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
 }
 

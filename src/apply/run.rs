@@ -6,16 +6,16 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use futures_util::lock::Mutex;
 
-use super::context::Context;
-use super::dependents::Dependants;
+use super::context::ExecutionContext;
+use super::dependents::Dependents;
 use super::evaluation_scope::{ReadyObjects, looked_into_by};
 use super::event::{Outcome, StepError};
-use super::protocol::journal_writer::Scribe;
-use super::protocol::preexisting::Baselines;
-use super::protocol::write_fence::{Fence, run_under_lease};
+use super::protocol::journal_writer::JournalWriter;
+use super::protocol::preexisting::PreexistingObjects;
+use super::protocol::write_fence::{WriteFence, run_under_lease};
 use super::step_parts::StepParts;
 use super::{executor, open_intents};
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::Plan;
@@ -24,10 +24,10 @@ use crate::plan::model::change::Plan;
 ///
 /// # Errors
 /// When the service cannot be read or the ledger not be written.
-pub async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store>(
-    context: &Context<'_, C, K, R, S>,
+pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
+    context: &ExecutionContext<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
-    let session = Session::new(context, None);
+    let session = RunState::new(context, None);
     let parts = session.parts();
     // It only reads and records, so it can be dropped anywhere.
     match select(pin!(open_intents::resolve_open_intents(&parts)), pin!(context.journal.keep_lease())).await
@@ -41,11 +41,11 @@ pub async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Runs a plan's steps to the end, or as far as they go. Never fails as a whole: the outcome says
 /// what happened to each resource.
-pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
-    context: &Context<'_, C, K, R, S>,
+pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
+    context: &ExecutionContext<'_, C, K, R, S>,
     plan: &Plan,
 ) -> Outcome {
-    let session = Session::new(context, Some(plan));
+    let session = RunState::new(context, Some(plan));
     let parts = session.parts();
     let outcome =
         run_under_lease(context.journal, parts.writer, executor::execute_plan(&parts, plan)).await;
@@ -53,28 +53,31 @@ pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// The parts of one apply, or of one recovery: they own what its steps share.
-struct Session<'a, C, K, R, S> {
-    context: &'a Context<'a, C, K, R, S>,
-    baselines: Baselines,
-    dependants: Dependants,
-    scribe: Scribe,
-    fence: Fence,
+struct RunState<'a, C, K, R, S> {
+    context: &'a ExecutionContext<'a, C, K, R, S>,
+    baselines: PreexistingObjects,
+    dependants: Dependents,
+    scribe: JournalWriter,
+    fence: WriteFence,
     uploads: Mutex<()>,
     objects: ReadyObjects,
 }
 
-impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
-    fn new(context: &'a Context<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
+impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
+    fn new(context: &'a ExecutionContext<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
         let (dependants, baselines) = {
             let ledger = context.journal.ledger();
-            (Dependants::from_ledger(&ledger, context.client.registry()), Baselines::from_ledger(&ledger))
+            (
+                Dependents::from_ledger(&ledger, context.client.registry()),
+                PreexistingObjects::from_ledger(&ledger),
+            )
         };
         Self {
             context,
             baselines,
             dependants,
-            scribe: Scribe::default(),
-            fence: Fence::default(),
+            scribe: JournalWriter::default(),
+            fence: WriteFence::default(),
             uploads: Mutex::default(),
             objects: ReadyObjects::new(plan.map(looked_into_by).unwrap_or_default()),
         }

@@ -11,7 +11,7 @@ use crate::plan::model::step::Step;
 
 /// How far a step has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum StepProgress {
     /// It waits for others, or for its turn.
     Waiting,
     /// It was handed out.
@@ -34,7 +34,7 @@ pub struct Schedule {
     first: Vec<usize>,
     /// Seconds from the step's start to the end of the longest chain behind it.
     remaining: Vec<u64>,
-    progress: Vec<Progress>,
+    progress: Vec<StepProgress>,
     ready: BinaryHeap<(u64, Reverse<usize>)>,
 }
 
@@ -55,14 +55,21 @@ impl Schedule {
             .filter(|&number| needs[number] == 0)
             .map(|number| (remaining[number], Reverse(number)))
             .collect();
-        Self { needs, followers, first, remaining, progress: vec![Progress::Waiting; steps.len()], ready }
+        Self {
+            needs,
+            followers,
+            first,
+            remaining,
+            progress: vec![StepProgress::Waiting; steps.len()],
+            ready,
+        }
     }
 
     /// Hands out the most urgent step that can run now.
     pub fn next_step(&mut self) -> Option<usize> {
         while let Some((_, Reverse(step))) = self.ready.pop() {
-            if self.progress[step] == Progress::Waiting {
-                self.progress[step] = Progress::Running;
+            if self.progress[step] == StepProgress::Waiting {
+                self.progress[step] = StepProgress::Running;
                 return Some(step);
             }
         }
@@ -71,7 +78,7 @@ impl Schedule {
 
     /// Says that a step is done: what needs it comes nearer.
     pub fn mark_done(&mut self, step: usize) {
-        self.progress[step] = Progress::Done;
+        self.progress[step] = StepProgress::Done;
         for at in self.first[step]..self.first[step + 1] {
             let follower = self.followers[at];
             self.needs[follower] -= 1;
@@ -84,13 +91,13 @@ impl Schedule {
     /// Says that a step failed, and returns every step that is skipped because of it, each once over
     /// the schedule's whole life, in the order of their numbers.
     pub fn mark_failed(&mut self, step: usize) -> Vec<usize> {
-        self.progress[step] = Progress::Failed;
+        self.progress[step] = StepProgress::Failed;
         let mut skipped = Vec::new();
         let mut front = vec![step];
         while let Some(at) = front.pop() {
             for &follower in &self.followers[self.first[at]..self.first[at + 1]] {
-                if self.progress[follower] == Progress::Waiting {
-                    self.progress[follower] = Progress::Skipped(step);
+                if self.progress[follower] == StepProgress::Waiting {
+                    self.progress[follower] = StepProgress::Skipped(step);
                     skipped.push(follower);
                     front.push(follower);
                 }
@@ -102,7 +109,7 @@ impl Schedule {
 
     /// Returns how far each step has come, by number.
     #[must_use]
-    pub fn progress(&self) -> &[Progress] {
+    pub fn progress(&self) -> &[StepProgress] {
         &self.progress
     }
 }
@@ -133,14 +140,19 @@ fn index_followers(steps: &[Step]) -> (Vec<usize>, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::state::entry::Owned;
+    use crate::ledger::state::entry::OwnedObject;
     use crate::model::address::Address;
     use crate::plan::model::step::Operation;
     use proptest::prelude::*;
 
     fn step(seconds: u32, after: &[usize]) -> Step {
-        let object =
-            Owned { id: "x".into(), parent: None, project: None, created_at: None, provisional: false };
+        let object = OwnedObject {
+            id: "x".into(),
+            parent: None,
+            project: None,
+            created_at: None,
+            provisional: false,
+        };
         Step {
             address: Address::new("thing", "a"),
             kind: "thing".into(),
@@ -173,7 +185,7 @@ mod tests {
         assert_eq!(schedule.mark_failed(0), [1, 2, 4]);
         assert_eq!(schedule.next_step(), Some(3));
         assert_eq!(schedule.mark_failed(3), [] as [usize; 0]);
-        assert_eq!(schedule.progress()[4], Progress::Skipped(0));
+        assert_eq!(schedule.progress()[4], StepProgress::Skipped(0));
         assert_eq!(schedule.next_step(), None);
     }
 
@@ -230,7 +242,7 @@ mod tests {
                 if fails && which % 4 == 0 {
                     for skipped in schedule.mark_failed(step) {
                         settled[skipped] += 1;
-                        prop_assert_eq!(schedule.progress()[skipped], Progress::Skipped(step));
+                        prop_assert_eq!(schedule.progress()[skipped], StepProgress::Skipped(step));
                     }
                 } else {
                     done[step] = true;

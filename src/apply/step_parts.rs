@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 
 use futures_util::lock::Mutex;
 
-use super::context::Context;
-use super::dependents::Dependants;
-use super::evaluation_scope::{ReadyObjects, World, looked_into};
-use super::event::{Event, StepError};
-use super::protocol::journal_writer::Scribe;
-use super::protocol::preexisting::Baselines;
-use super::protocol::write_fence::Fence;
-use super::step::{Armed, Job, Scope, Target, read_failed};
+use super::context::ExecutionContext;
+use super::dependents::Dependents;
+use super::evaluation_scope::{EvaluationScope, ReadyObjects, looked_into};
+use super::event::{ApplyEvent, StepError};
+use super::protocol::journal_writer::JournalWriter;
+use super::protocol::preexisting::PreexistingObjects;
+use super::protocol::write_fence::WriteFence;
+use super::step::{DurableIntent, MutationScope, MutationTarget, StepContext, read_failed};
 use super::{planned_secrets, request_encoding};
-use crate::cloud::error::Mutation;
-use crate::cloud::http::message::Cloud;
-use crate::cloud::write::mutation::Changes;
+use crate::cloud::error::MutationOutcome;
+use crate::cloud::http::message::Transport;
+use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::{Intent, IntentAction, Owned};
+use crate::ledger::state::entry::{Intent, IntentAction, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::evaluate::evaluate_expression;
@@ -32,31 +32,33 @@ use crate::model::value::{Attributes, Value};
 
 /// What all steps of one apply, or of one recovery, share.
 pub(super) struct StepParts<'a, C, K, R, S> {
-    pub(super) context: &'a Context<'a, C, K, R, S>,
-    pub(super) preexisting: &'a Baselines,
-    pub(super) dependants: &'a Dependants,
-    pub(super) writer: &'a Scribe,
-    pub(super) fence: &'a Fence,
+    pub(super) context: &'a ExecutionContext<'a, C, K, R, S>,
+    pub(super) preexisting: &'a PreexistingObjects,
+    pub(super) dependants: &'a Dependents,
+    pub(super) writer: &'a JournalWriter,
+    pub(super) fence: &'a WriteFence,
     /// Held by the step that packs and uploads.
     pub(super) uploads: &'a Mutex<()>,
     pub(super) objects: &'a ReadyObjects,
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
+impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     pub(super) fn clock(&self) -> &K {
         self.context.client.clock()
     }
 
     /// Tells of an event, without the secrets that the service may have repeated.
-    pub(super) fn emit_event(&self, event: Event) {
+    pub(super) fn emit_event(&self, event: ApplyEvent) {
         (self.context.tell)(event.redact_event(&|text| self.context.client.redact(&text)));
     }
 
     /// Tells of a step's progress; an intent of an earlier run has no step to tell of.
-    pub(super) fn emit_progress(&self, job: &Job<'_>, text: String) {
+    pub(super) fn emit_progress(&self, job: &StepContext<'_>, text: String) {
         match job.step {
-            Some(step) => self.emit_event(Event::Progress { step, address: job.address.clone(), text }),
-            None => self.emit_event(Event::Recovering { address: job.address.clone(), text }),
+            Some(step) => {
+                self.emit_event(ApplyEvent::Progress { step, address: job.address.clone(), text });
+            }
+            None => self.emit_event(ApplyEvent::Recovering { address: job.address.clone(), text }),
         }
     }
 
@@ -72,7 +74,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     }
 
     /// Returns the object that an address owns.
-    pub(super) fn current_object(&self, address: &Address) -> Option<Owned> {
+    pub(super) fn current_object(&self, address: &Address) -> Option<OwnedObject> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
 
@@ -85,10 +87,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     /// one at a time for each address.
     pub(super) async fn record_intent(
         &self,
-        job: &Job<'_>,
-        scope: Scope,
+        job: &StepContext<'_>,
+        scope: MutationScope,
         action: IntentAction,
-    ) -> Result<Armed, StepError> {
+    ) -> Result<DurableIntent, StepError> {
         self.check_may_send()?;
         let since = self.clock().elapsed();
         let intent = Intent {
@@ -103,7 +105,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         };
         self.check_quiet(job.address)?;
         self.commit([Record::Intent(intent.clone())]).await?;
-        Ok(Armed { intent, since })
+        Ok(DurableIntent { intent, since })
     }
 
     fn check_quiet(&self, address: &Address) -> Result<(), StepError> {
@@ -209,7 +211,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         if let Some(configured) = &configured {
             let key = self.secret_key();
             if !planned_secrets::is_planned(planned, configured, &value, &key) {
-                return Err(StepError::Moved(format!(
+                return Err(StepError::ObjectChanged(format!(
                     "{name}, or a secret in it, is not what the plan was made with"
                 )));
             }
@@ -224,7 +226,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         }
         let (ledger, seen) = (self.context.journal.ledger(), self.objects.seen());
         let registry = self.context.client.registry();
-        let world = World { registry, ledger: &ledger, seen: &seen };
+        let world = EvaluationScope { registry, ledger: &ledger, seen: &seen };
         evaluate_expression(expression, &world).map_err(|error| StepError::Failed(error.to_string()))
     }
 
@@ -239,12 +241,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         if self.objects.seen().get(address).is_some_and(enough) {
             return Ok(());
         }
-        match self.get(&Target::from_owned(kind, &owned).key).await? {
+        match self.get(&MutationTarget::from_owned(kind, &owned).key).await? {
             Some(object) => {
                 self.objects.keep_object(address, object);
                 Ok(())
             }
-            None => Err(StepError::Moved(format!("{address} is gone: nothing has the id {}", owned.id))),
+            None => {
+                Err(StepError::ObjectChanged(format!("{address} is gone: nothing has the id {}", owned.id)))
+            }
         }
     }
 
@@ -269,10 +273,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     /// Sends a request that changes something, its intent being durable.
     pub(super) async fn send_mutation(
         &self,
-        job: &Job<'_>,
-        armed: &Armed,
-        request: impl AsyncFnOnce(Changes<'_, C, K, R>) -> Mutation,
-    ) -> Result<Mutation, StepError> {
+        job: &StepContext<'_>,
+        armed: &DurableIntent,
+        request: impl AsyncFnOnce(MutationClient<'_, C, K, R>) -> MutationOutcome,
+    ) -> Result<MutationOutcome, StepError> {
         self.fence.send_mutation(self.context, self.writer, job, armed, request).await
     }
 
@@ -280,7 +284,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     pub(super) async fn list_stable(
         &self,
         kind: &'static Kind,
-        scope: &Scope,
+        scope: &MutationScope,
     ) -> Result<(Vec<Object>, Option<Name>), StepError> {
         self.preexisting.list_stable(self.context.client, kind, scope).await
     }

@@ -19,24 +19,32 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-pub use self::actions::Do;
+pub use self::actions::DoArgs;
 pub use self::books::{
-    AdoptDirectory, Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair,
-    Seal, State, StateAction,
+    AdoptDirectoryArgs, HistoryAction, HistoryArgs, LockAction, LockArgs, LockBreakArgs, RecoverArgs,
+    StateAction, StateArgs, StateMigrateArgs, StatePullArgs, StatePushArgs, StateRepairArgs, StateSealArgs,
 };
-pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};
-pub use self::command_properties::Tells;
-pub use self::inspect::{Columns, Cost, Drawing, DriftArgs, Eval, Explain, Get, Graph, Ls, Render, Why};
-pub use self::plan::{Apply, Destroy, Leftovers, PlanArgs, Running, Scope, Show};
-pub use self::report::{PlanReports, ProblemReports, Wanted};
-pub use self::rewrite::{Convert, Fmt, Import, Mv, Origin, Rm, Validate};
+pub use self::ci::{CiAction, CiArgs, CiCommentArgs, CiHookArgs, CiInitArgs, CiSystem, PullRequestArgs};
+pub use self::command_properties::OutputSupport;
+pub use self::inspect::{
+    CostArgs, DriftArgs, EvalArgs, ExplainArgs, GetArgs, GraphArgs, GraphFormat, ListColumns, LsArgs,
+    RenderArgs, WhyArgs,
+};
+pub use self::plan::{
+    ApplyArgs, DestroyArgs, ExecutionArgs, LeftoverArgs, PlanArgs, PlanScopeArgs, ShowArgs,
+};
+pub use self::report::{PlanReportArgs, ProblemReportArgs, ReportTarget};
+pub use self::rewrite::{
+    ConvertArgs, FmtArgs, ImportArgs, MvArgs, RmArgs, SourceFormatChoice, ValidateArgs,
+};
 pub use self::secret::{
-    Secret, SecretAction, SecretGet, SecretKeygen, SecretRekey, SecretRotate, SecretSame, SecretSet,
+    SecretAction, SecretArgs, SecretGetArgs, SecretKeygenArgs, SecretRekeyArgs, SecretRotateArgs,
+    SecretSameArgs, SecretSetArgs,
 };
-pub use self::serve::{Complete, Completions, Document, Emulator, Manual, Schema};
-pub use self::service::{Catalog, CatalogAction, CatalogUpdate, Doctor, Login};
-pub use self::test::Test;
-pub use self::values::{ChangeKind, Consent, Format};
+pub use self::serve::{CompleteArgs, CompletionsArgs, EmulatorArgs, ManArgs, SchemaArgs, SchemaDocument};
+pub use self::service::{CatalogAction, CatalogArgs, CatalogUpdateArgs, DoctorArgs, LoginArgs};
+pub use self::test::TestArgs;
+pub use self::values::{AutoApproval, ChangeKind, FileSyntax};
 use crate::model::address::Name;
 
 /// What `stead` alone prints.
@@ -78,7 +86,7 @@ It answers for stead.yaml, stead.kdl, *.stead.yaml and *.stead.kdl; -e and --var
 pub struct Cli {
     /// Settings of every command.
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
     /// What to do; `None` prints the overview.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -93,7 +101,7 @@ pub const fn command_overview() -> &'static str {
 /// Settings of every command. A flag is stronger than its `STEAD_*` variable; `settings` merges them.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Global {
+pub struct GlobalArgs {
     /// Profile of the user's settings.toml [env: STEAD_PROFILE] [default: default]
     #[arg(short, long, global = true, value_name = "NAME")]
     pub profile: Option<Name>,
@@ -111,7 +119,7 @@ pub struct Global {
     pub var_files: Vec<PathBuf>,
     /// How results are written [env: STEAD_OUTPUT] [default: text]
     #[arg(long, global = true, value_name = "FORMAT")]
-    pub output: Option<Output>,
+    pub output: Option<OutputFormat>,
     /// Use the built-in cloud in place of an account [env: STEAD_CLOUD]
     #[arg(long, global = true, value_name = "CLOUD")]
     pub cloud: Option<CloudChoice>,
@@ -147,7 +155,7 @@ pub struct Global {
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Output {
+pub enum OutputFormat {
     /// For people.
     Text,
     /// One document.
@@ -178,49 +186,49 @@ pub enum ColorChoice {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Write an example stack; needs no account
-    Init(Init),
+    Init(InitArgs),
     /// Check a stack without any request; with --fix, mend what is safe to mend
-    Validate(Validate),
+    Validate(ValidateArgs),
     /// Give files their canonical form, comments kept
-    Fmt(Fmt),
+    Fmt(FmtArgs),
     /// Write a file in the other syntax, or make a stack of another tool's file
-    Convert(Convert),
+    Convert(ConvertArgs),
     /// Show the resolved configuration, and what decided each value
-    Render(Render),
+    Render(RenderArgs),
     /// Try an expression
-    Eval(Eval),
+    Eval(EvalArgs),
     /// Tell all about a kind, an attribute, a word of the language, a function or a code
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Draw what waits for what
-    Graph(Graph),
+    Graph(GraphArgs),
     /// Tell why a resource is there, what it waits for and what waits for it
-    Why(Why),
+    Why(WhyArgs),
     /// Run the stack's own tests on the built-in cloud, in memory
-    Test(Test),
+    Test(TestArgs),
     /// Show what would happen; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request
-    Show(Show),
+    Show(ShowArgs),
     /// Plan, ask, and make it so; or apply a saved plan
-    Apply(Apply),
+    Apply(ApplyArgs),
     /// Remove everything that is not protected
-    Destroy(Destroy),
+    Destroy(DestroyArgs),
     /// Compare the live objects with the last apply
     Drift(DriftArgs),
     /// Take over live objects: write their configuration, and own them
-    Import(Import),
+    Import(ImportArgs),
     /// Give a resource another name: block, references and a `moved` entry
-    Mv(Mv),
+    Mv(MvArgs),
     /// Take a resource out: its block, and what becomes of its object
-    Rm(Rm),
+    Rm(RmArgs),
     /// List what is managed
-    Ls(Ls),
+    Ls(LsArgs),
     /// Show one resource as it is live
-    Get(Get),
+    Get(GetArgs),
     /// Answer what only a human can: which object a lost request made
-    Resolve(Resolve),
+    Resolve(ResolveArgs),
     /// Store an API key for a service, once it was tried
-    Login(Login),
+    Login(LoginArgs),
     /// Forget the stored API key
     #[command(after_help = "Example:\n  stead logout -p work")]
     Logout,
@@ -228,39 +236,39 @@ pub enum Command {
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
     /// Check key, service, clock, stack, ledger and lock, with a remedy for each trouble
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Show plans, templates and prices; pin their names anew
-    Catalog(Catalog),
+    Catalog(CatalogArgs),
     /// Tell what the stack costs a month, resource by resource
-    Cost(Cost),
+    Cost(CostArgs),
     /// Do something once: reboot, restore, rotate, look closer
-    Do(Do),
+    Do(DoArgs),
     /// Rebuild a lost ledger from the configuration and the live objects
-    Recover(Recover),
+    Recover(RecoverArgs),
     /// List past applies: who, when, which commit and plan, how it ended
-    History(History),
+    History(HistoryArgs),
     /// See who has the ledger's lock, or break it
-    Lock(Lock),
+    Lock(LockArgs),
     /// Look at the ledger itself, copy it, move it, check and repair it
-    State(State),
+    State(StateArgs),
     /// Keep, show, set and rotate the secrets that the ledger holds encrypted
-    Secret(Secret),
+    Secret(SecretArgs),
     /// Write a pipeline for CI, and what it leaves where code is reviewed
-    Ci(Ci),
+    Ci(CiArgs),
     /// Serve the built-in cloud
-    Emulator(Emulator),
+    Emulator(EmulatorArgs),
     /// Write what stead knows of the service, for other tools
-    Schema(Schema),
+    Schema(SchemaArgs),
     /// Help an editor write stacks: diagnostics, completion, hover, rename (Language Server Protocol)
     #[command(after_help = LSP_HELP)]
     Lsp,
     /// Write a completion script for a shell; it knows the stack's addresses, too
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Write manual pages: of stead, of a command, or all of them
-    Man(Manual),
+    Man(ManArgs),
     /// What a completion script asks
     #[command(name = "__complete", hide = true)]
-    Complete(Complete),
+    Complete(CompleteArgs),
     /// Show version, commit and schema number
     #[command(after_help = "Examples:\n  stead version\n  stead version --output json")]
     Version,
@@ -269,16 +277,16 @@ pub enum Command {
 /// `init`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead init\n  stead init --template shop --format kdl my-shop")]
-pub struct Init {
+pub struct InitArgs {
     /// Where to write
     #[arg(value_name = "DIR", default_value = ".")]
     pub into: PathBuf,
     /// Which example; asked for on a terminal when left out
     #[arg(long)]
-    pub template: Option<Template>,
+    pub template: Option<StackTemplate>,
     /// Which syntax; asked for on a terminal when left out
     #[arg(long)]
-    pub format: Option<Format>,
+    pub format: Option<FileSyntax>,
     /// Overwrite files that exist
     #[arg(long)]
     pub force: bool,
@@ -286,7 +294,7 @@ pub struct Init {
 
 /// An example stack.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Template {
+pub enum StackTemplate {
     /// One network, one machine.
     #[default]
     Minimal,
@@ -299,17 +307,17 @@ pub enum Template {
 #[command(
     after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…\n  stead resolve 3f0e8c52 absent"
 )]
-pub struct Resolve {
+pub struct ResolveArgs {
     /// The first digits of the question's request, or its resource; all open questions when left out
     pub operation: Option<String>,
     /// The answer
     #[command(subcommand)]
-    pub answer: Option<Answer>,
+    pub answer: Option<ResolveAction>,
 }
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
-pub enum Answer {
+pub enum ResolveAction {
     /// It made this object, which is the resource's from now on
     #[command(after_help = "Example:\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…")]
     Adopt {

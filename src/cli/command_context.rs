@@ -1,37 +1,37 @@
-//! `Session`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
+//! `CommandContext`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::args::Scope;
-use super::planning::progress::{Telling, wait_message};
+use super::args::PlanScopeArgs;
+use super::planning::progress::{ProgressReporter, wait_message};
 use super::process::exit_code::Exit;
-use super::process::failure::Failure;
+use super::process::failure::CliFailure;
 use super::process::ledger_settings;
 use super::process::output::Ui;
 use super::process::settings::Settings;
-use super::service::connection::{Connection, Time};
-use super::stack::project::Project;
+use super::service::connection::{CommandClock, StackConnection};
+use super::stack::project::LoadedStack;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::known_values::substitute_known_values;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::expression::Expression;
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::report::diagnostics;
-use crate::report::json::Ended;
+use crate::report::json::CommandFailure;
 use crate::report::text::escape;
 
 /// Waits before a further try of a read that are worth telling.
-const NOTABLE: Duration = Duration::from_secs(2);
+const REPORTED_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// Time within which several of them are told once.
-const BURST: Duration = Duration::from_secs(5);
+const RETRY_REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// One command's settings and doors.
-pub(super) struct Session {
+pub(super) struct CommandContext {
     /// What was asked for.
     pub(super) settings: Settings,
     /// Its voice.
@@ -44,11 +44,11 @@ pub(super) struct Session {
     pub(super) commit: Option<Name>,
 }
 
-impl Session {
+impl CommandContext {
     /// Tells why a command failed; returns its exit code.
-    pub(super) fn report_failure(&self, failure: &Failure) -> Exit {
+    pub(super) fn report_failure(&self, failure: &CliFailure) -> Exit {
         let ui = &self.ui;
-        let ended = Ended {
+        let ended = CommandFailure {
             message: &failure.message,
             help: &failure.help,
             rejected: failure.rejected.as_deref().map(|all| (&*all.diagnostics, &all.sources)),
@@ -81,7 +81,7 @@ impl Session {
     ///
     /// # Errors
     /// All its problems together.
-    pub(super) fn open(&self) -> Result<Project, Failure> {
+    pub(super) fn open(&self) -> Result<LoadedStack, CliFailure> {
         self.open_with(&self.settings)
     }
 
@@ -89,8 +89,8 @@ impl Session {
     ///
     /// # Errors
     /// All its problems together.
-    pub(super) fn open_with(&self, settings: &Settings) -> Result<Project, Failure> {
-        let project = Project::open(settings)?;
+    pub(super) fn open_with(&self, settings: &Settings) -> Result<LoadedStack, CliFailure> {
+        let project = LoadedStack::open(settings)?;
         if !project.warnings.is_empty() && !self.ui.json {
             let text = diagnostics::diagnostics_page(
                 &project.warnings,
@@ -106,9 +106,9 @@ impl Session {
     ///
     /// # Errors
     /// All problems of the stack and the expression together.
-    pub(super) fn evaluate_expression(&self, text: &str) -> Result<Expression, Failure> {
-        let project = Project::open_with(&self.settings, Some(text))?;
-        let nothing = || Failure::new(Exit::Failed, "the expression has no value");
+    pub(super) fn evaluate_expression(&self, text: &str) -> Result<Expression, CliFailure> {
+        let project = LoadedStack::open_with(&self.settings, Some(text))?;
+        let nothing = || CliFailure::new(Exit::Failed, "the expression has no value");
         let evaluated = project.stack.evaluated.as_ref().ok_or_else(nothing)?;
         Ok(substitute_known_values(&project.stack, evaluated))
     }
@@ -131,8 +131,8 @@ impl Session {
     }
 
     /// Returns what a plan is told besides the stack.
-    pub(super) fn options(&self, scope: &Scope, destroy: bool) -> Options {
-        Options {
+    pub(super) fn options(&self, scope: &PlanScopeArgs, destroy: bool) -> PlanningOptions {
+        PlanningOptions {
             destroy,
             allow_deletes: scope.allow_deletes,
             targets: scope.targets.iter().cloned().collect(),
@@ -148,20 +148,24 @@ impl Session {
                 .collect(),
             overwrite_secrets: scope.overwrite_secrets.iter().cloned().collect(),
             project: self.settings.project.clone(),
-            ..Options::default()
+            ..PlanningOptions::default()
         }
     }
 
     /// Returns the options of a command that only looks.
-    pub(super) fn read_only_options(&self) -> Options {
-        Options { project: self.settings.project.clone(), only_looks: true, ..Options::default() }
+    pub(super) fn read_only_options(&self) -> PlanningOptions {
+        PlanningOptions {
+            project: self.settings.project.clone(),
+            only_looks: true,
+            ..PlanningOptions::default()
+        }
     }
 
     /// Returns where the stack's ledger is kept.
     ///
     /// # Errors
     /// When what was said names no place, or nothing was said and the stack demands it.
-    pub(super) fn ledger_location(&self, project: &Project) -> Result<Place, Failure> {
+    pub(super) fn ledger_location(&self, project: &LoadedStack) -> Result<LedgerLocation, CliFailure> {
         ledger_settings::ledger_location(&self.settings, &project.stack, &project.directory)
     }
 
@@ -169,12 +173,12 @@ impl Session {
     ///
     /// # Errors
     /// When nobody is there to answer.
-    pub(super) async fn confirm_action(&self, yes: bool, question: &str) -> Result<bool, Failure> {
+    pub(super) async fn confirm_action(&self, yes: bool, question: &str) -> Result<bool, CliFailure> {
         if yes {
             return Ok(true);
         }
         if !self.ui.interactive {
-            return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
+            return Err(CliFailure::new(Exit::Usage, "nobody is there to say yes")
                 .help("Say it beforehand: --yes. Nothing was changed."));
         }
         let agreed = self.ui.ask_approval(question, None).await?;
@@ -188,13 +192,13 @@ impl Session {
     ///
     /// # Errors
     /// When no address or key is set, or the embedded cloud cannot start.
-    pub(super) fn connect(&self, project: &Project) -> Result<Connection, Failure> {
-        let connection = Connection::open(&self.settings, &project.stack, &project.directory)?;
+    pub(super) fn connect(&self, project: &LoadedStack) -> Result<StackConnection, CliFailure> {
+        let connection = StackConnection::open(&self.settings, &project.stack, &project.directory)?;
         let (ui, last) = (self.ui, Cell::new(None::<Duration>));
         connection.client.on_wait(move |wait| {
             let now = SystemClock.elapsed();
-            let soon = last.get().is_some_and(|told| now.saturating_sub(told) < BURST);
-            if wait.pause >= NOTABLE && !soon {
+            let soon = last.get().is_some_and(|told| now.saturating_sub(told) < RETRY_REPORT_INTERVAL);
+            if wait.pause >= REPORTED_RETRY_DELAY && !soon {
                 last.set(Some(now));
                 ui.write_message(&escape::escape_line(&wait_message(wait)));
             }
@@ -205,9 +209,9 @@ impl Session {
     /// Returns what tells of an apply while it runs.
     pub(super) fn progress_reporter<'a>(
         &self,
-        connection: &'a Connection,
+        connection: &'a StackConnection,
         plan: Option<&Plan>,
-    ) -> Telling<'a, Time> {
-        Telling::new(self.ui, (connection.client.clock(), connection.speed), plan)
+    ) -> ProgressReporter<'a, CommandClock> {
+        ProgressReporter::new(self.ui, (connection.client.clock(), connection.speed), plan)
     }
 }

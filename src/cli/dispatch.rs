@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command, Global, Output, Tells, command_overview};
-use super::command_context::Session;
+use super::args::{Cli, Command, GlobalArgs, OutputFormat, OutputSupport, command_overview};
+use super::command_context::CommandContext;
 use super::commands;
 use super::files::stack_files;
-use super::process::env::Variables;
+use super::process::env::EnvVariables;
 use super::process::exit_code::Exit;
-use super::process::failure::Failure;
+use super::process::failure::CliFailure;
 use super::process::output::Ui;
 use super::process::profile::Profiles;
 use super::process::settings::{self, Settings};
@@ -57,20 +57,20 @@ fn run() -> Exit {
         Some(Command::Validate(args)) => settings.set_trust(!args.untrusted),
         _ => {}
     }
-    let programs = settings.output != Output::Text;
-    let tells = cli.command.as_ref().map_or(Tells::Text, Command::output_forms);
-    let asked = cli.global.output.is_some_and(|output| output != Output::Text);
-    if asked && cli.command.is_some() && tells == Tells::Text {
+    let programs = settings.output != OutputFormat::Text;
+    let tells = cli.command.as_ref().map_or(OutputSupport::Text, Command::output_forms);
+    let asked = cli.global.output.is_some_and(|output| output != OutputFormat::Text);
+    if asked && cli.command.is_some() && tells == OutputSupport::Text {
         Ui::write_error("error: this command has one form only, and takes no --output");
         Ui::write_error("  Leave it out. STEAD_OUTPUT does not concern this command.");
         return Exit::Usage;
     }
-    let lines = settings.output == Output::Ndjson && tells != Tells::Text;
+    let lines = settings.output == OutputFormat::Ndjson && tells != OutputSupport::Text;
     let ui = Ui {
         style: terminal.output_style(settings.color),
         message_style: terminal.error_style(settings.color),
-        json: programs && tells != Tells::Text && !(lines && tells == Tells::Events),
-        ndjson: lines && tells == Tells::Events,
+        json: programs && tells != OutputSupport::Text && !(lines && tells == OutputSupport::Events),
+        ndjson: lines && tells == OutputSupport::Events,
         one_line: lines,
         quiet: settings.quiet,
         verbose: settings.verbose,
@@ -85,7 +85,7 @@ fn run() -> Exit {
     };
     let variables = &terminal.variables;
     let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
-    let session = Session { settings, ui, slip, who, commit };
+    let session = CommandContext { settings, ui, slip, who, commit };
     match dispatch_command(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => session.report_failure(&failure),
@@ -94,7 +94,7 @@ fn run() -> Exit {
 
 /// Tells a program, which reads standard output alone, why there is no result: the command line or the
 /// settings could not be used, so that the form it wants is only looked for.
-fn for_programs(message: &str, variables: &Variables) {
+fn for_programs(message: &str, variables: &EnvVariables) {
     let mut form = variables.get("STEAD_OUTPUT").cloned();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -104,7 +104,7 @@ fn for_programs(message: &str, variables: &Variables) {
             None => {}
         }
     }
-    let ended = json::Ended { message, help: &[], rejected: None, exit: Exit::Usage.code() };
+    let ended = json::CommandFailure { message, help: &[], rejected: None, exit: Exit::Usage.code() };
     // A reader that went away is no reason to fail.
     let _ = match form.as_deref() {
         Some("json") => write!(std::io::stdout(), "{}", ended.document()),
@@ -115,7 +115,7 @@ fn for_programs(message: &str, variables: &Variables) {
 
 /// Merges what was said. For the command that tells what is wrong, a settings file that cannot be used is
 /// left out, and why is returned besides.
-fn read_settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Option<String>)> {
+fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Settings, Option<String>)> {
     let global = cli.global.clone();
     let mut read = stack_files::read_profiles(variables);
     if let (Err(_), Some(Command::Doctor(args))) = (&read, &cli.command)
@@ -127,7 +127,7 @@ fn read_settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, 
     let merged = read.and_then(|profiles| Ok(settings::merge(global, variables, &profiles)?));
     match (merged, &cli.command) {
         (Err(error), Some(Command::Doctor(_))) => {
-            let global = Global { profile: None, ..cli.global.clone() };
+            let global = GlobalArgs { profile: None, ..cli.global.clone() };
             let mut bare = variables.clone();
             bare.remove("STEAD_PROFILE");
             let settings = settings::merge(global, &bare, &Profiles::none("settings.toml"));
@@ -139,7 +139,7 @@ fn read_settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, 
 }
 
 /// Runs a command that asks no service; `None` for the others.
-fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>> {
+fn at_once(session: &CommandContext, command: &Command) -> Option<Result<Exit, CliFailure>> {
     Some(match command {
         Command::Init(args) => commands::init::run(session, args),
         Command::Convert(args) => commands::convert::run(session, args),
@@ -161,7 +161,7 @@ fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>
     })
 }
 
-fn dispatch_command(session: &Session, command: &Command) -> Result<Exit, Failure> {
+fn dispatch_command(session: &CommandContext, command: &Command) -> Result<Exit, CliFailure> {
     if let Some(ended) = at_once(session, command) {
         return ended;
     }

@@ -1,18 +1,18 @@
-//! `Learned`: what a service showed of itself that makes later requests fit it.
+//! `ServiceCapabilities`: what a service showed of itself that makes later requests fit it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 /// Rows of a page that are asked for until a service shows that it gives others.
-pub const USUAL_PAGE: usize = 100;
+pub const DEFAULT_PAGE_SIZE: usize = 100;
 
 /// Largest page that is ever asked for.
-pub const LARGEST_PAGE: usize = 1_000;
+pub const MAX_PAGE_SIZE: usize = 1_000;
 
 /// What a service showed of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Learned {
+pub struct ServiceCapabilities {
     /// Most rows of a page, where it was seen.
     pub page_limit: Option<usize>,
     /// Requests a second that the key may send, where the service tells.
@@ -25,7 +25,7 @@ pub struct Learned {
     pub object_key: Option<String>,
 }
 
-impl Learned {
+impl ServiceCapabilities {
     /// Puts what a service has under a key of its own under `data`, where there is none.
     pub(super) fn unwrap_envelope(&self, json: &mut Json) {
         let Some(map) = json.as_object_mut().filter(|map| !map.contains_key("data")) else { return };

@@ -6,52 +6,56 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::capabilities::Learned;
-use super::error::{ReadError, ShownOnce};
-use super::http::message::{Cloud, Upload};
-use super::http::rate_limit::SharedSlots;
-use super::http::requests::{Requests, Wait};
-use super::http::send::Gate;
-use super::probe::{self, Evidence};
-use super::read::account::{self, Account};
+use super::capabilities::ServiceCapabilities;
+use super::error::{OneTimeSecret, ReadError};
+use super::http::message::{SignedUpload, Transport};
+use super::http::rate_limit::SharedRateLimit;
+use super::http::requests::{RequestDelay, Requests};
+use super::http::send::SendPermit;
+use super::probe::{self, Observations};
+use super::read::account::{self, AccountInfo};
 use super::read::find_object::find_object;
 use super::read::object_project;
 use super::read::object_reader::ObjectReader;
 use super::read::{catalog, paging, refresh};
-use super::wait::list_poll::Watch;
-use super::wait::run_records::{self, Running};
-use super::wait::waiter::{Settling, Unsettled};
-use super::write::action_request::{self, Ask};
-use super::write::mutation::Changes;
+use super::wait::list_poll::WatchedObject;
+use super::wait::run_records::{self, ServiceRun};
+use super::wait::waiter::{WaitError, Waiter};
+use super::write::action_request::{self, EndpointRequest};
+use super::write::mutation::MutationClient;
 use super::write::upload::{self, UploadError};
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Registry, Run};
-use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
+use crate::model::schema::{Kind, Registry, RunSchema};
+use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::value::Attributes;
 
 /// A client of one account.
 pub struct Client<C, K, R> {
     pub(super) reader: ObjectReader<C, K, R>,
-    settling: Settling,
+    settling: Waiter,
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Returns a client that keeps to the standard tier's limits until the service says otherwise.
     pub fn new(cloud: C, clock: K, random: R, registry: Registry) -> Self {
         let reader = ObjectReader::new(Requests::new(cloud, clock, random), registry);
-        Self { reader, settling: Settling::default() }
+        Self { reader, settling: Waiter::default() }
     }
 
     /// Calls `listener` whenever a request is to be sent again, or waits a second or more for the
     /// limiter.
-    pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
+    pub fn on_wait(&self, listener: impl Fn(&RequestDelay) + 'static) {
         self.reader.requests.on_wait(listener);
     }
 
     /// Shares the limiters with other processes of this user: the account's, and the catalog's.
-    pub fn share_limits(&self, keyed: Option<Box<dyn SharedSlots>>, public: Option<Box<dyn SharedSlots>>) {
+    pub fn share_limits(
+        &self,
+        keyed: Option<Box<dyn SharedRateLimit>>,
+        public: Option<Box<dyn SharedRateLimit>>,
+    ) {
         for (turnstile, shared) in
             [(&self.reader.requests.keyed, keyed), (&self.reader.requests.public, public)]
         {
@@ -111,7 +115,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When a read is refused (401, 403 …) or has no usable answer.
-    pub async fn refresh(&self, wanted: &Wanted) -> Result<Snapshot, ReadError> {
+    pub async fn refresh(&self, wanted: &RefreshRequest) -> Result<Snapshot, ReadError> {
         refresh::read_snapshot(&self.reader, wanted).await
     }
 
@@ -134,7 +138,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         parent: Option<&Name>,
         project: Option<&Name>,
     ) -> Result<Vec<Object>, ReadError> {
-        paging::list_consistently(&self.reader, &paging::Scope { kind, parent, project }).await
+        paging::list_consistently(&self.reader, &paging::ListScope { kind, parent, project }).await
     }
 
     /// Does the same, and returns the service's `Date` at the start of the last pass besides.
@@ -147,7 +151,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         parent: Option<&Name>,
         project: Option<&Name>,
     ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-        paging::list_stable(&self.reader, &paging::Scope { kind, parent, project }).await
+        paging::list_stable(&self.reader, &paging::ListScope { kind, parent, project }).await
     }
 
     /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list. An object with
@@ -168,7 +172,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         &self,
         kind: &Kind,
         key: &ObjectKey,
-    ) -> Result<Option<ShownOnce>, ReadError> {
+    ) -> Result<Option<OneTimeSecret>, ReadError> {
         self.reader.reveal_secret(kind, key).await
     }
 
@@ -196,7 +200,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When the service refuses the key or does not answer.
-    pub async fn read_account(&self, key: &str) -> Result<Account, ReadError> {
+    pub async fn read_account(&self, key: &str) -> Result<AccountInfo, ReadError> {
         account::read_account(&self.reader, key).await
     }
 
@@ -210,7 +214,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Goes by what was learned of the service, until an answer says otherwise.
-    pub fn goes_by(&self, learned: &Learned) {
+    pub fn goes_by(&self, learned: &ServiceCapabilities) {
         self.reader.requests.use_capabilities(learned);
     }
 
@@ -218,7 +222,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When the service refuses the key or does not answer at all.
-    pub async fn probe(&self) -> Result<Evidence, ReadError> {
+    pub async fn probe(&self) -> Result<Observations, ReadError> {
         probe::collect_evidence(&self.reader.requests, self.reader.registry).await
     }
 
@@ -227,7 +231,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it is refused, or has no usable answer.
-    pub async fn send_query(&self, ask: &Ask) -> Result<Json, ReadError> {
+    pub async fn send_query(&self, ask: &EndpointRequest) -> Result<Json, ReadError> {
         action_request::send_query(&self.reader.requests, ask).await
     }
 
@@ -238,7 +242,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// When it is refused, or has no usable answer.
     pub async fn ask_rows(
         &self,
-        ask: &Ask,
+        ask: &EndpointRequest,
         enough: impl Fn(&[Json]) -> bool,
     ) -> Result<Option<Vec<Json>>, ReadError> {
         action_request::ask_rows(&self.reader.requests, ask, enough).await
@@ -260,9 +264,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         &self,
         kind: &'static Kind,
         object: &ObjectKey,
-        run: &Run,
+        run: &RunSchema,
         id: &str,
-    ) -> Result<Option<Running>, ReadError> {
+    ) -> Result<Option<ServiceRun>, ReadError> {
         run_records::read_run_status(&self.reader.requests, kind, object, run, id).await
     }
 
@@ -274,8 +278,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         &self,
         kind: &'static Kind,
         object: &ObjectKey,
-        run: &Run,
-    ) -> Result<Vec<Running>, ReadError> {
+        run: &RunSchema,
+    ) -> Result<Vec<ServiceRun>, ReadError> {
         run_records::read_runs(&self.reader.requests, kind, object, run).await
     }
 
@@ -287,7 +291,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         &self,
         kind: &'static Kind,
         object: &ObjectKey,
-        run: &Run,
+        run: &RunSchema,
     ) -> Result<Vec<String>, ReadError> {
         run_records::read_run_tail(&self.reader.requests, kind, object, run).await
     }
@@ -296,7 +300,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// Why it did not succeed, without the address.
-    pub async fn upload(&self, upload: &Upload) -> Result<(), UploadError> {
+    pub async fn upload(&self, upload: &SignedUpload) -> Result<(), UploadError> {
         upload::upload(&self.reader.requests, upload).await
     }
 
@@ -311,8 +315,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         project: Option<&Name>,
         within: Duration,
         on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+    ) -> Result<Object, WaitError> {
+        let watch = WatchedObject::new(&self.reader.requests.clock, kind, key, project, within);
         self.settling.wait_until_ready(&self.reader, watch, on_status).await
     }
 
@@ -327,8 +331,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         before: &Object,
         on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+    ) -> Result<Object, WaitError> {
+        let watch = WatchedObject::new(&self.reader.requests.clock, kind, key, project, within);
         self.settling.settled_anew(&self.reader, watch, before, on_status).await
     }
 
@@ -344,7 +348,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         project: Option<&Name>,
         within: Duration,
     ) -> Result<Option<Object>, ReadError> {
-        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+        let watch = WatchedObject::new(&self.reader.requests.clock, kind, key, project, within);
         self.settling.wait_until_visible(&self.reader, watch).await
     }
 
@@ -360,8 +364,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         known: Option<Object>,
         on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+    ) -> Result<Object, WaitError> {
+        let watch = WatchedObject::new(&self.reader.requests.clock, kind, key, project, within);
         self.settling.settled_as_listed(&self.reader, watch, known, on_status).await
     }
 
@@ -376,13 +380,13 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         project: Option<&Name>,
         within: Duration,
         on_status: &dyn Fn(&str),
-    ) -> Result<(), Unsettled> {
-        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+    ) -> Result<(), WaitError> {
+        let watch = WatchedObject::new(&self.reader.requests.clock, kind, key, project, within);
         self.settling.wait_until_gone(&self.reader, watch, on_status).await
     }
 
     /// Returns the way to send requests that change something: each passes `gate` first.
-    pub fn changes<'c>(&'c self, gate: Gate<'c>) -> Changes<'c, C, K, R> {
-        Changes { reader: &self.reader, gate, back: &|| () }
+    pub fn changes<'c>(&'c self, gate: SendPermit<'c>) -> MutationClient<'c, C, K, R> {
+        MutationClient { reader: &self.reader, gate, back: &|| () }
     }
 }

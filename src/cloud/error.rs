@@ -7,11 +7,11 @@ use crate::model::snapshot::Object;
 
 /// How a request that changes something ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mutation {
+pub enum MutationOutcome {
     /// 2xx in a legal envelope. The object, where the answer has one with a legal id.
-    Done(Option<Box<Object>>, Option<ShownOnce>),
+    Done(Option<Box<Object>>, Option<OneTimeSecret>),
     /// A complete 4xx answer in the documented envelope: it had no effect.
-    Refused(Refusal),
+    Refused(ApiError),
     /// Not a byte left.
     NotSent(String),
     /// Anything else. `settled`: a complete 5xx envelope, so nothing is still under way.
@@ -21,18 +21,18 @@ pub enum Mutation {
         /// The service answered, if only with an error: the request is not under way any more.
         settled: bool,
         /// What it answered: a complete 5xx envelope.
-        answer: Option<Refusal>,
+        answer: Option<ApiError>,
     },
 }
 
 /// A secret that an answer showed once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShownOnce(pub Secret);
+pub struct OneTimeSecret(pub Secret);
 
 /// A complete error answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{status} {error}: {message}")]
-pub struct Refusal {
+pub struct ApiError {
     /// The status.
     pub status: u16,
     /// The envelope's `error`.
@@ -52,15 +52,15 @@ pub enum ReadError {
         /// `GET /api/v1/vms`.
         request: String,
         /// What it said.
-        refusal: Refusal,
+        refusal: ApiError,
     },
     /// The service answered with an error of its own, 5xx, as often as it was asked.
     #[error("{request}: {refusal}")]
-    Broken {
+    ServerError {
         /// `GET /api/v1/vms`.
         request: String,
         /// What it said.
-        refusal: Refusal,
+        refusal: ApiError,
     },
     /// The server's certificate is not accepted.
     #[error("{request}: the certificate of {host} is not accepted: {reason}")]
@@ -82,7 +82,7 @@ pub enum ReadError {
     },
     /// A list was another one on each page: others make and delete objects meanwhile.
     #[error("{request}: the list changed under each of {reads} reads")]
-    Shifting {
+    ListChanging {
         /// `GET /api/v1/vms`.
         request: String,
         /// How often it was read.

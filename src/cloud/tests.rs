@@ -6,41 +6,41 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::error::{Mutation, ReadError};
+use super::error::{MutationOutcome, ReadError};
 use super::fake::{self, answer, client, error, kind, raw, run};
-use super::http::message::{Answer, ExchangeError, Request};
-use super::http::send::Gate;
+use super::http::message::{HttpRequest, HttpResponse, TransportError};
+use super::http::send::SendPermit;
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 use crate::model::snapshot::ObjectKey;
 
-fn lost() -> Result<Answer, ExchangeError> {
-    Err(ExchangeError::Lost { host: "h".into(), reason: "reset".into() })
+fn lost() -> Result<HttpResponse, TransportError> {
+    Err(TransportError::Lost { host: "h".into(), reason: "reset".into() })
 }
 
-fn not_sent() -> Result<Answer, ExchangeError> {
-    Err(ExchangeError::NotSent { host: "h".into(), reason: "refused".into() })
+fn not_sent() -> Result<HttpResponse, TransportError> {
+    Err(TransportError::NotSent { host: "h".into(), reason: "refused".into() })
 }
 
-fn untrusted() -> Result<Answer, ExchangeError> {
-    Err(ExchangeError::Untrusted { host: "h".into(), reason: "it has expired".into() })
+fn untrusted() -> Result<HttpResponse, TransportError> {
+    Err(TransportError::Untrusted { host: "h".into(), reason: "it has expired".into() })
 }
 
 fn key(id: &str) -> ObjectKey {
     ObjectKey { kind: "vm".into(), parent: None, id: id.into() }
 }
 
-fn one_vm() -> Result<Answer, ExchangeError> {
+fn one_vm() -> Result<HttpResponse, TransportError> {
     answer(200, &json!({"success": true, "data": {"id": "a", "name": "web"}}))
 }
 
 /// A gate that lets everything out.
-const OPEN: Gate<'static> = &|_| Ok(());
+const OPEN: SendPermit<'static> = &|_| Ok(());
 
-type Scripted = Result<Answer, ExchangeError>;
+type Scripted = Result<HttpResponse, TransportError>;
 
 /// Answers in turn; the last answer again and again.
-fn script(answers: Vec<Scripted>) -> impl FnMut(&Request) -> Scripted {
+fn script(answers: Vec<Scripted>) -> impl FnMut(&HttpRequest) -> Scripted {
     let mut at = 0;
     move |_| {
         at += 1;
@@ -136,7 +136,7 @@ fn a_gate_is_asked_after_the_wait_and_right_before_each_request() {
         }
     };
     let mutation = run(&clock, client.changes(&gate).delete(kind("vm"), &key("a"), Some(&"p1".into())));
-    assert_eq!(mutation, Mutation::NotSent("the lease ran out".to_owned()));
+    assert_eq!(mutation, MutationOutcome::NotSent("the lease ran out".to_owned()));
     assert_eq!(log.borrow().len(), 1, "only the first try left");
     let asked = asked.borrow();
     assert_eq!(asked.len(), 2);
@@ -148,7 +148,7 @@ fn changes_carry_what_the_tables_say() {
     let (client, clock, log) = client(|_| answer(200, &json!({"success": true, "message": "ok"})));
     let vm = kind("vm");
     let done = run(&clock, client.changes(OPEN).delete(vm, &key("a"), Some(&"p1".into())));
-    assert_eq!(done, Mutation::Done(None, None));
+    assert_eq!(done, MutationOutcome::Done(None, None));
     let resize = vm.call("resize").unwrap();
     let (project, start) = ("p1".into(), vm.call("start").unwrap());
     let body = json!({"pricing_id": 3});
@@ -172,7 +172,7 @@ fn changes_carry_what_the_tables_say() {
 fn an_id_that_could_leave_is_never_sent() {
     let (client, clock, log) = client(|_| one_vm());
     let mutation = run(&clock, client.changes(OPEN).delete(kind("vm"), &key("../api-keys"), None));
-    assert!(matches!(mutation, Mutation::NotSent(_)));
+    assert!(matches!(mutation, MutationOutcome::NotSent(_)));
     assert!(run(&clock, client.get(&key(".."))).is_err());
     assert!(log.borrow().is_empty());
 }

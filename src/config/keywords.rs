@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A word and what it says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Word {
+pub struct Keyword {
     /// The word.
     pub name: &'static str,
     /// What it says, in a sentence.
@@ -13,7 +13,7 @@ pub struct Word {
     /// How it is written in YAML; empty where the sentence is enough.
     pub example: &'static str,
     /// What stands behind it.
-    pub takes: Takes,
+    pub takes: KeywordValue,
     /// It must be written.
     pub needed: bool,
     /// A module, which is told by its caller, does not have it.
@@ -22,42 +22,42 @@ pub struct Word {
 
 /// What stands behind a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum KeywordValue {
     /// A value of its own kind.
     Value,
     /// One of a few values, each with a sentence.
-    OneOf(Words),
+    OneOf(Keywords),
     /// `true` or `false`.
-    Flag,
+    Boolean,
     /// An address, or several, without a `$`.
     Address,
     /// An address, or the name of a module, without a `$`.
-    Place,
+    AddressOrModule,
     /// The names of kinds.
     Kinds,
     /// A map from the variables' names.
     Variables,
     /// A map, or a list of maps, of these words.
-    Block(Words),
+    Block(Keywords),
     /// A map from names of one's own to blocks of these words; to anything, where there are none.
-    Named(Words),
+    Named(Keywords),
 }
 
-const fn word(name: &'static str, summary: &'static str) -> Word {
-    Word { name, summary, example: "", takes: Takes::Value, needed: false, of_stacks: false }
+const fn word(name: &'static str, summary: &'static str) -> Keyword {
+    Keyword { name, summary, example: "", takes: KeywordValue::Value, needed: false, of_stacks: false }
 }
 
-impl Word {
+impl Keyword {
     const fn example(self, example: &'static str) -> Self {
         Self { example, ..self }
     }
 
-    const fn takes(self, takes: Takes) -> Self {
+    const fn takes(self, takes: KeywordValue) -> Self {
         Self { takes, ..self }
     }
 
-    const fn one_of(self, values: Words) -> Self {
-        self.takes(Takes::OneOf(values))
+    const fn one_of(self, values: Keywords) -> Self {
+        self.takes(KeywordValue::OneOf(values))
     }
 
     const fn mark_required(self) -> Self {
@@ -69,99 +69,99 @@ impl Word {
     }
 }
 
-impl fmt::Debug for Word {
+impl fmt::Debug for Keyword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
 }
 
 /// The words that may stand in one place.
-pub type Words = &'static [Word];
+pub type Keywords = &'static [Keyword];
 
 /// Returns the names of words.
-pub fn word_names(words: Words) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
+pub fn word_names(words: Keywords) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
     words.iter().map(|word| word.name)
 }
 
 /// Returns a word by its name.
 #[must_use]
-pub fn find_word(words: Words, name: &str) -> Option<&'static Word> {
+pub fn find_word(words: Keywords, name: &str) -> Option<&'static Keyword> {
     words.iter().find(|word| word.name == name)
 }
 
 /// Blocks besides kinds.
-pub const TOP: Words = &[
+pub const TOP: Keywords = &[
     word("backend", "The local ledger is refused: settings say where it is kept.")
         .example("backend: required")
         .one_of(&[word("required", "A ledger that only this machine has is refused.")])
         .of_stacks(),
-    word("data", "Objects that this stack does not manage.").takes(Takes::Named(&[]))
+    word("data", "Objects that this stack does not manage.").takes(KeywordValue::Named(&[]))
         .example("data: { vpc: { shared: { name: shared } } }   # then $data.vpc.shared"),
-    word("environments", "Environments, chosen by `-e`.").takes(Takes::Named(ENVIRONMENT))
+    word("environments", "Environments, chosen by `-e`.").takes(KeywordValue::Named(ENVIRONMENT))
         .example("environments: { prod: { confirm: typed, vars: { size: large } } }")
         .of_stacks(),
-    word("import", "Live objects that become a resource's.").takes(Takes::Block(IMPORT))
+    word("import", "Live objects that become a resource's.").takes(KeywordValue::Block(IMPORT))
         .example("import: [{ to: database.main, id: dbk3x9q2 }]")
         .of_stacks(),
     word("include", "Files that are read as if they stood beside this one.")
         .example("include: [../shared/network.stead.yaml]"),
-    word("locals", "Values with a name; computed once.").takes(Takes::Named(&[]))
+    word("locals", "Values with a name; computed once.").takes(KeywordValue::Named(&[]))
         .example("locals: { host: \"${env}.example.com\" }   # then $locals.host"),
-    word("moved", "New addresses of what the ledger has under old ones; a module says those of its own.").takes(Takes::Block(MOVED))
+    word("moved", "New addresses of what the ledger has under old ones; a module says those of its own.").takes(KeywordValue::Block(MOVED))
         .example("moved: [{ from: vm.frontend, to: vm.web }]   # or of whole modules: { from: shop_eu, to: shop_europe }"),
-    word("outputs", "What to print when all is done, and other stacks may read.").takes(Takes::Named(&[]))
+    word("outputs", "What to print when all is done, and other stacks may read.").takes(KeywordValue::Named(&[]))
         .example("outputs: { url: $app.web.url }"),
-    word("policy", "Rules that a plan must pass.").takes(Takes::Named(POLICY))
+    word("policy", "Rules that a plan must pass.").takes(KeywordValue::Named(POLICY))
         .example("policy: { budget: { deny: \"${plan.monthly_after > 400.0}\", message: Over budget. } }")
         .of_stacks(),
-    word("removed", "What becomes of objects whose block is gone; a module says it of those of its own.").takes(Takes::Block(REMOVED))
+    word("removed", "What becomes of objects whose block is gone; a module says it of those of its own.").takes(KeywordValue::Block(REMOVED))
         .example("removed: [{ from: vm.legacy, action: forget }]"),
-    word("secrets", "The ledger keeps generated secrets, and those that the service shows once, encrypted to these recipients.").takes(Takes::Block(SECRETS))
+    word("secrets", "The ledger keeps generated secrets, and those that the service shows once, encrypted to these recipients.").takes(KeywordValue::Block(SECRETS))
         .example("secrets: { recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p] }   # stead secret keygen --out FILE makes one")
         .of_stacks(),
     word("stack", "The stack's name.").example("stack: shop").of_stacks(),
-    word("stacks", "Other stacks whose outputs are read.").takes(Takes::Named(STACK))
+    word("stacks", "Other stacks whose outputs are read.").takes(KeywordValue::Named(STACK))
         .example("stacks: { net: ../network }   # then $stacks.net.vpc_id")
         .of_stacks(),
     word("stead", "The version of the language.")
         .example("stead: 1")
         .one_of(&[word("1", "The version of the language.")]),
-    word("use", "Directories as modules.").takes(Takes::Named(USE)).example(
+    word("use", "Directories as modules.").takes(KeywordValue::Named(USE)).example(
         "use: { eu: { source: ../modules/shop, with: { size: small } } }   # then eu.vm.web, $use.eu.OUTPUT",
     ),
-    word("vars", "Variables: the only thing that environments differ in.").takes(Takes::Named(VARIABLE))
+    word("vars", "Variables: the only thing that environments differ in.").takes(KeywordValue::Named(VARIABLE))
         .example("vars: { size: { one_of: [small, large], default: small } }   # then $vars.size"),
 ];
 
 /// Words of every resource's block.
-pub const BODY: Words = &[
+pub const BODY: Keywords = &[
     word("deliver_secret", "Where the secret goes that the service shows once: a file, a line of an env file, or a program of your own settings.")
-        .takes(Takes::Block(DELIVER))
+        .takes(KeywordValue::Block(DELIVER))
         .example("deliver_secret: { file: ./secrets/ci-key }   # or { env_file: ./.env, variable: CI_KEY }, or { sink: vault }"),
     word("depends_on", "What must be there first, and no reference shows.")
-        .takes(Takes::Address)
+        .takes(KeywordValue::Address)
         .example("depends_on: [vm.gate]"),
     word("for_each", "One instance for each key.")
         .example("for_each: [a, b]   # then vm.web.a, vm.web.b; each.key, each.value"),
     word("lifecycle", "What may happen to it.")
-        .takes(Takes::Block(LIFECYCLE))
+        .takes(KeywordValue::Block(LIFECYCLE))
         .example("lifecycle: { protect: true, timeouts: { create: 30m } }"),
     word("project", "The project that it belongs to: `$project.NAME`, or a name or id."),
     word("when", "Whether this environment has it at all.")
-        .takes(Takes::Flag)
+        .takes(KeywordValue::Boolean)
         .example("when: \"${env == 'prod'}\""),
 ];
 
 /// Words of `lifecycle`.
-pub const LIFECYCLE: Words = &[
+pub const LIFECYCLE: Keywords = &[
     word(
         "final_snapshot",
         "A snapshot is made before a VM or a volume goes, and stays; if it fails, nothing is deleted.",
     )
-    .takes(Takes::Flag)
+    .takes(KeywordValue::Boolean)
     .example("lifecycle: { final_snapshot: true }"),
     word("ignore_drift", "Attributes whose live side is left alone; an edit of the file still applies.")
-        .takes(Takes::Block(IGNORED))
+        .takes(KeywordValue::Block(IGNORED))
         .example(
             "lifecycle: { ignore_drift: [{ field: plan, reason: resized by hand, until: 2027-01-31 }] }",
         ),
@@ -172,7 +172,7 @@ pub const LIFECYCLE: Words = &[
             word("keep", "The object stays live."),
         ]),
     word("protect", "No deletion, no replacement.")
-        .takes(Takes::Flag)
+        .takes(KeywordValue::Boolean)
         .example("lifecycle: { protect: \"${env == 'prod'}\" }"),
     word("replace", "Which comes first when it is replaced.")
         .example("lifecycle: { replace: create_first }")
@@ -182,40 +182,40 @@ pub const LIFECYCLE: Words = &[
             word("never", "A replacement is refused."),
         ]),
     word("timeouts", "How long it may take.")
-        .takes(Takes::Block(TIMEOUTS))
+        .takes(KeywordValue::Block(TIMEOUTS))
         .example("lifecycle: { timeouts: { create: 30m, update: 1h, delete: 10m } }"),
 ];
 
 /// Words of an entry of `ignore_drift`.
-pub const IGNORED: Words = &[
+pub const IGNORED: Keywords = &[
     word("field", "The attribute.").mark_required(),
     word("reason", "Why, for whoever reads it."),
     word("until", "The last day that it holds."),
 ];
 
 /// Words of an open map, such as `env_vars`, besides its keys.
-pub const MAP: Words = &[word(
+pub const MAP: Keywords = &[word(
     "exclusive",
     "With `exclusive: true` what else stands in the live map goes; in quotes it is a key like any other.",
 )
-.takes(Takes::Flag)
+.takes(KeywordValue::Boolean)
 .example("env_vars: { exclusive: true, APP_ENV: prod }")];
 
 /// Words of `timeouts`.
-pub const TIMEOUTS: Words = &[
+pub const TIMEOUTS: Keywords = &[
     word("create", "How long creation may take: `15m`."),
     word("delete", "How long deletion may take."),
     word("update", "How long a change in place may take."),
 ];
 
 /// Words of `secrets`.
-pub const SECRETS: Words = &[word(
+pub const SECRETS: Keywords = &[word(
     "recipients",
     "Who can read the kept secrets: 1 to 16 native age recipients, as they are or from variables.",
 )];
 
 /// Words of `deliver_secret`.
-pub const DELIVER: Words = &[
+pub const DELIVER: Keywords = &[
     word("env_file", "A file of `NAME=value` lines, below the stack's directory."),
     word("file", "A file that holds the secret alone, below the stack's directory."),
     word("sink", "A program that your own settings name; it takes the secret by standard input."),
@@ -223,10 +223,10 @@ pub const DELIVER: Words = &[
 ];
 
 /// Words of a variable.
-pub const VARIABLE: Words = &[
+pub const VARIABLE: Keywords = &[
     word("check", "What must hold of `self`."),
     word("default", "Its value when nobody gives one; without it, one must be given."),
-    word("deliver_secret", "Where a generated secret goes.").takes(Takes::Block(DELIVER)),
+    word("deliver_secret", "Where a generated secret goes.").takes(KeywordValue::Block(DELIVER)),
     word("description", "What it is for."),
     word("from_file", "The file that holds it, below the stack's directory."),
     word(
@@ -241,7 +241,7 @@ pub const VARIABLE: Words = &[
 ];
 
 /// Types of variables, the simple ones first.
-pub const TYPES: Words = &[
+pub const TYPES: Keywords = &[
     word("string", "Text."),
     word("int", "A whole number."),
     word("number", "Any number."),
@@ -254,26 +254,26 @@ pub const TYPES: Words = &[
 ];
 
 /// Words of an environment.
-pub const ENVIRONMENT: Words = &[
+pub const ENVIRONMENT: Keywords = &[
     word("confirm", "How an apply asks.").one_of(&[
         word("ask", "Yes or no."),
         word("typed", "The environment's name must be typed before an apply."),
     ]),
-    word("default", "It is meant when none is said.").takes(Takes::Flag),
+    word("default", "It is meant when none is said.").takes(KeywordValue::Boolean),
     word("set", "Values that replace exactly one path each: `database.main.storage_gb: 80`.")
         .example("environments: { prod: { set: { database.main.storage_gb: 80 } } }"),
-    word("vars", "Values of variables.").takes(Takes::Variables),
+    word("vars", "Values of variables.").takes(KeywordValue::Variables),
 ];
 
 /// Words of a policy.
-pub const POLICY: Words = &[
+pub const POLICY: Keywords = &[
     word("deny", "What must not be true.").mark_required(),
     word("message", "What to tell then.").mark_required(),
-    word("on", "The kinds that it is about; without it, the plan as a whole.").takes(Takes::Kinds),
+    word("on", "The kinds that it is about; without it, the plan as a whole.").takes(KeywordValue::Kinds),
 ];
 
 /// Words of a use.
-pub const USE: Words = &[
+pub const USE: Keywords = &[
     word("for_each", "One instance of the module for each entry."),
     word(
         "name",
@@ -281,39 +281,39 @@ pub const USE: Words = &[
                   called otherwise keeps their names.",
     ),
     word("source", "The module's directory.").mark_required(),
-    word("when", "It is there only when this is true.").takes(Takes::Flag),
+    word("when", "It is there only when this is true.").takes(KeywordValue::Boolean),
     word("with", "Values of the module's variables."),
 ];
 
 /// Words of another stack.
-pub const STACK: Words = &[
+pub const STACK: Keywords = &[
     word("env", "The environment of that stack."),
     word("source", "The stack's directory.").mark_required(),
 ];
 
 /// Words of an entry of `moved`.
-pub const MOVED: Words = &[
+pub const MOVED: Keywords = &[
     word(
         "from",
         "The address that it had, or the name that a module had: all that is in it goes along, but for what another \
          entry says more of.",
     )
-    .takes(Takes::Place)
+    .takes(KeywordValue::AddressOrModule)
     .mark_required(),
-    word("to", "The address or name that it has now.").takes(Takes::Place).mark_required(),
+    word("to", "The address or name that it has now.").takes(KeywordValue::AddressOrModule).mark_required(),
 ];
 
 /// Words of an entry of `import`.
-pub const IMPORT: Words = &[
-    word("to", "The address that takes it over.").takes(Takes::Address).mark_required(),
+pub const IMPORT: Keywords = &[
+    word("to", "The address that takes it over.").takes(KeywordValue::Address).mark_required(),
     word("id", "The live object's id.").mark_required(),
-    word("when", "Only when this is true.").takes(Takes::Flag),
+    word("when", "Only when this is true.").takes(KeywordValue::Boolean),
 ];
 
 /// Words of an entry of `removed`.
-pub const REMOVED: Words = &[
+pub const REMOVED: Keywords = &[
     word("from", "The address that it had, or the name that a module had.")
-        .takes(Takes::Place)
+        .takes(KeywordValue::AddressOrModule)
         .mark_required(),
     word("action", "forget: the object stays live; delete: it goes.")
         .mark_required()
@@ -321,7 +321,7 @@ pub const REMOVED: Words = &[
 ];
 
 /// What a `$` can begin with, besides kinds.
-pub const ROOTS: Words = &[
+pub const ROOTS: Keywords = &[
     word("data", "A live object that this stack does not manage."),
     word("each", "Inside of `for_each`: `each.key`, `each.value`."),
     word("env", "The environment's name."),
@@ -334,58 +334,59 @@ pub const ROOTS: Words = &[
 ];
 
 /// What `each` has.
-pub const EACH: Words = &[word("key", "The instance's key."), word("value", "The entry's value.")];
+pub const EACH: Keywords = &[word("key", "The instance's key."), word("value", "The entry's value.")];
 
 /// What stands at the top of a file of tests.
-pub const TEST_FILE: Words = &[word("test", "Tests of the stack, in files *.test.yaml or *.test.kdl; `stead test` runs them.")
+pub const TEST_FILE: Keywords = &[word("test", "Tests of the stack, in files *.test.yaml or *.test.kdl; `stead test` runs them.")
     .example("test: { two are made: { given: { env: prod }, plan: { create: [vpc.main, vm.web] } } }   # in a.test.yaml")
-    .takes(Takes::Named(TEST))];
+    .takes(KeywordValue::Named(TEST))];
 
 /// The words of a test.
-pub const TEST: Words = &[
-    word("given", "What is there before the plan.").takes(Takes::Block(TEST_GIVEN)),
+pub const TEST: Keywords = &[
+    word("given", "What is there before the plan.").takes(KeywordValue::Block(TEST_GIVEN)),
     word("plan", "What the plan must be; what is not said is not looked at, but for what blocks it.")
-        .takes(Takes::Block(TEST_PLAN)),
+        .takes(KeywordValue::Block(TEST_PLAN)),
     word("apply", "What must come of an apply; the plan after it is empty.")
-        .takes(Takes::Block(TEST_APPLY)),
+        .takes(KeywordValue::Block(TEST_APPLY)),
 ];
 
 /// What a test gives.
-pub const TEST_GIVEN: Words = &[
+pub const TEST_GIVEN: Keywords = &[
     word("env", "The environment."),
-    word("vars", "Values of variables.").takes(Takes::Variables),
+    word("vars", "Values of variables.").takes(KeywordValue::Variables),
     word("world", "What is live already, as `stead emulator --seed` has it; nothing when it is not said."),
     word("applied", "`true`: the stack is applied before; with `vars`, with other values.")
-        .takes(Takes::Block(TEST_APPLIED)),
+        .takes(KeywordValue::Block(TEST_APPLIED)),
 ];
 
 /// What an apply before the plan is given.
-pub const TEST_APPLIED: Words = &[word("vars", "Values over those of the test.").takes(Takes::Variables)];
+pub const TEST_APPLIED: Keywords =
+    &[word("vars", "Values over those of the test.").takes(KeywordValue::Variables)];
 
 /// What a test's plan must be.
-pub const TEST_PLAN: Words = &[
-    word("create", "Exactly these addresses are created.").takes(Takes::Address),
-    word("update", "Exactly these are updated in place.").takes(Takes::Address),
-    word("replace", "Exactly these are replaced.").takes(Takes::Address),
-    word("delete", "Exactly these are deleted.").takes(Takes::Address),
-    word("adopt", "Exactly these are taken over.").takes(Takes::Address),
-    word("move", "Exactly these come from another address.").takes(Takes::Address),
-    word("forget", "Exactly these are let go of, and stay.").takes(Takes::Address),
-    word("read", "Exactly these are only read.").takes(Takes::Address),
+pub const TEST_PLAN: Keywords = &[
+    word("create", "Exactly these addresses are created.").takes(KeywordValue::Address),
+    word("update", "Exactly these are updated in place.").takes(KeywordValue::Address),
+    word("replace", "Exactly these are replaced.").takes(KeywordValue::Address),
+    word("delete", "Exactly these are deleted.").takes(KeywordValue::Address),
+    word("adopt", "Exactly these are taken over.").takes(KeywordValue::Address),
+    word("move", "Exactly these come from another address.").takes(KeywordValue::Address),
+    word("forget", "Exactly these are let go of, and stay.").takes(KeywordValue::Address),
+    word("read", "Exactly these are only read.").takes(KeywordValue::Address),
     word("count", "How many are created, updated, …, and `unchanged`."),
-    word("monthly", "The monthly bill afterwards, in dollars.").takes(Takes::Block(TEST_BILL)),
+    word("monthly", "The monthly bill afterwards, in dollars.").takes(KeywordValue::Block(TEST_BILL)),
     word("blocks", "Exactly these codes block the plan."),
-    word("policy", "The verdicts of policies.").takes(Takes::Named(&[])),
+    word("policy", "The verdicts of policies.").takes(KeywordValue::Named(&[])),
     word("problems", "Exactly these codes are the stack's problems, warnings included."),
 ];
 
 /// Between which amounts a bill must be.
-pub const TEST_BILL: Words =
+pub const TEST_BILL: Keywords =
     &[word("min", "It is no less than this."), word("max", "It is no more than this.")];
 
 /// What must come of a test's apply.
-pub const TEST_APPLY: Words = &[
-    word("outputs", "Values of outputs.").takes(Takes::Named(&[])),
+pub const TEST_APPLY: Keywords = &[
+    word("outputs", "Values of outputs.").takes(KeywordValue::Named(&[])),
     word("objects", "How many live objects of each kind there are afterwards."),
 ];
 
@@ -394,7 +395,7 @@ mod tests {
     use super::*;
 
     /// Every list of words.
-    const ALL: &[Words] = &[
+    const ALL: &[Keywords] = &[
         TOP,
         BODY,
         LIFECYCLE,
@@ -429,7 +430,7 @@ mod tests {
             for (n, word) in words.iter().enumerate() {
                 assert!(word.summary.ends_with(['.', '`']), "{word:?}");
                 assert!(word_names(&words[..n]).all(|other| other != word.name), "{word:?}");
-                if let Takes::OneOf(values) = word.takes {
+                if let KeywordValue::OneOf(values) = word.takes {
                     assert!(values.iter().all(|value| value.summary.ends_with('.')), "{word:?}");
                 }
                 if !word.example.is_empty() {

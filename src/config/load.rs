@@ -4,30 +4,32 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::check::{self, dependency_cycles, redact_sources, secret_sinks, service_rules, unused};
 use super::diagnostics::codes;
-use super::diagnostics::collector::Problems;
+use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
-use super::diagnostics::variable_files::{self, Withheld};
-use super::input::config_path::Place;
-use super::input::gather::{Gathered, gather_units, read_own_files};
+use super::diagnostics::variable_files::{self, VariableFileRedactor};
+use super::input::config_path::ConfigPath;
+use super::input::gather::{SourceUnits, gather_units, read_own_files};
 use super::input::nested_children;
 use super::input::parse_file::parse_document;
-use super::merge::blocks::{Entries, Merged, merge_documents, merge_environments, merge_module};
+use super::merge::blocks::{
+    MergedDocuments, NamedEntries, merge_documents, merge_environments, merge_module,
+};
 use super::merge::header::{self, choose_environment, resolve_header};
-use super::merge::overrides::{self, Overrides, Replaced};
-use super::request::{ReadFile, Request};
-use super::resolve::evaluator::Resolver;
-use super::resolve::scope::Frame;
+use super::merge::overrides::{self, AppliedOverrides, Overrides};
+use super::request::{FilesRef, LoadRequest};
+use super::resolve::evaluator::Evaluator;
+use super::resolve::scope::EvaluationSite;
 use super::resolve::values::deferred_secrets;
-use super::resolve::values::variables::Givers;
+use super::resolve::values::variables::VariableSources;
 use super::stack::declarations::Declarations;
 use super::stack::digest;
 use super::stack::model::{
-    Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Policy, Recipients, Resource, Setting,
-    SinkUse, Stack,
+    AttributeSetting, DataLookup, DeferredSecret, Environment, ExclusionReason, OtherStack, Output, Policy,
+    Recipients, Resource, SinkUse, Stack,
 };
 use super::syntax::budget;
-use super::syntax::document::{Document, Entry};
-use super::syntax::parse_cache::Trees;
+use super::syntax::document::{Document, DocumentEntry};
+use super::syntax::parse_cache::ParseCache;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, Severity};
@@ -37,7 +39,7 @@ use crate::model::source::{Source, SourceId, Sources, Span};
 
 /// A configuration with problems: nothing is done with it.
 #[derive(Debug)]
-pub struct Rejected {
+pub struct LoadFailure {
     /// The files, for showing places.
     pub sources: Sources,
     /// At least one error among them.
@@ -45,11 +47,11 @@ pub struct Rejected {
 }
 
 /// The parsed files of a run.
-struct Parsed {
+struct ParsedConfig {
     /// The stack, then the modules that it uses.
     units: Vec<Vec<Document>>,
     /// Where they stand.
-    places: Vec<Place>,
+    places: Vec<ConfigPath>,
     /// The modules that are used, by the place of their `source`.
     calls: BTreeMap<Span, usize>,
     /// Strongest first.
@@ -63,7 +65,7 @@ struct Parsed {
 }
 
 /// What resolving gives; a `Stack` without its files.
-struct Outcome {
+struct ResolvedConfig {
     name: Name,
     environment: Environment,
     environments: Vec<Name>,
@@ -74,21 +76,25 @@ struct Outcome {
     data: BTreeMap<Address, DataLookup>,
     stacks: BTreeMap<Name, OtherStack>,
     modules: BTreeMap<Name, Span>,
-    left_out: BTreeMap<Address, LeftOut>,
-    awaited: BTreeMap<Name, Awaited>,
+    left_out: BTreeMap<Address, ExclusionReason>,
+    awaited: BTreeMap<Name, DeferredSecret>,
     sinks: Vec<SinkUse>,
     recipients: Option<Recipients>,
     evaluated: Option<Expression>,
-    named: BTreeMap<Name, Setting>,
+    named: BTreeMap<Name, AttributeSetting>,
     declarations: Declarations,
     policies: Vec<Policy>,
-    problems: Problems,
-    withheld: Withheld,
+    problems: DiagnosticCollector,
+    withheld: VariableFileRedactor,
 }
 
-impl Outcome {
+impl ResolvedConfig {
     /// Returns what was found wrong, without what is not to be shown.
-    fn diagnostics(problems: Problems, withheld: &Withheld, sources: &Sources) -> Vec<Diagnostic> {
+    fn diagnostics(
+        problems: DiagnosticCollector,
+        withheld: &VariableFileRedactor,
+        sources: &Sources,
+    ) -> Vec<Diagnostic> {
         let mut found = problems.into_diagnostics();
         withheld.redact(&mut found, sources);
         found
@@ -102,29 +108,29 @@ impl Outcome {
 pub fn load(
     registry: Registry,
     mut sources: Sources,
-    request: &Request,
-    read: ReadFile<'_>,
-) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
+    request: &LoadRequest,
+    read: FilesRef<'_>,
+) -> Result<(Stack, Vec<Diagnostic>), Box<LoadFailure>> {
     let outcome = match parse_files(registry, &mut sources, request, read, None) {
         Ok(mut files) => resolve_stack(registry, &mut sources, &mut files, request, read),
-        Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
+        Err(diagnostics) => return Err(Box::new(LoadFailure { sources, diagnostics })),
     };
     if outcome.problems.any_error() {
-        let found = Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources);
+        let found = ResolvedConfig::diagnostics(outcome.problems, &outcome.withheld, &sources);
         let diagnostics = apply_suggestions(&registry, &sources, found);
-        return Err(Box::new(Rejected { sources, diagnostics }));
+        return Err(Box::new(LoadFailure { sources, diagnostics }));
     }
     let (stack, warnings) = build_stack(outcome, sources);
     let warnings = apply_suggestions(&registry, &stack.sources, warnings);
     if warnings.iter().any(|found| found.severity == Severity::Error) {
-        return Err(Box::new(Rejected { sources: stack.sources, diagnostics: warnings }));
+        return Err(Box::new(LoadFailure { sources: stack.sources, diagnostics: warnings }));
     }
     Ok((stack, warnings))
 }
 
 /// What is wrong with a stack in one environment, and which others there are to look at.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedConfig {
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// The files, for showing places.
@@ -145,11 +151,11 @@ pub struct Checked {
 pub fn check(
     registry: Registry,
     mut sources: Sources,
-    request: &Request,
-    read: ReadFile<'_>,
-    trees: &Trees,
-) -> Checked {
-    let mut checked = Checked {
+    request: &LoadRequest,
+    read: FilesRef<'_>,
+    trees: &ParseCache,
+) -> CheckedConfig {
+    let mut checked = CheckedConfig {
         diagnostics: Vec::new(),
         sources: Sources::default(),
         environment: Name::default(),
@@ -159,11 +165,12 @@ pub fn check(
     };
     let mut files = match parse_files(registry, &mut sources, request, read, Some(trees)) {
         Ok(files) => files,
-        Err(diagnostics) => return Checked { diagnostics, sources, ..checked },
+        Err(diagnostics) => return CheckedConfig { diagnostics, sources, ..checked },
     };
     let declared = merge_environments(files.units.first().map_or(&[], Vec::as_slice));
-    let chosen =
-        choose_environment(&declared, files.environment.as_ref(), &Problems::default()).environment.name;
+    let chosen = choose_environment(&declared, files.environment.as_ref(), &DiagnosticCollector::default())
+        .environment
+        .name;
     let chosen =
         if chosen.is_empty() { declared.keys().next().cloned().unwrap_or_default() } else { chosen };
     if files.environment.is_none() {
@@ -174,7 +181,7 @@ pub fn check(
     files.environment = Some(chosen);
     let outcome = resolve_stack(registry, &mut sources, &mut files, request, read);
     let found = if outcome.policies.is_empty() || outcome.problems.any_error() {
-        Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources)
+        ResolvedConfig::diagnostics(outcome.problems, &outcome.withheld, &sources)
     } else {
         let (stack, found) = build_stack(outcome, sources.clone());
         checked.stack = Some(Box::new(stack));
@@ -186,10 +193,14 @@ pub fn check(
 }
 
 /// Puts the values of the environment's `set` in their places.
-fn apply_overrides(registry: &Registry, files: &mut Parsed, problems: &Problems) -> Replaced {
-    let Some(documents) = files.units.first_mut() else { return Replaced::default() };
+fn apply_overrides(
+    registry: &Registry,
+    files: &mut ParsedConfig,
+    problems: &DiagnosticCollector,
+) -> AppliedOverrides {
+    let Some(documents) = files.units.first_mut() else { return AppliedOverrides::default() };
     // What is wrong with the environments is said when they are read for good.
-    let quiet = Problems::default();
+    let quiet = DiagnosticCollector::default();
     let declared = merge_environments(documents);
     let chosen = choose_environment(&declared, files.environment.as_ref(), &quiet);
     let set = chosen.set.to_vec();
@@ -201,15 +212,15 @@ fn apply_overrides(registry: &Registry, files: &mut Parsed, problems: &Problems)
 fn resolve_stack(
     registry: Registry,
     sources: &mut Sources,
-    files: &mut Parsed,
-    request: &Request,
-    read: ReadFile<'_>,
-) -> Outcome {
+    files: &mut ParsedConfig,
+    request: &LoadRequest,
+    read: FilesRef<'_>,
+) -> ResolvedConfig {
     if let Some(text) = &request.expression {
         let id = sources.add(Source::new("expression", text.as_str()));
         files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
     }
-    let problems = Problems::default();
+    let problems = DiagnosticCollector::default();
     let replaced = apply_overrides(&registry, files, &problems);
     let outcome = run_phases(registry, sources, files, request, read, (problems, replaced));
     if !outcome.problems.any_error() {
@@ -227,8 +238,8 @@ fn resolve_stack(
     outcome
 }
 
-fn build_stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
-    let parts = digest::Parts {
+fn build_stack(outcome: ResolvedConfig, sources: Sources) -> (Stack, Vec<Diagnostic>) {
+    let parts = digest::StackDigestInput {
         name: &outcome.name,
         environment: &outcome.environment,
         outputs: &outcome.outputs,
@@ -240,7 +251,7 @@ fn build_stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         outcome.problems.push(problem.detail(error.to_string()));
         String::new()
     });
-    let found = Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources);
+    let found = ResolvedConfig::diagnostics(outcome.problems, &outcome.withheld, &sources);
     let resources = outcome.resources.into_iter();
     let stack = Stack {
         name: outcome.name,
@@ -270,9 +281,9 @@ fn build_stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
 
 /// Returns the sinks of a stack's secrets, checked.
 fn check_sinks(
-    resolver: &Resolver<'_>,
+    resolver: &Evaluator<'_>,
     resources: &[Resource],
-    awaited: &BTreeMap<Name, Awaited>,
+    awaited: &BTreeMap<Name, DeferredSecret>,
 ) -> Vec<SinkUse> {
     let sinks = secret_sinks::sink_uses(resources, awaited, &resolver.sink_spans.take());
     resolver.check_secret_boundaries(resources, &sinks);
@@ -289,19 +300,19 @@ fn check_sinks(
 fn run_phases(
     registry: Registry,
     sources: &Sources,
-    files: &Parsed,
-    request: &Request,
-    read: ReadFile<'_>,
-    (problems, replaced): (Problems, Replaced),
-) -> Outcome {
+    files: &ParsedConfig,
+    request: &LoadRequest,
+    read: FilesRef<'_>,
+    (problems, replaced): (DiagnosticCollector, AppliedOverrides),
+) -> ResolvedConfig {
     let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
-    let merged: Merged<'_> = merge_documents(&registry, own, &problems);
+    let merged: MergedDocuments<'_> = merge_documents(&registry, own, &problems);
     // Counted as the calls count: the stack is none of its modules.
-    let mut modules = vec![Merged::default()];
+    let mut modules = vec![MergedDocuments::default()];
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = resolve_header(&merged, &problems);
     let chosen = choose_environment(&merged.environments, files.environment.as_ref(), &problems);
-    let mut resolver = Resolver::new(registry, sources, read, problems, (&files.calls, &files.budget));
+    let mut resolver = Evaluator::new(registry, sources, read, problems, (&files.calls, &files.budget));
     (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced.spans);
     (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
     resolver.stack.clone_from(&header.name);
@@ -310,7 +321,7 @@ fn run_phases(
     resolver.secrets = request.secrets;
     let others = header::other_environment_vars(&merged.environments, &chosen.environment.name);
     resolver.var_files = files.vars.iter().map(|(_, document)| document.source).collect();
-    let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
+    let givers = VariableSources { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.resolve_variables(&merged.vars, &givers);
     // What it says decides whether a secret needs a sink.
     resolver.recipients = resolver.resolve_recipients(merged.secrets);
@@ -333,7 +344,7 @@ fn run_phases(
     let sinks = check_sinks(&resolver, &resources, &awaited);
     service_rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     let data = std::mem::take(&mut resolver.externals.data);
-    Outcome {
+    ResolvedConfig {
         name: header.name,
         environment: chosen.environment,
         environments: merged.environments.keys().cloned().collect(),
@@ -352,25 +363,25 @@ fn run_phases(
         named,
         declarations,
         policies,
-        withheld: Withheld::new(&files.vars, &redact_sources::secret_names(own)),
+        withheld: VariableFileRedactor::new(&files.vars, &redact_sources::secret_names(own)),
         problems: resolver.problems,
     }
 }
 
 /// Evaluates the expression that was asked for: `$path`, `${…}`, or CEL by itself.
 fn evaluate_requested(
-    resolver: &Resolver<'_>,
-    request: &Request,
+    resolver: &Evaluator<'_>,
+    request: &LoadRequest,
     span: Option<Span>,
 ) -> Option<Expression> {
     let (text, span) = (request.expression.as_ref()?, span?);
     let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
-    resolver.resolve_text(&text, span, Frame::top_level(None)).map(|resolved| resolved.expression)
+    resolver.resolve_text(&text, span, EvaluationSite::top_level(None)).map(|resolved| resolved.expression)
 }
 
-fn resolve_outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name, Output> {
-    let output = |(name, entry): (&Name, &&'d Entry)| {
-        let resolved = resolver.resolve_untyped(&entry.value, Frame::top_level(None))?;
+fn resolve_outputs<'d>(resolver: &Evaluator<'d>, entries: &NamedEntries<'d>) -> BTreeMap<Name, Output> {
+    let output = |(name, entry): (&Name, &&'d DocumentEntry)| {
+        let resolved = resolver.resolve_untyped(&entry.value, EvaluationSite::top_level(None))?;
         Some((name.clone(), Output { expression: resolved.expression, span: entry.value.span }))
     };
     entries.iter().filter_map(output).collect()
@@ -380,13 +391,13 @@ fn resolve_outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeM
 fn parse_files(
     registry: Registry,
     sources: &mut Sources,
-    request: &Request,
-    read: ReadFile<'_>,
-    trees: Option<&Trees>,
-) -> Result<Parsed, Vec<Diagnostic>> {
+    request: &LoadRequest,
+    read: FilesRef<'_>,
+    trees: Option<&ParseCache>,
+) -> Result<ParsedConfig, Vec<Diagnostic>> {
     let (mut gathered, mut problems) = match gather_units(registry, sources, read, trees) {
         Ok(gathered) => (gathered, Vec::new()),
-        Err(problems) => (Gathered::default(), problems),
+        Err(problems) => (SourceUnits::default(), problems),
     };
     let first_of_vars = sources.next();
     let mut vars = Vec::new();
@@ -413,7 +424,7 @@ fn parse_files(
         let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
         sources.hide(&redact_sources::secret_spans(&units, &gathered.calls));
         let files: Vec<SourceId> = (first_of_vars.0..sources.next().0).map(SourceId).collect();
-        Withheld::of_files(&files).redact(&mut problems, sources);
+        VariableFileRedactor::of_files(&files).redact(&mut problems, sources);
         for file in files {
             sources.blank_source(file);
         }
@@ -422,20 +433,20 @@ fn parse_files(
     let units = std::mem::take(&mut gathered.units);
     let (places, units) = units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
     let environment = request.environment.clone();
-    let Gathered { calls, budget, .. } = gathered;
-    Ok(Parsed { units, places, calls, vars, expression: None, environment, budget })
+    let SourceUnits { calls, budget, .. } = gathered;
+    Ok(ParsedConfig { units, places, calls, vars, expression: None, environment, budget })
 }
 
 /// Returns the name of the stack that these files, and those that they include, make up, its environments
 /// and the one that is chosen by itself, without resolving anything; `None` when they are no stack.
 #[must_use]
-pub fn read_header(registry: Registry, sources: &Sources, read: ReadFile<'_>) -> Option<Peek> {
+pub fn read_header(registry: Registry, sources: &Sources, read: FilesRef<'_>) -> Option<StackHeader> {
     let documents = read_own_files(registry, &mut sources.clone(), read).ok()?;
-    let quiet = Problems::default();
+    let quiet = DiagnosticCollector::default();
     let merged = merge_documents(&registry, &documents, &quiet);
     let header = resolve_header(&merged, &quiet);
     let chosen = choose_environment(&merged.environments, None, &quiet);
-    (!header.name.is_empty()).then(|| Peek {
+    (!header.name.is_empty()).then(|| StackHeader {
         name: header.name,
         backend_required: header.backend_required,
         environments: merged.environments.keys().cloned().collect(),
@@ -446,7 +457,7 @@ pub fn read_header(registry: Registry, sources: &Sources, read: ReadFile<'_>) ->
 
 /// What a stack says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peek {
+pub struct StackHeader {
     /// Its name.
     pub name: Name,
     /// The local ledger is refused.

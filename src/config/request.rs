@@ -9,7 +9,7 @@ use crate::model::secret::Secret;
 
 /// What decides besides the files.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct LoadRequest {
     /// The environment asked for (`-e`, `STEAD_ENV`).
     pub environment: Option<Name>,
     /// Variables given by name (`--var`), as text.
@@ -26,22 +26,22 @@ pub struct Request {
     /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
     pub pretend: bool,
     /// What the run has of secrets.
-    pub secrets: Giving,
+    pub secrets: SecretAccess,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,
 }
 
 /// What a run has of secrets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Giving {
+pub enum SecretAccess {
     /// It needs them: one that nobody gives is a problem.
     #[default]
-    Needed,
+    Required,
     /// It has no use for them: one that nobody gives, or that cannot be read, counts as what is in use.
-    Spared,
+    Optional,
     /// They are kept from it: none is asked for or read, and each counts as what is in use.
-    Withheld,
+    Denied,
 }
 
 /// Reads what `file("…")`, `from_file` and directories of sources name, below the stack's directory.
-pub type ReadFile<'a> = &'a dyn Files;
+pub type FilesRef<'a> = &'a dyn Files;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::diagnostics::codes;
 use super::keywords::{
-    TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, Words, word_names,
+    Keywords, TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, word_names,
 };
 use super::resolve::blocks::attributes::unknown_key;
-use super::syntax::document::{Entry, Form, Node, NodeValue, Scalar};
+use super::syntax::document::{DocumentEntry, Node, NodeValue, Scalar, ScalarForm};
 use super::syntax::limits::parse;
 use super::syntax::quoting;
 use super::types::scalar::infer_value;
@@ -21,42 +21,42 @@ pub const ACTIONS: [&str; 8] = ["create", "update", "replace", "delete", "adopt"
 
 /// One test.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Test {
+pub struct StackTest {
     /// Its name, in words.
     pub name: Name,
     /// Where the name stands.
     pub span: Span,
     /// The variables and the live world.
-    pub given: Given,
+    pub given: TestSetup,
     /// What the plan must be.
-    pub plan: Option<PlanWanted>,
+    pub plan: Option<PlanExpectation>,
     /// What must come of an apply.
-    pub apply: Option<ApplyWanted>,
+    pub apply: Option<ApplyExpectation>,
 }
 
 /// What is there before the plan.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Given {
+pub struct TestSetup {
     /// The environment.
     pub environment: Option<Name>,
     /// Files of variables, each as the ending of its name and its text.
     pub vars: Vec<(&'static str, String)>,
     /// The live world, as the emulator's seeds have it; empty when nothing is said.
-    pub world: Option<Said<Name>>,
+    pub world: Option<Spanned<Name>>,
     /// The stack is applied before, perhaps with other variables and another environment's.
-    pub applied: Option<Applied>,
+    pub applied: Option<PriorApply>,
 }
 
 /// An apply before the plan.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Applied {
+pub struct PriorApply {
     /// Files of variables over those of the test, likewise.
     pub vars: Vec<(&'static str, String)>,
 }
 
 /// Something that was said, and where.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said<T> {
+pub struct Spanned<T> {
     /// What.
     pub value: T,
     /// Where.
@@ -65,24 +65,24 @@ pub struct Said<T> {
 
 /// What a plan must be. What is not said is not looked at, but for what blocks it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlanWanted {
+pub struct PlanExpectation {
     /// Where it is said.
     pub span: Span,
     /// By action: exactly these addresses.
-    pub actions: BTreeMap<&'static str, Said<Vec<Name>>>,
+    pub actions: BTreeMap<&'static str, Spanned<Vec<Name>>>,
     /// By action, and `unchanged`: how many.
-    pub count: BTreeMap<Name, Said<i64>>,
+    pub count: BTreeMap<Name, Spanned<i64>>,
     /// The monthly bill afterwards.
-    pub monthly: Option<Said<Monthly>>,
+    pub monthly: Option<Spanned<MonthlyCostExpectation>>,
     /// Codes of what blocks it: exactly these.
-    pub blocks: Option<Said<Vec<Name>>>,
+    pub blocks: Option<Spanned<Vec<Name>>>,
     /// Verdicts of policies: `pass`, `deny` or `unknown`.
-    pub policy: BTreeMap<Name, Said<Name>>,
+    pub policy: BTreeMap<Name, Spanned<Name>>,
     /// Codes of the configuration's problems, warnings included: exactly these.
-    pub problems: Option<Said<Vec<Name>>>,
+    pub problems: Option<Spanned<Vec<Name>>>,
 }
 
-impl PlanWanted {
+impl PlanExpectation {
     /// Returns one that wants nothing.
     #[must_use]
     pub const fn new_empty(span: Span) -> Self {
@@ -100,7 +100,7 @@ impl PlanWanted {
 
 /// A monthly bill in dollars.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Monthly {
+pub enum MonthlyCostExpectation {
     /// This much.
     Exactly(Name),
     /// From and up to.
@@ -109,25 +109,25 @@ pub enum Monthly {
 
 /// What must come of an apply. It succeeds, and the plan after it is empty.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ApplyWanted {
+pub struct ApplyExpectation {
     /// Where it is said.
     pub span: Span,
     /// Values of outputs.
-    pub outputs: BTreeMap<Name, Said<Value>>,
+    pub outputs: BTreeMap<Name, Spanned<Value>>,
     /// Live objects of each kind afterwards, those of the given world included.
-    pub objects: BTreeMap<Name, Said<i64>>,
+    pub objects: BTreeMap<Name, Spanned<i64>>,
 }
 
 /// Reads the tests of a file.
 ///
 /// # Errors
 /// All its problems together.
-pub fn read_tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>> {
+pub fn read_tests(id: SourceId, source: &Source) -> Result<Vec<StackTest>, Vec<Diagnostic>> {
     let document = match parse(id, source, &|word| word == "test") {
         Some(parsed) => parsed?,
         None => return Ok(Vec::new()),
     };
-    let mut reader = Reader { problems: Vec::new() };
+    let mut reader = TestFileReader { problems: Vec::new() };
     let mut tests = Vec::new();
     for entry in &document.root {
         if entry.key != "test" {
@@ -143,17 +143,17 @@ pub fn read_tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagno
     if reader.problems.is_empty() { Ok(tests) } else { Err(reader.problems) }
 }
 
-struct Reader {
+struct TestFileReader {
     problems: Vec<Diagnostic>,
 }
 
-impl Reader {
+impl TestFileReader {
     fn report_test_problem(&mut self, span: Span, detail: &str, help: &str) {
         let problem = Diagnostic::error(codes::TEST, "a test is wrong").with_label(span, "");
         self.problems.push(problem.detail(format!("{detail}.")).help(format!("write `{help}`")));
     }
 
-    fn expect_entries<'n>(&mut self, node: &'n Node, detail: &str, help: &str) -> &'n [Entry] {
+    fn expect_entries<'n>(&mut self, node: &'n Node, detail: &str, help: &str) -> &'n [DocumentEntry] {
         match node.entries() {
             Some(entries) => entries,
             None if node.value == NodeValue::Null => &[],
@@ -164,11 +164,11 @@ impl Reader {
         }
     }
 
-    fn read_test(&mut self, entry: &Entry) -> Option<Test> {
-        let mut test = Test {
+    fn read_test(&mut self, entry: &DocumentEntry) -> Option<StackTest> {
+        let mut test = StackTest {
             name: entry.key.clone(),
             span: entry.key_span,
-            given: Given::default(),
+            given: TestSetup::default(),
             plan: None,
             apply: None,
         };
@@ -193,8 +193,8 @@ impl Reader {
         Some(test)
     }
 
-    fn read_given(&mut self, node: &Node) -> Given {
-        let mut given = Given::default();
+    fn read_given(&mut self, node: &Node) -> TestSetup {
+        let mut given = TestSetup::default();
         for part in self.expect_entries(node, "`given` is a map", "given: { vars: { NAME: VALUE } }") {
             match part.key.as_str() {
                 "env" => given.environment = self.read_word(&part.value).map(|said| said.value),
@@ -208,13 +208,13 @@ impl Reader {
     }
 
     /// `applied: true`, or `applied: { vars: … }`.
-    fn read_applied(&mut self, node: &Node) -> Option<Applied> {
+    fn read_applied(&mut self, node: &Node) -> Option<PriorApply> {
         match node.scalar().map(|scalar| scalar.text.as_str()) {
-            Some("true") => return Some(Applied::default()),
+            Some("true") => return Some(PriorApply::default()),
             Some("false") => return None,
             _ => {}
         }
-        let mut applied = Applied::default();
+        let mut applied = PriorApply::default();
         for part in
             self.expect_entries(node, "`applied` is true, or a map", "applied: { vars: { NAME: VALUE } }")
         {
@@ -232,9 +232,9 @@ impl Reader {
         for entry in self.expect_entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
             if let Some(scalar) = entry.value.scalar().filter(|scalar| scalar.sole_argument) {
                 let value = match scalar.form {
-                    Form::Boolean => format!("#{}", scalar.text),
-                    Form::Number => scalar.text.to_string(),
-                    Form::Plain | Form::Text => quoting::kdl_quoted(&scalar.text),
+                    ScalarForm::Boolean => format!("#{}", scalar.text),
+                    ScalarForm::Number => scalar.text.to_string(),
+                    ScalarForm::Plain | ScalarForm::Text => quoting::kdl_quoted(&scalar.text),
                 };
                 kdl.extend([&quoting::kdl_quoted(&entry.key), " ", &value, "\n"]);
             } else {
@@ -245,8 +245,8 @@ impl Reader {
         [("yaml", yaml), ("kdl", kdl)].into_iter().filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    fn read_plan(&mut self, entry: &Entry) -> PlanWanted {
-        let mut wanted = PlanWanted::new_empty(entry.key_span);
+    fn read_plan(&mut self, entry: &DocumentEntry) -> PlanExpectation {
+        let mut wanted = PlanExpectation::new_empty(entry.key_span);
         for part in self.expect_entries(&entry.value, "`plan` is a map", "plan: { create: [ADDRESS] }") {
             let node = &part.value;
             if let Some(action) = ACTIONS.into_iter().find(|action| part.key == *action) {
@@ -288,11 +288,11 @@ impl Reader {
         wanted
     }
 
-    fn read_monthly(&mut self, node: &Node) -> Option<Said<Monthly>> {
+    fn read_monthly(&mut self, node: &Node) -> Option<Spanned<MonthlyCostExpectation>> {
         let span = node.span;
         if let Some(scalar) = node.scalar() {
             let amount = self.read_amount(scalar, span)?;
-            return Some(Said { value: Monthly::Exactly(amount), span });
+            return Some(Spanned { value: MonthlyCostExpectation::Exactly(amount), span });
         }
         let (mut min, mut max) = (None, None);
         for part in self.expect_entries(node, "`monthly` is an amount, or a map", "monthly: { max: 50 }") {
@@ -303,7 +303,7 @@ impl Reader {
                 _ => self.problems.push(unknown_test_key(part, TEST_BILL)),
             }
         }
-        Some(Said { value: Monthly::Within(min, max), span })
+        Some(Spanned { value: MonthlyCostExpectation::Within(min, max), span })
     }
 
     fn read_amount(&mut self, scalar: &Scalar, span: Span) -> Option<Name> {
@@ -314,9 +314,9 @@ impl Reader {
         None
     }
 
-    fn read_apply(&mut self, entry: &Entry) -> ApplyWanted {
+    fn read_apply(&mut self, entry: &DocumentEntry) -> ApplyExpectation {
         let mut wanted =
-            ApplyWanted { span: entry.key_span, outputs: BTreeMap::new(), objects: BTreeMap::new() };
+            ApplyExpectation { span: entry.key_span, outputs: BTreeMap::new(), objects: BTreeMap::new() };
         for part in
             self.expect_entries(&entry.value, "`apply` is a map", "apply: { outputs: { NAME: VALUE } }")
         {
@@ -325,7 +325,8 @@ impl Reader {
                     for part in
                         self.expect_entries(&part.value, "`outputs` is a map", "outputs: { NAME: VALUE }")
                     {
-                        let said = Said { value: untyped_node_value(&part.value), span: part.value.span };
+                        let said =
+                            Spanned { value: untyped_node_value(&part.value), span: part.value.span };
                         wanted.outputs.insert(part.key.clone(), said);
                     }
                 }
@@ -336,13 +337,13 @@ impl Reader {
         wanted
     }
 
-    fn read_counts(&mut self, node: &Node) -> BTreeMap<Name, Said<i64>> {
+    fn read_counts(&mut self, node: &Node) -> BTreeMap<Name, Spanned<i64>> {
         let mut counts = BTreeMap::new();
         for part in self.expect_entries(node, "Counts are a map", "count: { create: 2 }") {
             let number = part.value.scalar().and_then(|scalar| scalar.text.parse().ok());
             match number.filter(|number| *number >= 0) {
                 Some(value) => {
-                    counts.insert(part.key.clone(), Said { value, span: part.value.span });
+                    counts.insert(part.key.clone(), Spanned { value, span: part.value.span });
                 }
                 None => {
                     self.report_test_problem(
@@ -356,16 +357,16 @@ impl Reader {
         counts
     }
 
-    fn read_word(&mut self, node: &Node) -> Option<Said<Name>> {
+    fn read_word(&mut self, node: &Node) -> Option<Spanned<Name>> {
         let Some(scalar) = node.scalar() else {
             self.report_test_problem(node.span, "This is one word", "env: prod");
             return None;
         };
-        Some(Said { value: scalar.text.clone(), span: node.span })
+        Some(Spanned { value: scalar.text.clone(), span: node.span })
     }
 
     /// A list of words; in KDL, one word is a list of one.
-    fn read_words(&mut self, node: &Node) -> Said<Vec<Name>> {
+    fn read_words(&mut self, node: &Node) -> Spanned<Vec<Name>> {
         let one =
             node.scalar().filter(|scalar| scalar.sole_argument).map(|scalar| vec![scalar.text.clone()]);
         let items = match &node.value {
@@ -378,11 +379,11 @@ impl Reader {
         if items.is_none() {
             self.report_test_problem(node.span, "This is a list of words", "create: [ADDRESS, ADDRESS]");
         }
-        Said { value: items.unwrap_or_default(), span: node.span }
+        Spanned { value: items.unwrap_or_default(), span: node.span }
     }
 }
 
-fn unknown_test_key(entry: &Entry, known: Words) -> Diagnostic {
+fn unknown_test_key(entry: &DocumentEntry, known: Keywords) -> Diagnostic {
     unknown_key(entry, &word_names(known).collect::<Vec<_>>())
 }
 
@@ -406,14 +407,14 @@ fn node_as_yaml(node: &Node) -> String {
         NodeValue::Null => "null".to_owned(),
         NodeValue::Bare => "{}".to_owned(),
         NodeValue::Scalar(scalar) => match scalar.form {
-            Form::Number | Form::Boolean => scalar.text.to_string(),
-            Form::Plain if !matches!(infer_value(scalar), Value::Text(_)) => scalar.text.to_string(),
-            Form::Plain => quoting::quote_yaml(&scalar.text, true),
-            Form::Text => quoting::yaml_double(&scalar.text),
+            ScalarForm::Number | ScalarForm::Boolean => scalar.text.to_string(),
+            ScalarForm::Plain if !matches!(infer_value(scalar), Value::Text(_)) => scalar.text.to_string(),
+            ScalarForm::Plain => quoting::quote_yaml(&scalar.text, true),
+            ScalarForm::Text => quoting::yaml_double(&scalar.text),
         },
         NodeValue::Sequence(items) => format!("[{}]", all(items.iter().map(node_as_yaml).collect())),
         NodeValue::Mapping(entries) => {
-            let entry = |entry: &Entry| {
+            let entry = |entry: &DocumentEntry| {
                 format!("{}: {}", quoting::yaml_double(&entry.key), node_as_yaml(&entry.value))
             };
             format!("{{ {} }}", all(entries.iter().map(entry).collect()))
@@ -425,7 +426,7 @@ fn node_as_yaml(node: &Node) -> String {
 mod tests {
     use super::*;
 
-    fn read(path: &str, text: &str) -> Result<Vec<Test>, Vec<String>> {
+    fn read(path: &str, text: &str) -> Result<Vec<StackTest>, Vec<String>> {
         let found = read_tests(SourceId(0), &Source::new(path, text));
         found.map_err(|problems| {
             problems.into_iter().map(|problem| problem.help.unwrap_or_default()).collect()

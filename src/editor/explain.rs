@@ -14,9 +14,9 @@ use serde::Serialize;
 pub use self::code::{CodePage, all_codes};
 pub use self::examples::Example;
 pub use self::function::FunctionPage;
-pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, Operation};
+pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, OperationRow};
 pub use self::plan_code::PlanCodePage;
-pub use self::word::WordPage;
+pub use self::word::KeywordPage;
 use crate::config::keywords::{MAP, find_word};
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{Attribute, Kind, Registry, Type};
@@ -24,7 +24,7 @@ use crate::model::schema::{Attribute, Kind, Registry, Type};
 /// What is known of one subject.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "subject", rename_all = "snake_case")]
-pub enum Page {
+pub enum ExplainPage {
     /// A kind of resource.
     Kind(KindPage),
     /// One of its attributes, or a part of one.
@@ -32,7 +32,7 @@ pub enum Page {
     /// The code of a diagnostic.
     Code(CodePage),
     /// A word or block of the language.
-    Word(WordPage),
+    Word(KeywordPage),
     /// A function of expressions.
     Function(FunctionPage),
     /// A code that a plan carries.
@@ -41,7 +41,7 @@ pub enum Page {
 
 /// Nothing is known of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownTopic {
     /// What was asked for, and why there is nothing.
     pub message: String,
     /// What may have been meant.
@@ -53,9 +53,9 @@ pub struct Unknown {
 ///
 /// # Errors
 /// When nothing has this name.
-pub fn explain_subject(registry: &Registry, subject: &str) -> Result<Page, Unknown> {
+pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage, UnknownTopic> {
     if let Some(page) = code::code_page(registry, &subject.to_ascii_uppercase()) {
-        return Ok(Page::Code(page));
+        return Ok(ExplainPage::Code(page));
     }
     let mut steps = subject.trim_start_matches('$').split('.');
     let first = steps.next().unwrap_or_default();
@@ -68,30 +68,34 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<Page, Unkno
 
 /// Returns what is known of a word, a function, a code of plans, or a word that stands in others only, in this
 /// order.
-fn explain_other(registry: &Registry, subject: &str) -> Option<Page> {
+fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     let bare = subject.trim_start_matches('$');
-    let word = word::word_page(bare).map(Page::Word);
-    let function = || function::function_page(bare).map(Page::Function);
-    let code = || plan_code::plan_code_page(&bare.to_ascii_lowercase()).map(Page::PlanCode);
+    let word = word::word_page(bare).map(ExplainPage::Word);
+    let function = || function::function_page(bare).map(ExplainPage::Function);
+    let code = || plan_code::plan_code_page(&bare.to_ascii_lowercase()).map(ExplainPage::PlanCode);
     // What an attribute is called, too, may be meant as either.
     let is_attribute = registry.kinds.iter().any(|kind| kind.attribute(bare).is_some());
-    let inner = || word::inner_page(bare).filter(|_| !is_attribute).map(Page::Word);
+    let inner = || word::inner_page(bare).filter(|_| !is_attribute).map(ExplainPage::Word);
     word.or_else(function).or_else(code).or_else(inner)
 }
 
-fn explain_path(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Page, Unknown> {
+fn explain_path(
+    registry: &Registry,
+    kind: &'static Kind,
+    steps: &[&str],
+) -> Result<ExplainPage, UnknownTopic> {
     let Some((step, rest)) = steps.split_first() else {
-        return Ok(Page::Kind(kind::kind_page(registry, kind)));
+        return Ok(ExplainPage::Kind(kind::kind_page(registry, kind)));
     };
     if let Some(attribute) = kind.attribute(step).or_else(|| on_the_wire(kind, step)) {
         // The word of open maps besides their keys.
         if let (Type::Map(_), [word]) = (attribute.ty, rest)
             && let Some(page) = find_word(MAP, word).and_then(|word| word::word_page(word.name))
         {
-            return Ok(Page::Word(page));
+            return Ok(ExplainPage::Word(page));
         }
         return kind::attribute_page(kind, attribute, rest)
-            .map(Page::Attribute)
+            .map(ExplainPage::Attribute)
             .ok_or_else(|| no_part(kind, attribute, rest));
     }
     if let Some(child) = registry.child(kind.name, step) {
@@ -102,14 +106,14 @@ fn explain_path(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Res
         return explain_path(registry, child, rest);
     }
     if let Some(page) = word::word_page(&steps.join(".")) {
-        return Ok(Page::Word(page));
+        return Ok(ExplainPage::Word(page));
     }
     let known: Vec<&str> = member_names(registry, kind).collect();
     let help = match nearest_name(step, known.iter().copied()) {
         Some(near) => format!("Did you mean {}.{near}?", kind.name),
         None => format!("It has {}.", known.join(", ")),
     };
-    Err(Unknown { message: format!("a {} has no `{step}`", kind.name), help })
+    Err(UnknownTopic { message: format!("a {} has no `{step}`", kind.name), help })
 }
 
 /// Tells whether children of another kind may be written under a key of this kind's block.
@@ -133,7 +137,7 @@ fn member_names<'r>(
     kind.attributes.iter().map(|attribute| attribute.name).chain(collections).chain(also)
 }
 
-fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> Unknown {
+fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> UnknownTopic {
     let path = format!("{}.{}", kind.name, attribute.name);
     let wanted = rest.join(".");
     let parts = kind::part_keys(attribute);
@@ -142,10 +146,10 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> Unknown {
         None if parts.is_empty() => format!("It is one value: stead explain {path}"),
         None => format!("It has {}.", parts.join(", ")),
     };
-    Unknown { message: format!("{path} has no `{wanted}`"), help }
+    UnknownTopic { message: format!("{path} has no `{wanted}`"), help }
 }
 
-fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> Unknown {
+fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTopic {
     let message = format!("nothing is called `{subject}`");
     let kinds = registry.kinds.iter().map(|kind| kind.name);
     let codes = all_codes(registry);
@@ -160,15 +164,15 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> Unknown {
         } else {
             format!("Did you mean {near}{rest}?")
         };
-        return Unknown { message, help };
+        return UnknownTopic { message, help };
     }
     let plans = plan_code::plan_code_names();
     let functions = function::all_functions().into_iter().map(|(name, _)| name);
     if let Some(near) = nearest_name(first, functions.chain(plans.iter().map(String::as_str))) {
-        return Unknown { message, help: format!("Did you mean {near}?") };
+        return UnknownTopic { message, help: format!("Did you mean {near}?") };
     }
     if let Some(near) = nearest_name(&subject.to_ascii_uppercase(), codes.iter().copied()) {
-        return Unknown { message, help: format!("Did you mean {near}?") };
+        return UnknownTopic { message, help: format!("Did you mean {near}?") };
     }
     // An attribute without its kind.
     let kinds = registry.kinds.iter().filter(|kind| kind.attribute(first).is_some());
@@ -181,12 +185,12 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> Unknown {
     } else {
         format!("Say where it stands: {}.", of.join(", "))
     };
-    Unknown { message, help }
+    UnknownTopic { message, help }
 }
 
 /// Everything that can be asked for by one word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Index {
+pub struct ExplainIndex {
     /// Kinds, each with a sentence.
     pub kinds: Vec<(&'static str, &'static str)>,
     /// Words and blocks of the language, each with a sentence.
@@ -205,8 +209,8 @@ pub fn inner_words() -> Vec<(String, &'static str)> {
 
 /// Returns everything that can be asked for by one word.
 #[must_use]
-pub fn build_index(registry: &Registry) -> Index {
-    Index {
+pub fn build_index(registry: &Registry) -> ExplainIndex {
+    ExplainIndex {
         kinds: registry.kinds.iter().map(|kind| (kind.name, kind.summary)).collect(),
         words: word::all_words(),
         functions: function::all_functions(),

@@ -2,9 +2,10 @@
 //!
 //! The schema of stacks, `explain` and whatever else shows help say the same, for they say it from here.
 
-use crate::config::keywords::{self, Takes, Word};
+use crate::config::keywords::{self, Keyword, KeywordValue};
 use crate::model::schema::{
-    Attribute, Call, Effect, Format, Kind, Literal, OnChange, Presence, Provenance, ReplaceOrder, Type,
+    ApiCall, Attribute, Effect, Kind, Literal, Presence, Provenance, ReplaceOrder, TextFormat, Type,
+    UpdateStrategy,
 };
 
 /// Returns what people call a type, without an article: `whole number`, `set of IPv4 network`.
@@ -34,23 +35,23 @@ pub fn type_name(ty: &Type) -> String {
 
 /// Returns what a text of a form is; `None` where anything is allowed.
 #[must_use]
-pub const fn describe_format(format: Format) -> Option<&'static str> {
+pub const fn describe_format(format: TextFormat) -> Option<&'static str> {
     Some(match format {
-        Format::Any => return None,
-        Format::Cidr4 => "IPv4 network such as 10.20.0.0/16",
-        Format::AllowedCidr4 => "IPv4 network such as 203.0.113.0/24, not 0.0.0.0/0",
-        Format::SshPublicKey => "one OpenSSH public key line",
-        Format::DatabaseUser => "login name: a-z, 0-9 and _, not beginning with app_ or fnb_",
-        Format::Timestamp => "RFC 3339 time",
-        Format::HttpPath => "path that begins with a slash",
-        Format::Cron => "cron schedule of five fields",
-        Format::TimeZone => "time zone such as Europe/Paris",
-        Format::ClockTime => "time of the day, HH:MM",
-        Format::Domain => "domain such as shop.example.com",
-        Format::Email => "mail address",
-        Format::Taint => "taint such as dedicated=batch:NoSchedule",
-        Format::PathName => "name without slashes",
-        Format::Directory => "directory below the stack's own",
+        TextFormat::Any => return None,
+        TextFormat::Cidr4 => "IPv4 network such as 10.20.0.0/16",
+        TextFormat::AllowedCidr4 => "IPv4 network such as 203.0.113.0/24, not 0.0.0.0/0",
+        TextFormat::SshPublicKey => "one OpenSSH public key line",
+        TextFormat::DatabaseUser => "login name: a-z, 0-9 and _, not beginning with app_ or fnb_",
+        TextFormat::Timestamp => "RFC 3339 time",
+        TextFormat::HttpPath => "path that begins with a slash",
+        TextFormat::Cron => "cron schedule of five fields",
+        TextFormat::TimeZone => "time zone such as Europe/Paris",
+        TextFormat::ClockTime => "time of the day, HH:MM",
+        TextFormat::Domain => "domain such as shop.example.com",
+        TextFormat::Email => "mail address",
+        TextFormat::Taint => "taint such as dedicated=batch:NoSchedule",
+        TextFormat::PathName => "name without slashes",
+        TextFormat::Directory => "directory below the stack's own",
     })
 }
 
@@ -135,10 +136,10 @@ pub fn render_literal(literal: Literal) -> String {
 #[must_use]
 pub fn describe_change(attribute: &Attribute) -> Option<String> {
     let mut sentence = match attribute.change {
-        OnChange::Never => return None,
-        OnChange::Replace => "A change replaces the object".to_owned(),
-        OnChange::Upload { .. } => "A change uploads the directory anew".to_owned(),
-        OnChange::Patch { .. } | OnChange::Switch(_) | OnChange::Link { .. } => {
+        UpdateStrategy::Never => return None,
+        UpdateStrategy::Replace => "A change replaces the object".to_owned(),
+        UpdateStrategy::Upload { .. } => "A change uploads the directory anew".to_owned(),
+        UpdateStrategy::Patch { .. } | UpdateStrategy::Switch(_) | UpdateStrategy::Link { .. } => {
             "A change is made in place".to_owned()
         }
     };
@@ -168,12 +169,12 @@ pub const fn describe_replacement(kind: &Kind) -> &'static str {
 
 /// Returns what a word of the language says, with what it takes.
 #[must_use]
-pub fn describe_word(word: &Word) -> String {
+pub fn describe_word(word: &Keyword) -> String {
     let listed = |words| keywords::word_names(words).collect::<Vec<_>>().join(", ");
     match word.takes {
-        Takes::OneOf(words @ [_, _, ..]) => format!("{} One of {}.", word.summary, listed(words)),
-        Takes::Block(words @ [_, ..]) => format!("{} It has {}.", word.summary, listed(words)),
-        Takes::Named(words @ [_, ..]) => format!("{} Each has {}.", word.summary, listed(words)),
+        KeywordValue::OneOf(words @ [_, _, ..]) => format!("{} One of {}.", word.summary, listed(words)),
+        KeywordValue::Block(words @ [_, ..]) => format!("{} It has {}.", word.summary, listed(words)),
+        KeywordValue::Named(words @ [_, ..]) => format!("{} Each has {}.", word.summary, listed(words)),
         _ => word.summary.to_owned(),
     }
 }
@@ -186,7 +187,7 @@ pub fn wire_calls(attribute: &Attribute) -> Vec<String> {
     calls
 }
 
-fn wire_call(call: &Call) -> String {
+fn wire_call(call: &ApiCall) -> String {
     format!("{} {}{}", call.endpoint.method, call.endpoint.path, assumed_suffix(call.endpoint.provenance))
 }
 

@@ -13,56 +13,56 @@ pub use self::svg::render_svg;
 pub use self::text::{render_dot, render_mermaid, render_tree};
 use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::{Address, Name};
-use crate::model::schema::Scope;
-use crate::model::source::{Place, Span};
+use crate::model::schema::KindScope;
+use crate::model::source::{SourceLocation, Span};
 
 /// A stack's resources, and what each waits for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Graph {
+pub struct DependencyGraph {
     /// The resources by address; what is looked up elsewhere comes after them.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<DependencyNode>,
     /// What waits for what, by numbers of nodes.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<DependencyEdge>,
 }
 
 /// A resource, or something that is looked up elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Node {
+pub struct DependencyNode {
     /// Its address.
     pub address: Address,
     /// Its kind; nothing for another stack's output.
     pub kind: Option<Name>,
     /// Where its block stands.
     #[serde(serialize_with = "serialize_location")]
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
     /// This stack does not manage it.
     pub elsewhere: bool,
 }
 
 /// `from` waits for `to`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Edge {
+pub struct DependencyEdge {
     /// Who waits.
     pub from: usize,
     /// For whom.
     pub to: usize,
     /// Why, and where that is written: an attribute, `depends_on`, `project`, or that it is inside of it.
-    pub ties: Vec<Tie>,
+    pub ties: Vec<DependencyReason>,
 }
 
 /// One reason to wait.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Tie {
+pub struct DependencyReason {
     /// The attribute, `depends_on`, `project` or `inside`.
     pub by: Name,
     /// Where it is written.
     #[serde(serialize_with = "serialize_location")]
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
 }
 
 #[expect(clippy::ref_option, reason = "serde hands a field over like this")]
 fn serialize_location<S: serde::Serializer>(
-    place: &Option<Place>,
+    place: &Option<SourceLocation>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match place {
@@ -73,14 +73,14 @@ fn serialize_location<S: serde::Serializer>(
 
 /// Which way edges are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum TraversalDirection {
     /// To what is waited for.
-    Needs,
+    Dependencies,
     /// To what waits.
-    NeededBy,
+    Dependents,
 }
 
-impl Graph {
+impl DependencyGraph {
     /// Returns the graph of a stack.
     #[must_use]
     pub fn from_stack(stack: &Stack) -> Self {
@@ -88,7 +88,7 @@ impl Graph {
         let mut numbers: HashMap<&Address, usize> = HashMap::with_capacity(stack.resources.len());
         for resource in stack.resources.values() {
             numbers.insert(&resource.address, graph.nodes.len());
-            graph.nodes.push(Node {
+            graph.nodes.push(DependencyNode {
                 address: resource.address.clone(),
                 kind: Some(Name::new_static(resource.kind.name)),
                 source: stack.sources.location_of(resource.span),
@@ -96,7 +96,7 @@ impl Graph {
             });
         }
         for (from, resource) in stack.resources.values().enumerate() {
-            let mut ties: BTreeMap<usize, Vec<Tie>> = BTreeMap::new();
+            let mut ties: BTreeMap<usize, Vec<DependencyReason>> = BTreeMap::new();
             for (address, by, span) in block_dependencies(stack, resource) {
                 let next = graph.nodes.len();
                 let to = *numbers.entry(address).or_insert(next);
@@ -105,11 +105,14 @@ impl Graph {
                 }
                 let known = ties.entry(to).or_default();
                 if to != from && known.iter().all(|tie| tie.by != by) {
-                    known.push(Tie { by, source: span.and_then(|span| stack.sources.location_of(span)) });
+                    known.push(DependencyReason {
+                        by,
+                        source: span.and_then(|span| stack.sources.location_of(span)),
+                    });
                 }
             }
             ties.remove(&from);
-            graph.edges.extend(ties.into_iter().map(|(to, ties)| Edge { from, to, ties }));
+            graph.edges.extend(ties.into_iter().map(|(to, ties)| DependencyEdge { from, to, ties }));
         }
         graph
     }
@@ -125,12 +128,12 @@ impl Graph {
 
     /// Returns the neighbours of every node, one way.
     #[must_use]
-    pub fn adjacent_nodes(&self, way: Way) -> Vec<Vec<usize>> {
+    pub fn adjacent_nodes(&self, way: TraversalDirection) -> Vec<Vec<usize>> {
         let mut found = vec![Vec::new(); self.nodes.len()];
         for edge in &self.edges {
             match way {
-                Way::Needs => found[edge.from].push(edge.to),
-                Way::NeededBy => found[edge.to].push(edge.from),
+                TraversalDirection::Dependencies => found[edge.from].push(edge.to),
+                TraversalDirection::Dependents => found[edge.to].push(edge.from),
             }
         }
         found
@@ -139,7 +142,7 @@ impl Graph {
     /// Returns the nodes that edges lead to from some nodes, one way and within a number of steps; without
     /// those nodes themselves.
     #[must_use]
-    pub fn reachable_from(&self, from: &[usize], way: Way, depth: usize) -> Vec<usize> {
+    pub fn reachable_from(&self, from: &[usize], way: TraversalDirection, depth: usize) -> Vec<usize> {
         let neighbours = self.adjacent_nodes(way);
         let mut steps: HashMap<usize, usize> = from.iter().map(|n| (*n, 0)).collect();
         let mut waiting: VecDeque<usize> = from.iter().copied().collect();
@@ -165,15 +168,15 @@ impl Graph {
     #[must_use]
     pub fn subgraph_around(&self, focus: &[usize], depth: usize) -> Self {
         let mut kept: Vec<usize> = focus.to_vec();
-        kept.extend(self.reachable_from(focus, Way::Needs, depth));
-        kept.extend(self.reachable_from(focus, Way::NeededBy, depth));
+        kept.extend(self.reachable_from(focus, TraversalDirection::Dependencies, depth));
+        kept.extend(self.reachable_from(focus, TraversalDirection::Dependents, depth));
         kept.sort_unstable();
         kept.dedup();
         let numbers: HashMap<usize, usize> =
             kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
-        let edge = |edge: &Edge| {
+        let edge = |edge: &DependencyEdge| {
             let (from, to) = (*numbers.get(&edge.from)?, *numbers.get(&edge.to)?);
-            Some(Edge { from, to, ties: edge.ties.clone() })
+            Some(DependencyEdge { from, to, ties: edge.ties.clone() })
         };
         Self {
             nodes: kept.iter().map(|n| self.nodes[*n].clone()).collect(),
@@ -192,7 +195,7 @@ fn block_dependencies<'s>(
         addresses.map(move |address| (address, name.clone(), Some(setting.span)))
     });
     let written = resource.project.iter().flat_map(|expression| expression.addresses());
-    let of_project = resource.kind.scope == Scope::Project && resource.project.is_none();
+    let of_project = resource.kind.scope == KindScope::Project && resource.project.is_none();
     let shared = stack.project.as_ref().filter(|_| of_project);
     let project = written.chain(shared).map(|address| (address, Name::new_static("project"), None));
     let parent = resource.parent.iter().map(|address| (address, Name::new_static("inside"), None));
@@ -200,9 +203,9 @@ fn block_dependencies<'s>(
     attributes.chain(project).chain(parent).chain(said)
 }
 
-fn remote_node(stack: &Stack, address: &Address) -> Node {
+fn remote_node(stack: &Stack, address: &Address) -> DependencyNode {
     let lookup = stack.data.get(address);
-    Node {
+    DependencyNode {
         address: address.clone(),
         kind: lookup.map(|lookup| Name::new_static(lookup.kind.name)),
         source: lookup.and_then(|lookup| stack.sources.location_of(lookup.span)),

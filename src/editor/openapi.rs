@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use self::operation::Operation;
+use self::operation::ApiOperation;
 use super::openapi::schema_names::{HEALTH, creation_schema_name, shown_once_schema_name};
 use crate::model::schema::{CatalogShape, CatalogTable, Registry};
 
@@ -24,7 +24,7 @@ const OPEN: &str = "/api/v1/public/";
 const OTHER_PLANS: &str = "Plans of databases: another spelling of `/api/v1/databases/plans`.";
 
 /// Paths, and the operations of each by verb.
-type Paths = BTreeMap<String, BTreeMap<String, Operation>>;
+type Paths = BTreeMap<String, BTreeMap<String, ApiOperation>>;
 
 /// Returns the document as text, as it is committed.
 #[must_use]
@@ -76,12 +76,12 @@ fn build_paths(registry: &Registry) -> Value {
     for (path, summary) in HEALTH {
         add_operation(
             &mut paths,
-            Operation::read(path, SERVICE, summary, json!({"type": "object"})).without_key(),
+            ApiOperation::read(path, SERVICE, summary, json!({"type": "object"})).without_key(),
         );
     }
     add_operation(
         &mut paths,
-        Operation::read(shapes::OTHER_PLANS, CATALOG, OTHER_PLANS, Value::Null).with_paging(),
+        ApiOperation::read(shapes::OTHER_PLANS, CATALOG, OTHER_PLANS, Value::Null).with_paging(),
     );
     let shown = paths.into_iter().map(|(path, operations)| {
         let operations: Map<_, _> =
@@ -91,7 +91,7 @@ fn build_paths(registry: &Registry) -> Value {
     Value::Object(shown.collect())
 }
 
-fn add_operation(paths: &mut Paths, operation: Operation) {
+fn add_operation(paths: &mut Paths, operation: ApiOperation) {
     let (path, method) = (operation.path.clone(), operation.method());
     let operations = paths.entry(path).or_default();
     match operations.remove(&method) {
@@ -100,7 +100,7 @@ fn add_operation(paths: &mut Paths, operation: Operation) {
     };
 }
 
-fn catalog_operation(table: &CatalogTable) -> Operation {
+fn catalog_operation(table: &CatalogTable) -> ApiOperation {
     let record = json!({"type": "object"});
     let answer = match table.shape {
         CatalogShape::List | CatalogShape::Beside(_) => {
@@ -109,7 +109,7 @@ fn catalog_operation(table: &CatalogTable) -> Operation {
         CatalogShape::Single => answer::keyed_envelope("pricing", &record, true),
     };
     let summary = format!("The catalog's table `{}`.", table.name);
-    let operation = Operation::read(table.path, CATALOG, &summary, answer).with_pages(table.shape);
+    let operation = ApiOperation::read(table.path, CATALOG, &summary, answer).with_pages(table.shape);
     if table.path.starts_with(OPEN) { operation.without_key() } else { operation }
 }
 

@@ -12,20 +12,20 @@ mod vocabulary;
 
 use serde_json::{Value, json};
 
-pub use self::vocabulary::Slugs;
-use self::vocabulary::{Known, definition_ref};
+pub use self::vocabulary::CatalogSlugs;
+use self::vocabulary::{SchemaInputs, definition_ref};
 use crate::model::schema::Registry;
 
 /// Returns the schema as text, as it is committed.
 #[must_use]
-pub fn render_schema(registry: &Registry, slugs: &Slugs) -> String {
+pub fn render_schema(registry: &Registry, slugs: &CatalogSlugs) -> String {
     format!("{:#}\n", build_schema(registry, slugs))
 }
 
 /// Returns the schema of one file of a stack.
 #[must_use]
-pub fn build_schema(registry: &Registry, slugs: &Slugs) -> Value {
-    let known = Known { registry, slugs };
+pub fn build_schema(registry: &Registry, slugs: &CatalogSlugs) -> Value {
+    let known = SchemaInputs { registry, slugs };
     let mut properties = blocks::block_properties(known);
     for kind in registry.top_level() {
         let block = fields::named_blocks(&definition_ref(kind.name), kind.summary);

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Fastest allowed, in virtual seconds for a real one.
-const FASTEST: f64 = 1_000_000.0;
+const MAX_SPEED: f64 = 1_000_000.0;
 /// Largest step ahead: ten years.
-const LARGEST_STEP: f64 = 10.0 * 366.0 * 86_400.0;
+const MAX_STEP_SECS: f64 = 10.0 * 366.0 * 86_400.0;
 
 /// Why a clock cannot be set so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -55,7 +55,7 @@ impl VirtualClock {
     /// # Errors
     /// When the speed is out of bounds.
     pub fn with_speed(self, real: Timestamp, speed: f64) -> Result<Self, ClockError> {
-        if !(0.0..=FASTEST).contains(&speed) {
+        if !(0.0..=MAX_SPEED).contains(&speed) {
             return Err(ClockError::Speed);
         }
         Ok(Self { base_real: real, base_virtual: self.now(real), speed })
@@ -66,7 +66,7 @@ impl VirtualClock {
     /// # Errors
     /// When the step is out of bounds.
     pub fn with_advance(self, seconds: f64) -> Result<Self, ClockError> {
-        if !(0.0..=LARGEST_STEP).contains(&seconds) {
+        if !(0.0..=MAX_STEP_SECS).contains(&seconds) {
             return Err(ClockError::Step);
         }
         Ok(Self { base_virtual: self.virtual_time_after(seconds), ..self })

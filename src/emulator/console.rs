@@ -1,25 +1,25 @@
 //! The console page at `/`: what is served of it, and what a browser may do with it.
 
-use super::message::CONTROL;
-use super::world::Response;
-use crate::model::page::LOOKS;
+use super::message::CONTROL_PREFIX;
+use super::world::ApiResponse;
+use crate::model::page::BASE_STYLE;
 
 /// The page's style sheet, without what all pages share.
 const CSS: &str = include_str!("console/console.css");
 
 /// What the page may load and run: its own two files, and nothing that stands in its markup. Its script
 /// cannot turn text into markup either.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
 /// Tells whether a path is the emulator's own, and not the service's.
 pub(super) fn is_own(path: &str) -> bool {
-    path == "/" || path.starts_with(CONTROL)
+    path == "/" || path.starts_with(CONTROL_PREFIX)
 }
 
 /// Returns one of the page's files.
-pub(super) fn console_file(path: &str) -> Option<Response> {
+pub(super) fn console_file(path: &str) -> Option<ApiResponse> {
     let (kind, text) = match path {
         "/" => ("text/html; charset=utf-8", include_str!("console/index.html")),
         "/_emulator/console.css" => ("text/css; charset=utf-8", CSS),
@@ -28,7 +28,7 @@ pub(super) fn console_file(path: &str) -> Option<Response> {
     };
     let headers = [
         ("content-type", kind),
-        ("content-security-policy", POLICY),
+        ("content-security-policy", CONTENT_SECURITY_POLICY),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
         ("x-content-type-options", "nosniff"),
@@ -37,8 +37,8 @@ pub(super) fn console_file(path: &str) -> Option<Response> {
         ("cache-control", "no-store"),
     ];
     let headers = headers.map(|(name, value)| (name, value.to_owned())).to_vec();
-    let looks = if text == CSS { LOOKS } else { "" };
-    Some(Response { status: 200, headers, body: [looks, text].concat().into_bytes() })
+    let looks = if text == CSS { BASE_STYLE } else { "" };
+    Some(ApiResponse { status: 200, headers, body: [looks, text].concat().into_bytes() })
 }
 
 #[cfg(test)]

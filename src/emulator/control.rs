@@ -5,26 +5,30 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::message::{CONTROL, Incoming, Moment};
-use super::service_state::Shell;
-use super::world::{MutateError, Response, Search, World};
+use super::message::{CONTROL_PREFIX, IncomingRequest, RequestTimes};
+use super::service_state::HttpService;
+use super::world::{ApiResponse, MutateError, RecordSearch, World};
 use super::{console, faults};
 
 /// The form of an export.
-const FORMAT: u32 = 1;
+const EXPORT_FORMAT: u32 = 1;
 
-type Reply = Result<Value, Response>;
+type ControlResult = Result<Value, ApiResponse>;
 
 /// Answers one of the emulator's own calls. It needs no key, and works from this machine only.
-pub(super) fn handle_control_request(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Response {
+pub(super) fn handle_control_request(
+    shell: &mut HttpService,
+    incoming: &IncomingRequest,
+    moment: RequestTimes,
+) -> ApiResponse {
     if !incoming.trusted {
         let message = "the emulator's own calls are open to programs on this machine only";
-        return Response::error(403, "Forbidden", message);
+        return ApiResponse::error(403, "Forbidden", message);
     }
     if let ("GET", Some(file)) = (incoming.method.as_str(), console::console_file(&incoming.path)) {
         return file;
     }
-    let name = incoming.path.strip_prefix(CONTROL).unwrap_or_default();
+    let name = incoming.path.strip_prefix(CONTROL_PREFIX).unwrap_or_default();
     let reply = match (incoming.method.as_str(), name) {
         ("GET", "requests") => list_requests(shell, incoming),
         ("GET", "stats") => Ok(collect_stats(shell, moment)),
@@ -37,34 +41,38 @@ pub(super) fn handle_control_request(shell: &mut Shell, incoming: &Incoming, mom
         ("GET", "objects") => inspect_objects(shell, incoming, moment),
         ("GET", "export") => export_world(shell),
         ("POST", "import") => import_world(shell, incoming, moment),
-        _ => Err(Response::error(404, "Not Found", &format!("the emulator has no call {name}"))),
+        _ => Err(ApiResponse::error(404, "Not Found", &format!("the emulator has no call {name}"))),
     };
     match reply {
         Ok(data) => {
-            Response::from_json(200, json!({"success": true, "data": data}).to_string().into_bytes())
+            ApiResponse::from_json(200, json!({"success": true, "data": data}).to_string().into_bytes())
         }
         Err(refused) => refused,
     }
 }
 
-fn bad_request(message: &str) -> Response {
-    Response::error(400, "Bad Request", message)
+fn bad_request(message: &str) -> ApiResponse {
+    ApiResponse::error(400, "Bad Request", message)
 }
 
-fn parse_json_body<T: DeserializeOwned>(incoming: &Incoming) -> Result<T, Response> {
+fn parse_json_body<T: DeserializeOwned>(incoming: &IncomingRequest) -> Result<T, ApiResponse> {
     serde_json::from_slice(&incoming.body)
         .map_err(|error| bad_request(&format!("the body does not fit: {error}")))
 }
 
-fn query_parameter<'a>(incoming: &'a Incoming, wanted: &str) -> Option<&'a str> {
+fn query_parameter<'a>(incoming: &'a IncomingRequest, wanted: &str) -> Option<&'a str> {
     incoming.query.iter().find(|(name, _)| name == wanted).map(|(_, text)| text.as_str())
 }
 
 /// Most objects of one answer.
-const MOST_OBJECTS: usize = 1_000;
+const MAX_OBJECTS: usize = 1_000;
 
 /// Without a kind, the kinds; with one, its objects; with an id too, that object.
-fn inspect_objects(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+fn inspect_objects(
+    shell: &mut HttpService,
+    incoming: &IncomingRequest,
+    moment: RequestTimes,
+) -> ControlResult {
     let now = shell.clock.now(moment.real);
     let number = |name: &str, default: usize| match query_parameter(incoming, name) {
         Some(text) => text.parse().map_err(|_| bad_request(&format!("{name} must be a whole number"))),
@@ -78,22 +86,22 @@ fn inspect_objects(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Re
     if let Some(id) = query_parameter(incoming, "id") {
         return shell.world.inspect_one(kind, id, now).map_err(|error| mutate_error_response(&error));
     }
-    let search = Search {
+    let search = RecordSearch {
         offset: number("offset", 0)?,
-        limit: number("limit", 50)?.min(MOST_OBJECTS),
+        limit: number("limit", 50)?.min(MAX_OBJECTS),
         find: query_parameter(incoming, "find").unwrap_or_default().to_owned(),
     };
     shell.world.inspect_many(kind, &search, now).map_err(|error| mutate_error_response(&error))
 }
 
-fn mutate_error_response(error: &MutateError) -> Response {
+fn mutate_error_response(error: &MutateError) -> ApiResponse {
     match error {
-        MutateError::Unknown { .. } => Response::error(404, "Not Found", &error.to_string()),
-        MutateError::Wrong(message) => bad_request(message),
+        MutateError::Unknown { .. } => ApiResponse::error(404, "Not Found", &error.to_string()),
+        MutateError::Invalid(message) => bad_request(message),
     }
 }
 
-fn list_requests(shell: &Shell, incoming: &Incoming) -> Reply {
+fn list_requests(shell: &HttpService, incoming: &IncomingRequest) -> ControlResult {
     let since = match query_parameter(incoming, "since") {
         Some(text) => text.parse().map_err(|_| bad_request("since must be the number of a request"))?,
         None => 0,
@@ -102,7 +110,7 @@ fn list_requests(shell: &Shell, incoming: &Incoming) -> Reply {
     Ok(json!({"requests": entries, "total": shell.log.request_count()}))
 }
 
-fn collect_stats(shell: &Shell, moment: Moment) -> Value {
+fn collect_stats(shell: &HttpService, moment: RequestTimes) -> Value {
     let now = shell.clock.now(moment.real);
     json!({
         "requests": shell.log.request_count(),
@@ -114,7 +122,7 @@ fn collect_stats(shell: &Shell, moment: Moment) -> Value {
     })
 }
 
-fn clock_state(shell: &Shell, moment: Moment) -> Value {
+fn clock_state(shell: &HttpService, moment: RequestTimes) -> Value {
     json!({"now": shell.clock.now(moment.real), "speed": shell.clock.speed()})
 }
 
@@ -125,7 +133,7 @@ struct ClockBody {
     advance_seconds: Option<f64>,
 }
 
-fn set_clock(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+fn set_clock(shell: &mut HttpService, incoming: &IncomingRequest, moment: RequestTimes) -> ControlResult {
     let body: ClockBody = parse_json_body(incoming)?;
     let changed = match (body.speed, body.advance_seconds) {
         (Some(speed), None) => shell.clock.with_speed(moment.real, speed),
@@ -137,8 +145,8 @@ fn set_clock(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
     Ok(clock_state(shell, moment))
 }
 
-fn set_faults(shell: &mut Shell, incoming: &Incoming) -> Reply {
-    let plan: faults::Plan = parse_json_body(incoming)?;
+fn set_faults(shell: &mut HttpService, incoming: &IncomingRequest) -> ControlResult {
+    let plan: faults::FaultPlan = parse_json_body(incoming)?;
     shell.faults = plan;
     Ok(json!(shell.faults))
 }
@@ -152,7 +160,11 @@ struct MutateBody {
     set: Map<String, Value>,
 }
 
-fn mutate_object(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+fn mutate_object(
+    shell: &mut HttpService,
+    incoming: &IncomingRequest,
+    moment: RequestTimes,
+) -> ControlResult {
     let MutateBody { kind, id, set } = parse_json_body(incoming)?;
     let now = shell.clock.now(moment.real);
     shell.world.mutate(&kind, &id, &set, now).map_err(|error| mutate_error_response(&error))?;
@@ -160,32 +172,37 @@ fn mutate_object(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Repl
     Ok(json!({"kind": kind, "id": id}))
 }
 
-fn reset_cloud(shell: &mut Shell, moment: Moment) -> Value {
+fn reset_cloud(shell: &mut HttpService, moment: RequestTimes) -> Value {
     let now = shell.clock.now(moment.real);
     shell.world.reset(now);
     store_account(shell);
     json!({"objects": 0})
 }
 
-fn store_account(shell: &mut Shell) {
+fn store_account(shell: &mut HttpService) {
     let row = shell.world.account_row();
     shell.journal.submit(vec![row], Some(shell.clock));
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Export {
+struct WorldExport {
     format: u32,
     world: World,
 }
 
-fn export_world(shell: &Shell) -> Reply {
+fn export_world(shell: &HttpService) -> ControlResult {
     let world = serde_json::to_value(&shell.world);
-    let world = world.map_err(|error| Response::error(500, "Internal Server Error", &error.to_string()))?;
-    Ok(json!({"format": FORMAT, "world": world}))
+    let world =
+        world.map_err(|error| ApiResponse::error(500, "Internal Server Error", &error.to_string()))?;
+    Ok(json!({"format": EXPORT_FORMAT, "world": world}))
 }
 
-fn import_world(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+fn import_world(
+    shell: &mut HttpService,
+    incoming: &IncomingRequest,
+    moment: RequestTimes,
+) -> ControlResult {
     let world = read_export(&incoming.body).map_err(|message| bad_request(&message))?;
     shell.world.import(world).map_err(|message| bad_request(&message))?;
     shell.clock = shell.clock.not_before(moment.real, shell.world.latest_time());
@@ -199,17 +216,20 @@ fn import_world(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply
 /// When it is none, in words.
 pub fn read_export(text: &[u8]) -> Result<World, String> {
     #[derive(Deserialize)]
-    struct Answer {
-        data: Export,
+    struct ExportResponse {
+        data: WorldExport,
     }
-    let read = serde_json::from_slice::<Export>(text);
+    let read = serde_json::from_slice::<WorldExport>(text);
     let read = read.or_else(|error| {
         // The error of the bare form says more, unless this is the answer as it came.
-        serde_json::from_slice::<Answer>(text).map(|answer| answer.data).map_err(|_| error)
+        serde_json::from_slice::<ExportResponse>(text).map(|answer| answer.data).map_err(|_| error)
     });
     let export = read.map_err(|error| format!("this is not an export of the emulator: {error}"))?;
-    if export.format != FORMAT {
-        return Err(format!("the export has the format {}, and this stead reads {FORMAT}", export.format));
+    if export.format != EXPORT_FORMAT {
+        return Err(format!(
+            "the export has the format {}, and this stead reads {EXPORT_FORMAT}",
+            export.format
+        ));
     }
     Ok(export.world)
 }

@@ -1,4 +1,4 @@
-//! `Plan`: which requests go wrong, and how: by route, and by probability or count, from a seed.
+//! `FaultPlan`: which requests go wrong, and how: by route, and by probability or count, from a seed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,7 +42,7 @@ impl fmt::Display for Fault {
 
 /// How many requests of those that fit go wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Amount {
+enum FaultAmount {
     /// A fraction of them.
     Share(f64),
     /// The next so many.
@@ -51,11 +51,11 @@ enum Amount {
 
 /// One line of the plan: `POST /vms=503:10%`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct FaultRule {
     method: Option<Method>,
     path: String,
     fault: Fault,
-    amount: Amount,
+    amount: FaultAmount,
 }
 
 /// Why a line is not a rule.
@@ -63,18 +63,18 @@ pub struct Rule {
 #[error(
     "`{text}` is not a fault: {reason}. Write [METHOD] PATH=FAULT[:AMOUNT], such as `POST /vms=503:10%`, `GET *=delay-200ms` or `POST /databases=reset-after:1`"
 )]
-pub struct RuleError {
+pub struct FaultRuleError {
     text: String,
     reason: &'static str,
 }
 
-const LONGEST_DELAY: u64 = 600_000;
+const MAX_DELAY_MILLIS: u64 = 600_000;
 
-impl FromStr for Rule {
-    type Err = RuleError;
+impl FromStr for FaultRule {
+    type Err = FaultRuleError;
 
-    fn from_str(text: &str) -> Result<Self, RuleError> {
-        let wrong = |reason| RuleError { text: text.to_owned(), reason };
+    fn from_str(text: &str) -> Result<Self, FaultRuleError> {
+        let wrong = |reason| FaultRuleError { text: text.to_owned(), reason };
         let (route, what) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
         let (method, path) = match route.trim().split_once(char::is_whitespace) {
             Some((word, path)) => (parse_method(word).map_err(wrong)?, path.trim()),
@@ -127,7 +127,7 @@ fn fault_of(word: &str) -> Result<Fault, &'static str> {
                 (None, Some(number)) => number.parse::<u64>().ok().and_then(|n| n.checked_mul(1_000)),
                 (None, None) => None,
             };
-            let millis = millis.filter(|millis| *millis <= LONGEST_DELAY);
+            let millis = millis.filter(|millis| *millis <= MAX_DELAY_MILLIS);
             millis
                 .map(|millis| Fault::Delay(Duration::from_millis(millis)))
                 .ok_or("a delay is a whole number of ms or s, at most 600s, such as delay-200ms")
@@ -135,41 +135,41 @@ fn fault_of(word: &str) -> Result<Fault, &'static str> {
     }
 }
 
-fn amount_of(word: &str) -> Result<Amount, &'static str> {
+fn amount_of(word: &str) -> Result<FaultAmount, &'static str> {
     let reason = "its amount must be a percentage from 0% to 100%, or how many requests";
     match word.strip_suffix('%') {
         Some(number) => match number.trim().parse::<f64>() {
-            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Amount::Share(percent / 100.0)),
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(FaultAmount::Share(percent / 100.0)),
             _ => Err(reason),
         },
-        None => word.trim().parse().map(Amount::Next).map_err(|_| reason),
+        None => word.trim().parse().map(FaultAmount::Next).map_err(|_| reason),
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for FaultRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let method = self.method.map_or("*", Method::as_str);
         write!(f, "{method} {}={}:", self.path, self.fault)?;
         match self.amount {
-            Amount::Share(share) => write!(f, "{}%", share * 100.0),
-            Amount::Next(count) => write!(f, "{count}"),
+            FaultAmount::Share(share) => write!(f, "{}%", share * 100.0),
+            FaultAmount::Next(count) => write!(f, "{count}"),
         }
     }
 }
 
-impl Serialize for Rule {
+impl Serialize for FaultRule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Rule {
+impl<'de> Deserialize<'de> for FaultRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
-impl Rule {
+impl FaultRule {
     fn matches_request(&self, method: Method, path: &str) -> bool {
         if self.method.is_some_and(|wanted| wanted != method) {
             return false;
@@ -194,22 +194,22 @@ impl Rule {
 /// Faults that are to happen. In a rule's path `*` and `{…}` stand for one part, `**` for the rest.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct FaultPlan {
     /// What chance follows from.
     #[serde(default)]
     pub seed: u64,
     /// The rules; of those that fit, the first one that strikes counts.
     #[serde(default)]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<FaultRule>,
     /// How often chance was asked.
     #[serde(skip)]
     drawn: u64,
 }
 
-impl Plan {
+impl FaultPlan {
     /// Returns a plan of these rules.
     #[must_use]
-    pub fn new(seed: u64, rules: Vec<Rule>) -> Self {
+    pub fn new(seed: u64, rules: Vec<FaultRule>) -> Self {
         Self { seed, rules, drawn: 0 }
     }
 
@@ -217,12 +217,12 @@ impl Plan {
     pub fn decide_fault(&mut self, method: Method, path: &str) -> Option<Fault> {
         for rule in self.rules.iter_mut().filter(|rule| rule.matches_request(method, path)) {
             match &mut rule.amount {
-                Amount::Next(0) => {}
-                Amount::Next(left) => {
+                FaultAmount::Next(0) => {}
+                FaultAmount::Next(left) => {
                     *left -= 1;
                     return Some(rule.fault);
                 }
-                Amount::Share(share) => {
+                FaultAmount::Share(share) => {
                     self.drawn += 1;
                     if seeded_rng::nth_fraction(self.seed, self.drawn) < *share {
                         return Some(rule.fault);
@@ -238,8 +238,8 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan(rules: &[&str]) -> Plan {
-        Plan::new(7, rules.iter().map(|rule| rule.parse().unwrap()).collect())
+    fn plan(rules: &[&str]) -> FaultPlan {
+        FaultPlan::new(7, rules.iter().map(|rule| rule.parse().unwrap()).collect())
     }
 
     #[test]
@@ -251,9 +251,9 @@ mod tests {
             ("get /vms/{id}=delay-2s:3", "GET /api/v1/vms/{id}=delay-2000ms:3"),
             ("/api/v1/volumes/**=malformed:0%", "* /api/v1/volumes/**=malformed:0%"),
         ] {
-            let rule: Rule = text.parse().unwrap();
+            let rule: FaultRule = text.parse().unwrap();
             assert_eq!(rule.to_string(), shown);
-            assert_eq!(rule.to_string().parse::<Rule>().unwrap(), rule);
+            assert_eq!(rule.to_string().parse::<FaultRule>().unwrap(), rule);
         }
     }
 
@@ -271,7 +271,7 @@ mod tests {
             ("/vms=delay-5", "whole number"),
             ("/vms=delay-9999999s", "at most 600s"),
         ] {
-            let error = text.parse::<Rule>().unwrap_err().to_string();
+            let error = text.parse::<FaultRule>().unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains(text), "{error}");
         }
     }

@@ -1,31 +1,35 @@
-//! `Shell`: one request on its way through log, limiter, faults and world; the server around it only
+//! `HttpService`: one request on its way through log, limiter, faults and world; the server around it only
 //! reads and writes sockets. It owns the cloud, and runs on one thread.
 
 use super::faults::Fault;
-use super::limiter::Decision;
-use super::log::Entry;
-use super::message::{Incoming, Moment, Outgoing};
-use super::service_state::Shell;
-use super::world::{Request, Response, Tier, handle_request, handle_upload, route_template};
+use super::limiter::RateLimitStatus;
+use super::log::RequestLogEntry;
+use super::message::{IncomingRequest, OutgoingResponse, RequestTimes};
+use super::service_state::HttpService;
+use super::world::{ApiRequest, ApiResponse, RateTier, handle_request, handle_upload, route_template};
 use super::{console, control};
 use crate::model::schema::Method;
 
 /// Where the service's API is described.
-const OPENAPI: &str = "/openapi.json";
+const OPENAPI_PATH: &str = "/openapi.json";
 
 /// Answers one request.
-pub(super) fn handle_incoming(shell: &mut Shell, incoming: Incoming, moment: Moment) -> Outgoing {
+pub(super) fn handle_incoming(
+    shell: &mut HttpService,
+    incoming: IncomingRequest,
+    moment: RequestTimes,
+) -> OutgoingResponse {
     if console::is_own(&incoming.path) {
         let response = control::handle_control_request(shell, &incoming, moment);
         return finish_response(shell, response, None, moment);
     }
-    if let Some(text) = shell.openapi.as_ref().filter(|_| incoming.path == OPENAPI) {
-        let response = Response::from_json(200, text.clone().into_bytes());
+    if let Some(text) = shell.openapi.as_ref().filter(|_| incoming.path == OPENAPI_PATH) {
+        let response = ApiResponse::from_json(200, text.clone().into_bytes());
         return finish_response(shell, response, None, moment);
     }
     let method = method_from_name(&incoming.method);
     let route = method.and_then(|method| route_template(method, &incoming.path)).unwrap_or_default();
-    let entry = Entry {
+    let entry = RequestLogEntry {
         seq: 0,
         time: moment.real,
         method: incoming.method.chars().take(16).collect(),
@@ -37,29 +41,29 @@ pub(super) fn handle_incoming(shell: &mut Shell, incoming: Incoming, moment: Mom
     let (response, fault) = dispatch_incoming(shell, method, incoming, moment);
     let reset = matches!(fault, Some(Fault::ResetBefore | Fault::ResetAfter));
     let status = if reset { 0 } else { response.status };
-    shell.log.add(Entry { status, ..entry }, moment.elapsed);
+    shell.log.add(RequestLogEntry { status, ..entry }, moment.elapsed);
     finish_response(shell, response, fault, moment)
 }
 
 fn finish_response(
-    shell: &mut Shell,
-    response: Response,
+    shell: &mut HttpService,
+    response: ApiResponse,
     fault: Option<Fault>,
-    moment: Moment,
-) -> Outgoing {
+    moment: RequestTimes,
+) -> OutgoingResponse {
     let rows = shell.world.take_rows();
     let sequence = shell.journal.submit(rows, None);
-    Outgoing { response, date: shell.clock.now(moment.real), fault, sequence }
+    OutgoingResponse { response, date: shell.clock.now(moment.real), fault, sequence }
 }
 
 fn dispatch_incoming(
-    shell: &mut Shell,
+    shell: &mut HttpService,
     method: Option<Method>,
-    incoming: Incoming,
-    moment: Moment,
-) -> (Response, Option<Fault>) {
+    incoming: IncomingRequest,
+    moment: RequestTimes,
+) -> (ApiResponse, Option<Fault>) {
     let Some(method) = method else {
-        return (Response::error(404, "Not Found", "route not found"), None);
+        return (ApiResponse::error(404, "Not Found", "route not found"), None);
     };
     let decision = admit(shell, &incoming, moment);
     if let Some(decision) = decision.filter(|decision| !decision.allowed) {
@@ -74,9 +78,14 @@ fn dispatch_incoming(
     (decision.map_or(response.clone(), |decision| add_rate_limit_headers(response, decision)), fault)
 }
 
-fn run(shell: &mut Shell, method: Method, incoming: Incoming, moment: Moment) -> Response {
-    let Incoming { path, query, api_key, project, host, body, archive, .. } = incoming;
-    let request = Request { method, path, query, api_key, project, body };
+fn run(
+    shell: &mut HttpService,
+    method: Method,
+    incoming: IncomingRequest,
+    moment: RequestTimes,
+) -> ApiResponse {
+    let IncomingRequest { path, query, api_key, project, host, body, archive, .. } = incoming;
+    let request = ApiRequest { method, path, query, api_key, project, body };
     let now = shell.clock.now(moment.real);
     if let Some(host) = host {
         shell.world.set_origin(&format!("http://{host}"));
@@ -88,7 +97,11 @@ fn run(shell: &mut Shell, method: Method, incoming: Incoming, moment: Moment) ->
 }
 
 /// Asks the limiter: a key counts for itself, everyone else by address. Health is free.
-fn admit(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Option<Decision> {
+fn admit(
+    shell: &mut HttpService,
+    incoming: &IncomingRequest,
+    moment: RequestTimes,
+) -> Option<RateLimitStatus> {
     let limiter = shell.limiter.as_mut()?;
     if matches!(incoming.path.as_str(), "/health" | "/ready") {
         return None;
@@ -96,7 +109,7 @@ fn admit(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Option<Decis
     let catalog = incoming.path.starts_with("/api/v1/public/");
     let key = incoming.api_key.as_deref().filter(|_| !catalog);
     let known = key.and_then(|key| Some((key, shell.world.tier_of(key)?)));
-    let (caller, tier) = known.unwrap_or((&incoming.peer, Tier::Standard));
+    let (caller, tier) = known.unwrap_or((&incoming.peer, RateTier::Standard));
     Some(limiter.admit(caller, tier, moment.elapsed))
 }
 
@@ -105,38 +118,40 @@ fn method_from_name(method: &str) -> Option<Method> {
     methods.into_iter().find(|known| known.as_str() == method)
 }
 
-fn rate_limit_response(limit: usize) -> Response {
+fn rate_limit_response(limit: usize) -> ApiResponse {
     let message =
         format!("at most {limit} requests per second are allowed for this key: wait, then try again");
-    let mut response = Response::error(429, "Rate limit exceeded", &message);
+    let mut response = ApiResponse::error(429, "Rate limit exceeded", &message);
     response.headers.push(("retry-after", "1".to_owned()));
     response
 }
 
-fn add_rate_limit_headers(mut response: Response, decision: Decision) -> Response {
+fn add_rate_limit_headers(mut response: ApiResponse, decision: RateLimitStatus) -> ApiResponse {
     response.headers.push(("x-ratelimit-limit", decision.limit.to_string()));
     response.headers.push(("x-ratelimit-remaining", decision.remaining.to_string()));
     response
 }
 
-fn fault_response(status: u16) -> Response {
+fn fault_response(status: u16) -> ApiResponse {
     match status {
-        402 => {
-            Response::error(402, "Payment Required", "insufficient balance: add funds, or a card to charge")
-        }
-        403 => Response::error(403, "Forbidden", "access denied"),
-        412 => Response::error(
+        402 => ApiResponse::error(
+            402,
+            "Payment Required",
+            "insufficient balance: add funds, or a card to charge",
+        ),
+        403 => ApiResponse::error(403, "Forbidden", "access denied"),
+        412 => ApiResponse::error(
             412,
             "Precondition Failed",
             "pay-as-you-go apps are paused by the monthly spend cap: raise it, or turn it off",
         ),
-        429 => rate_limit_response(Tier::Standard.bounds().0),
-        503 => Response::error(
+        429 => rate_limit_response(RateTier::Standard.bounds().0),
+        503 => ApiResponse::error(
             503,
             "Service Unavailable",
             "resources are temporarily unavailable: try again later",
         ),
-        _ => Response::error(
+        _ => ApiResponse::error(
             500,
             "Internal Server Error",
             "something went wrong on our side: try again, or contact support",
@@ -153,30 +168,30 @@ mod tests {
     use super::*;
     use crate::emulator::clock::VirtualClock;
     use crate::emulator::faults;
-    use crate::emulator::limiter::Limiter;
-    use crate::emulator::log::Log;
-    use crate::emulator::store::Journal;
-    use crate::emulator::world::Setup;
+    use crate::emulator::limiter::ServerRateLimiter;
+    use crate::emulator::log::RequestLog;
+    use crate::emulator::store::WriteQueue;
     use crate::emulator::world::World;
+    use crate::emulator::world::WorldSetup;
 
     const FIRST: &str = "sk_first";
 
-    fn shell() -> Shell {
+    fn shell() -> HttpService {
         let zero = Timestamp::UNIX_EPOCH;
-        let setup = Setup { seed: 1, api_key: FIRST.to_owned(), tier: Tier::Standard };
-        Shell {
+        let setup = WorldSetup { seed: 1, api_key: FIRST.to_owned(), tier: RateTier::Standard };
+        HttpService {
             world: World::new(&setup, zero),
             clock: VirtualClock::new(zero, 1.0).unwrap(),
-            limiter: Some(Limiter::default()),
-            faults: faults::Plan::default(),
-            log: Log::default(),
-            journal: Journal::in_memory(),
+            limiter: Some(ServerRateLimiter::default()),
+            faults: faults::FaultPlan::default(),
+            log: RequestLog::default(),
+            journal: WriteQueue::in_memory(),
             openapi: None,
         }
     }
 
-    fn send(shell: &mut Shell, method: &str, key: &str, body: &str) -> Response {
-        let incoming = Incoming {
+    fn send(shell: &mut HttpService, method: &str, key: &str, body: &str) -> ApiResponse {
+        let incoming = IncomingRequest {
             method: method.to_owned(),
             path: "/api/v1/api-keys".to_owned(),
             query: Vec::new(),
@@ -188,12 +203,12 @@ mod tests {
             archive: None,
             body: body.as_bytes().to_vec(),
         };
-        let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };
+        let moment = RequestTimes { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };
         handle_incoming(shell, incoming, moment).response
     }
 
     /// Makes a key of a tier; returns its secret.
-    fn key(shell: &mut Shell, tier: &str) -> String {
+    fn key(shell: &mut HttpService, tier: &str) -> String {
         let body = format!(r#"{{"name": "a", "rate_limit_tier": "{tier}"}}"#);
         let answer = send(shell, "POST", FIRST, &body);
         let read: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();

@@ -1,18 +1,18 @@
-//! `Limiter`: a sliding one-second window, and a burst budget that is refilled whole each minute.
+//! `ServerRateLimiter`: a sliding one-second window, and a burst budget that is refilled whole each minute.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use super::world::Tier;
+use super::world::RateTier;
 
 const WINDOW: Duration = Duration::from_secs(1);
 const REFILL: Duration = Duration::from_mins(1);
 /// Callers that are remembered before idle ones are forgotten.
-const MANY: usize = 1_024;
+const MAX_REMEMBERED_CALLERS: usize = 1_024;
 
 /// What a limiter says to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decision {
+pub struct RateLimitStatus {
     /// Whether the request may go on.
     pub allowed: bool,
     /// Requests in a second, for this tier.
@@ -21,7 +21,7 @@ pub struct Decision {
     pub remaining: usize,
 }
 
-impl Tier {
+impl RateTier {
     /// Returns `(requests a second, burst a minute)`.
     #[must_use]
     pub fn bounds(self) -> (usize, usize) {
@@ -34,15 +34,15 @@ impl Tier {
 
 /// The window and the budget of one caller. Time is real, and handed in.
 #[derive(Debug, Default)]
-struct Caller {
+struct CallerBudget {
     /// Times of the requests that went through within the last second.
     recent: VecDeque<Duration>,
     /// When the burst window began, and what was spent since.
     burst: Option<(Duration, usize)>,
 }
 
-impl Caller {
-    fn admit(&mut self, tier: Tier, now: Duration) -> Decision {
+impl CallerBudget {
+    fn admit(&mut self, tier: RateTier, now: Duration) -> RateLimitStatus {
         let (limit, budget) = tier.bounds();
         while self.recent.front().is_some_and(|time| now.saturating_sub(*time) >= WINDOW) {
             self.recent.pop_front();
@@ -58,7 +58,7 @@ impl Caller {
         if allowed {
             self.recent.push_back(now);
         }
-        Decision { allowed, limit, remaining: limit.saturating_sub(self.recent.len()) }
+        RateLimitStatus { allowed, limit, remaining: limit.saturating_sub(self.recent.len()) }
     }
 
     fn is_idle(&self, now: Duration) -> bool {
@@ -69,17 +69,17 @@ impl Caller {
 
 /// All callers: keys, and peers that come without one.
 #[derive(Debug, Default)]
-pub struct Limiter {
-    callers: HashMap<String, Caller>,
+pub struct ServerRateLimiter {
+    callers: HashMap<String, CallerBudget>,
 }
 
-impl Limiter {
+impl ServerRateLimiter {
     /// Decides on one request of a caller at a time since some fixed moment.
-    pub fn admit(&mut self, caller: &str, tier: Tier, now: Duration) -> Decision {
+    pub fn admit(&mut self, caller: &str, tier: RateTier, now: Duration) -> RateLimitStatus {
         if let Some(known) = self.callers.get_mut(caller) {
             return known.admit(tier, now);
         }
-        if self.callers.len() >= MANY {
+        if self.callers.len() >= MAX_REMEMBERED_CALLERS {
             self.callers.retain(|_, caller| !caller.is_idle(now));
         }
         self.callers.entry(caller.to_owned()).or_default().admit(tier, now)
@@ -92,52 +92,52 @@ mod tests {
 
     use super::*;
 
-    fn allowed(limiter: &mut Limiter, tier: Tier, millis: u64) -> bool {
+    fn allowed(limiter: &mut ServerRateLimiter, tier: RateTier, millis: u64) -> bool {
         limiter.admit("key", tier, Duration::from_millis(millis)).allowed
     }
 
     #[test]
     fn a_storm_gets_the_window_and_the_burst_and_no_more() {
-        for (tier, most) in [(Tier::Standard, 90), (Tier::High, 300)] {
-            let mut limiter = Limiter::default();
+        for (tier, most) in [(RateTier::Standard, 90), (RateTier::High, 300)] {
+            let mut limiter = ServerRateLimiter::default();
             assert_eq!((0..1_000).filter(|_| allowed(&mut limiter, tier, 0)).count(), most);
         }
     }
 
     #[test]
     fn the_budget_comes_back_whole_a_minute_after_the_first_request() {
-        let mut limiter = Limiter::default();
-        let mut storm = |at| (0..200).filter(|_| allowed(&mut limiter, Tier::Standard, at)).count();
+        let mut limiter = ServerRateLimiter::default();
+        let mut storm = |at| (0..200).filter(|_| allowed(&mut limiter, RateTier::Standard, at)).count();
         assert_eq!([storm(0), storm(1_000), storm(59_999), storm(60_999)], [90, 30, 30, 90]);
     }
 
     #[test]
     fn callers_do_not_share() {
-        let mut limiter = Limiter::default();
-        while allowed(&mut limiter, Tier::Standard, 0) {}
-        assert!(limiter.admit("other", Tier::Standard, Duration::ZERO).allowed);
+        let mut limiter = ServerRateLimiter::default();
+        while allowed(&mut limiter, RateTier::Standard, 0) {}
+        assert!(limiter.admit("other", RateTier::Standard, Duration::ZERO).allowed);
     }
 
     #[test]
     fn the_remainder_counts_down_and_idle_callers_are_forgotten() {
-        let mut limiter = Limiter::default();
-        let first = limiter.admit("key", Tier::Standard, Duration::ZERO);
+        let mut limiter = ServerRateLimiter::default();
+        let first = limiter.admit("key", RateTier::Standard, Duration::ZERO);
         assert_eq!((first.limit, first.remaining), (30, 29));
         for n in 0..5_000 {
-            limiter.admit(&n.to_string(), Tier::Standard, Duration::from_secs(n * 61));
+            limiter.admit(&n.to_string(), RateTier::Standard, Duration::from_secs(n * 61));
         }
-        assert!(limiter.callers.len() <= MANY + 1);
+        assert!(limiter.callers.len() <= MAX_REMEMBERED_CALLERS + 1);
     }
 
     proptest! {
         #[test]
         fn no_minute_gets_more_than_its_share(steps in prop::collection::vec(0u64..200, 1..2_000)) {
-            let mut limiter = Limiter::default();
+            let mut limiter = ServerRateLimiter::default();
             let mut now = 0;
             let mut passed = Vec::new();
             for step in steps {
                 now += step;
-                if allowed(&mut limiter, Tier::Standard, now) {
+                if allowed(&mut limiter, RateTier::Standard, now) {
                     passed.push(now);
                 }
             }
@@ -147,8 +147,8 @@ mod tests {
                 prop_assert!(second <= 30 + 60 + 60, "{second} in the second from {start}");
             }
             // Who keeps to 30 in each second is never refused.
-            let mut steady = Limiter::default();
-            prop_assert!((0..3_000).all(|n| allowed(&mut steady, Tier::Standard, n * 34)));
+            let mut steady = ServerRateLimiter::default();
+            prop_assert!((0..3_000).all(|n| allowed(&mut steady, RateTier::Standard, n * 34)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `Log`: the requests that came, with counts and the busiest second.
+//! `RequestLog`: the requests that came, with counts and the busiest second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -7,16 +7,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 /// Requests that are remembered one by one.
-const KEPT: usize = 10_000;
+const MAX_LOG_ENTRIES: usize = 10_000;
 /// Most entries of one answer.
-pub const MOST: usize = 1_000;
+pub const MAX_ENTRIES_PER_PAGE: usize = 1_000;
 /// Characters of a key, or a path, that are remembered.
-const PREFIX: usize = 8;
-const LONGEST: usize = 512;
+const KEY_PREFIX_CHARS: usize = 8;
+const MAX_PATH_CHARS: usize = 512;
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct RequestLogEntry {
     /// Its number, from 1.
     pub seq: u64,
     /// Real time.
@@ -35,8 +35,8 @@ pub struct Entry {
 
 /// All requests of a server since it began.
 #[derive(Debug, Default)]
-pub struct Log {
-    entries: VecDeque<Entry>,
+pub struct RequestLog {
+    entries: VecDeque<RequestLogEntry>,
     total: u64,
     counts: BTreeMap<(String, &'static str, u16), u64>,
     recent: VecDeque<Duration>,
@@ -45,7 +45,7 @@ pub struct Log {
 
 /// Requests of a route with one status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Count {
+pub struct RouteCount {
     /// The verb.
     pub method: String,
     /// The route's template.
@@ -56,13 +56,13 @@ pub struct Count {
     pub count: u64,
 }
 
-impl Log {
+impl RequestLog {
     /// Remembers a request that came at a time since some fixed moment.
-    pub fn add(&mut self, mut entry: Entry, arrived: Duration) {
+    pub fn add(&mut self, mut entry: RequestLogEntry, arrived: Duration) {
         self.total += 1;
         entry.seq = self.total;
-        entry.key_prefix = entry.key_prefix.chars().take(PREFIX).collect();
-        if let Some((end, _)) = entry.path.char_indices().nth(LONGEST) {
+        entry.key_prefix = entry.key_prefix.chars().take(KEY_PREFIX_CHARS).collect();
+        if let Some((end, _)) = entry.path.char_indices().nth(MAX_PATH_CHARS) {
             entry.path.truncate(end);
         }
         *self.counts.entry((entry.method.clone(), entry.route, entry.status)).or_default() += 1;
@@ -75,17 +75,17 @@ impl Log {
         }
         self.recent.push_back(arrived);
         self.peak = self.peak.max(self.recent.len());
-        if self.entries.len() == KEPT {
+        if self.entries.len() == MAX_LOG_ENTRIES {
             self.entries.pop_front();
         }
         self.entries.push_back(entry);
     }
 
-    /// Returns the requests after a number, oldest first, and at most `MOST` of them.
-    pub fn entries_after(&self, seq: u64) -> impl Iterator<Item = &Entry> {
+    /// Returns the requests after a number, oldest first, and at most `MAX_ENTRIES_PER_PAGE` of them.
+    pub fn entries_after(&self, seq: u64) -> impl Iterator<Item = &RequestLogEntry> {
         let first = self.entries.front().map_or(1, |entry| entry.seq);
         let skip = usize::try_from(seq.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
-        self.entries.iter().skip(skip).take(MOST)
+        self.entries.iter().skip(skip).take(MAX_ENTRIES_PER_PAGE)
     }
 
     /// Returns how many requests there were.
@@ -99,8 +99,8 @@ impl Log {
     }
 
     /// Returns the counts by route and status.
-    pub fn counts_by_route(&self) -> impl Iterator<Item = Count> {
-        self.counts.iter().map(|((method, route, status), count)| Count {
+    pub fn counts_by_route(&self) -> impl Iterator<Item = RouteCount> {
+        self.counts.iter().map(|((method, route, status), count)| RouteCount {
             method: method.clone(),
             route,
             status: *status,
@@ -113,8 +113,8 @@ impl Log {
 mod tests {
     use super::*;
 
-    fn entry(path: &str) -> Entry {
-        Entry {
+    fn entry(path: &str) -> RequestLogEntry {
+        RequestLogEntry {
             seq: 0,
             time: Timestamp::UNIX_EPOCH,
             method: "GET".into(),
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_log_is_bounded_and_counts_on() {
-        let mut log = Log::default();
+        let mut log = RequestLog::default();
         (0..12_000).for_each(|n| log.add(entry("/api/v1/vms"), Duration::from_millis(n)));
         assert_eq!(log.request_count(), 12_000);
         assert_eq!(log.entries_after(0).next().unwrap().seq, 2_001);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn keys_and_long_paths_are_cut() {
-        let mut log = Log::default();
+        let mut log = RequestLog::default();
         log.add(entry(&"é".repeat(2_000)), Duration::ZERO);
         let kept = log.entries_after(0).next().unwrap();
         assert_eq!((kept.key_prefix.as_str(), kept.path.chars().count()), ("sk_01234", 512));

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::faults::Fault;
-use super::world::{Archive, Response};
+use super::world::{ApiResponse, ReceivedArchive};
 
 /// One request as it came from the socket.
-pub(super) struct Incoming {
+pub(super) struct IncomingRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) query: Vec<(String, String)>,
@@ -21,12 +21,12 @@ pub(super) struct Incoming {
     pub(super) trusted: bool,
     pub(super) body: Vec<u8>,
     /// What the body was, where it is an archive.
-    pub(super) archive: Option<Archive>,
+    pub(super) archive: Option<ReceivedArchive>,
 }
 
 /// The two times of a request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct RequestTimes {
     /// Wall time.
     pub(super) real: Timestamp,
     /// Time since the server began.
@@ -34,8 +34,8 @@ pub(super) struct Moment {
 }
 
 /// What is to be done with the socket.
-pub(super) struct Outgoing {
-    pub(super) response: Response,
+pub(super) struct OutgoingResponse {
+    pub(super) response: ApiResponse,
     /// The world's time, for `Date`.
     pub(super) date: Timestamp,
     /// What goes wrong on the way out.
@@ -45,4 +45,4 @@ pub(super) struct Outgoing {
 }
 
 /// Begins the path of the emulator's own calls.
-pub(super) const CONTROL: &str = "/_emulator/";
+pub(super) const CONTROL_PREFIX: &str = "/_emulator/";

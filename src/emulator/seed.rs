@@ -11,7 +11,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::world::{
-    DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World,
+    ApiRequest, DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, TEMPLATES, Time, VM_PLANS, World,
     handle_request,
 };
 use crate::model::schema::Method;
@@ -30,7 +30,7 @@ pub enum Seed {
 }
 
 /// Most objects of a generated world.
-const MOST: usize = 1_000_000;
+const MAX_SEED_OBJECTS: usize = 1_000_000;
 
 /// Why a text is no seed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,7 +43,7 @@ impl FromStr for Seed {
     fn from_str(text: &str) -> Result<Self, SeedError> {
         match text.strip_prefix("objects=") {
             Some(number) => match number.parse() {
-                Ok(count) if count <= MOST => Ok(Self::Objects(count)),
+                Ok(count) if count <= MAX_SEED_OBJECTS => Ok(Self::Objects(count)),
                 _ => Err(SeedError(text.to_owned())),
             },
             None if text == "shop" => Ok(Self::Shop),
@@ -58,19 +58,20 @@ impl FromStr for Seed {
 /// # Errors
 /// When a request is refused, with its answer.
 pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -> Result<(), String> {
-    let mut filler = Filler { api_key, project: world.default_project(), world, now, left: count };
+    let mut filler = SeedWriter { api_key, project: world.default_project(), world, now, left: count };
     // Of each 20 objects: a network, a key, 6 machines, 2 databases, a cluster and 2 apps; then a pool, 4
     // volumes and 2 schedules on them.
     let groups = count.div_ceil(20);
-    let (mut machines, mut clusters) = (Vec::with_capacity(groups * MACHINES), Vec::with_capacity(groups));
+    let (mut machines, mut clusters) =
+        (Vec::with_capacity(groups * VMS_PER_GROUP), Vec::with_capacity(groups));
     for group in 0..groups {
         let vpc = filler.add_vpc(group)?;
         let key = filler.create_object(
             "ssh-keys",
             &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}),
         )?;
-        for index in 0..MACHINES {
-            machines.extend(filler.add_vm(group * MACHINES + index, vpc, key)?);
+        for index in 0..VMS_PER_GROUP {
+            machines.extend(filler.add_vm(group * VMS_PER_GROUP + index, vpc, key)?);
         }
         for index in 0..2 {
             filler.add_database(group * 2 + index, vpc)?;
@@ -85,14 +86,14 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
     for cluster in &clusters {
         filler.add_pool(cluster)?;
     }
-    for (index, vm) in machines.iter().enumerate().filter(|(index, _)| index % MACHINES < 4) {
+    for (index, vm) in machines.iter().enumerate().filter(|(index, _)| index % VMS_PER_GROUP < 4) {
         let size = 10 + index % 90;
         filler.create_object(
             "volumes",
             &json!({"name": format!("volume-{index}"), "size": size, "vm_id": vm}),
         )?;
     }
-    for (_, vm) in machines.iter().enumerate().filter(|(index, _)| index % MACHINES < 2) {
+    for (_, vm) in machines.iter().enumerate().filter(|(index, _)| index % VMS_PER_GROUP < 2) {
         filler.create_object("backup-schedules", &json!({"vm_id": vm, "frequency": "daily"}))?;
     }
     let mut spare = 0;
@@ -104,11 +105,11 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
 }
 
 /// Machines of each group of objects.
-const MACHINES: usize = 6;
+const VMS_PER_GROUP: usize = 6;
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl seed@example.com";
 
-struct Filler<'a> {
+struct SeedWriter<'a> {
     world: &'a mut World,
     api_key: &'a str,
     project: Uuid,
@@ -116,7 +117,7 @@ struct Filler<'a> {
     left: usize,
 }
 
-impl Filler<'_> {
+impl SeedWriter<'_> {
     /// Makes an object, unless there are enough; returns its id.
     fn create_object(&mut self, collection: &str, body: &Value) -> Result<Option<Uuid>, String> {
         if self.left == 0 {
@@ -133,7 +134,7 @@ impl Filler<'_> {
 
     /// Posts, and returns the answer.
     fn post_json(&mut self, collection: &str, body: &Value) -> Result<Value, String> {
-        let request = Request {
+        let request = ApiRequest {
             method: Method::Post,
             path: format!("/api/v1/{collection}"),
             query: Vec::new(),
@@ -212,7 +213,7 @@ impl Filler<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::world::{Setup, Tier};
+    use crate::emulator::world::{RateTier, WorldSetup};
 
     #[test]
     fn a_seed_is_a_count_or_a_file() {
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn a_generated_world_has_the_size_that_was_asked_for_and_is_the_same_each_time() {
         let made = |count| {
-            let setup = Setup { seed: 1, api_key: "sk_test".into(), tier: Tier::Standard };
+            let setup = WorldSetup { seed: 1, api_key: "sk_test".into(), tier: RateTier::Standard };
             let mut world = World::new(&setup, Time::UNIX_EPOCH);
             seed_objects(&mut world, "sk_test", count, Time::UNIX_EPOCH).unwrap();
             world

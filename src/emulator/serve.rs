@@ -1,4 +1,4 @@
-//! The sockets: connections are read, answered, reset or cut short as `Shell` says.
+//! The sockets: connections are read, answered, reset or cut short as `HttpService` says.
 
 #![allow(
     clippy::disallowed_methods,
@@ -30,21 +30,21 @@ use tokio::task::JoinSet;
 use super::console;
 use super::faults::Fault;
 use super::http_service::handle_incoming;
-use super::message::{Incoming, Moment, Outgoing};
-use super::service_state::Shell;
+use super::message::{IncomingRequest, OutgoingResponse, RequestTimes};
+use super::service_state::HttpService;
 use super::store::wait_until_durable;
-use super::world::{Archive, Arriving, LARGEST_ARCHIVE, Response, UPLOADS};
+use super::world::{ApiResponse, ArchiveReceiver, LARGEST_ARCHIVE, ReceivedArchive, UPLOADS};
 
 /// Largest body of a request.
-const LARGEST: usize = 16 << 20;
+const MAX_BODY_BYTES: usize = 16 << 20;
 /// Largest body of an import: a whole cloud.
-const LARGEST_IMPORT: usize = 1 << 30;
+const MAX_IMPORT_BYTES: usize = 1 << 30;
 /// How long what is under way may still take when the server stops.
-const GRACE: Duration = Duration::from_secs(5);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// What all connections share.
-struct Shared {
-    shell: RefCell<Shell>,
+struct ServerState {
+    shell: RefCell<HttpService>,
     began: Instant,
     /// Whether only this machine can reach the server.
     loopback: bool,
@@ -53,17 +53,17 @@ struct Shared {
 /// Why a connection ends without an answer: that is what was asked for.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection is reset, as the fault plan says")]
-struct Reset;
+struct ConnectionReset;
 
 /// Serves until told to stop; then answers what is under way.
 pub(super) async fn run(
     listener: std::net::TcpListener,
-    shell: Shell,
+    shell: HttpService,
     loopback: bool,
     mut stop: watch::Receiver<bool>,
 ) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
-    let shared = Rc::new(Shared { shell: RefCell::new(shell), began: Instant::now(), loopback });
+    let shared = Rc::new(ServerState { shell: RefCell::new(shell), began: Instant::now(), loopback });
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -82,11 +82,11 @@ pub(super) async fn run(
     drop(listener);
     let all = async { while connections.join_next().await.is_some() {} };
     // What takes longer is cut off: it was not answered, so nothing was promised.
-    let _ = tokio::time::timeout(GRACE, all).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, all).await;
 }
 
 async fn handle_connection(
-    shared: Rc<Shared>,
+    shared: Rc<ServerState>,
     stream: TcpStream,
     peer: SocketAddr,
     mut stop: watch::Receiver<bool>,
@@ -106,12 +106,12 @@ async fn handle_connection(
 }
 
 async fn serve_request(
-    shared: Rc<Shared>,
+    shared: Rc<ServerState>,
     request: Request<RequestBody>,
     peer: SocketAddr,
-) -> Result<HttpResponse<Text>, Reset> {
+) -> Result<HttpResponse<ResponseBody>, ConnectionReset> {
     let read = read_request(&shared, request, peer).await;
-    let moment = Moment { real: Timestamp::now(), elapsed: shared.began.elapsed() };
+    let moment = RequestTimes { real: Timestamp::now(), elapsed: shared.began.elapsed() };
     let incoming = match read {
         Ok(incoming) => incoming,
         Err(refused) => return Ok(to_http_response(refused, moment.real, None)),
@@ -121,16 +121,16 @@ async fn serve_request(
         let outgoing = handle_incoming(&mut shell, incoming, moment);
         (outgoing, shell.journal.watch_progress())
     };
-    let Outgoing { mut response, date, fault, sequence } = outgoing;
+    let OutgoingResponse { mut response, date, fault, sequence } = outgoing;
     if let Err(reason) = wait_until_durable(progress, sequence).await {
-        response = Response::error(
+        response = ApiResponse::error(
             500,
             "Internal Server Error",
             &format!("the emulator cannot keep its data: {reason}"),
         );
     }
     match fault {
-        Some(Fault::ResetBefore | Fault::ResetAfter) => return Err(Reset),
+        Some(Fault::ResetBefore | Fault::ResetAfter) => return Err(ConnectionReset),
         Some(Fault::Delay(time)) => tokio::time::sleep(time).await,
         _ => {}
     }
@@ -138,19 +138,19 @@ async fn serve_request(
 }
 
 async fn read_request(
-    shared: &Shared,
+    shared: &ServerState,
     request: Request<RequestBody>,
     peer: SocketAddr,
-) -> Result<Incoming, Response> {
+) -> Result<IncomingRequest, ApiResponse> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let (body, archive) = match parts.method == Method::PUT && path.starts_with(UPLOADS) {
         true => (Vec::new(), Some(receive_archive(body).await?)),
-        false if path == "/_emulator/import" => (collect_body(body, LARGEST_IMPORT).await?, None),
-        false => (collect_body(body, LARGEST).await?, None),
+        false if path == "/_emulator/import" => (collect_body(body, MAX_IMPORT_BYTES).await?, None),
+        false => (collect_body(body, MAX_BODY_BYTES).await?, None),
     };
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    Ok(Incoming {
+    Ok(IncomingRequest {
         method: parts.method.as_str().to_owned(),
         query: parse_query(parts.uri.query().unwrap_or_default()),
         api_key: text("x-api-key"),
@@ -165,7 +165,7 @@ async fn read_request(
 }
 
 /// Reads a body whole.
-async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, Response> {
+async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, ApiResponse> {
     match Limited::new(body, most).collect().await {
         Ok(body) => Ok(body.to_bytes().to_vec()),
         Err(error) => Err(body_error_response(error.as_ref(), most)),
@@ -173,12 +173,12 @@ async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, Respons
 }
 
 /// Reads an archive piece by piece: it may be large, and only its digest matters.
-async fn receive_archive(body: RequestBody) -> Result<Archive, Response> {
+async fn receive_archive(body: RequestBody) -> Result<ReceivedArchive, ApiResponse> {
     if body.size_hint().lower() > LARGEST_ARCHIVE as u64 {
         return Err(too_large(LARGEST_ARCHIVE));
     }
     let mut body = Limited::new(body, LARGEST_ARCHIVE);
-    let mut arriving = Arriving::default();
+    let mut arriving = ArchiveReceiver::default();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| body_error_response(error.as_ref(), LARGEST_ARCHIVE))?;
         if let Some(bytes) = frame.data_ref() {
@@ -189,16 +189,19 @@ async fn receive_archive(body: RequestBody) -> Result<Archive, Response> {
 }
 
 /// Says why a body was not read to its end.
-fn body_error_response(error: &(dyn std::error::Error + Send + Sync + 'static), most: usize) -> Response {
+fn body_error_response(
+    error: &(dyn std::error::Error + Send + Sync + 'static),
+    most: usize,
+) -> ApiResponse {
     if error.is::<LengthLimitError>() {
         return too_large(most);
     }
-    Response::error(400, "Bad Request", &format!("the body ended early: {error}"))
+    ApiResponse::error(400, "Bad Request", &format!("the body ended early: {error}"))
 }
 
-fn too_large(most: usize) -> Response {
+fn too_large(most: usize) -> ApiResponse {
     let message = format!("a request's body may have {} MiB at most", most >> 20);
-    Response::error(413, "Payload Too Large", &message)
+    ApiResponse::error(413, "Payload Too Large", &message)
 }
 
 /// Tells whether a request comes from this machine's programs, or from the emulator's own page: not from
@@ -251,7 +254,11 @@ fn decode_query_text(text: &str) -> String {
 }
 
 /// Puts an answer on the wire.
-fn to_http_response(response: Response, date: Timestamp, fault: Option<Fault>) -> HttpResponse<Text> {
+fn to_http_response(
+    response: ApiResponse,
+    date: Timestamp,
+    fault: Option<Fault>,
+) -> HttpResponse<ResponseBody> {
     let mut body = response.body;
     if matches!(fault, Some(Fault::Malformed)) {
         // The last brace is what makes the difference between a whole object and none.
@@ -268,20 +275,20 @@ fn to_http_response(response: Response, date: Timestamp, fault: Option<Fault>) -
     for (name, value) in response.headers {
         built = built.header(name, value);
     }
-    let text = |cut| Text { bytes: Bytes::from(body), cut, sent: false, waited: false };
-    built.body(text(cut)).unwrap_or_else(|_| HttpResponse::new(Text::default()))
+    let text = |cut| ResponseBody { bytes: Bytes::from(body), cut, sent: false, waited: false };
+    built.body(text(cut)).unwrap_or_else(|_| HttpResponse::new(ResponseBody::default()))
 }
 
 /// A body that is sent whole, or up to a point at which the connection breaks.
 #[derive(Default)]
-struct Text {
+struct ResponseBody {
     bytes: Bytes,
     cut: Option<usize>,
     sent: bool,
     waited: bool,
 }
 
-impl Body for Text {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = io::Error;
 

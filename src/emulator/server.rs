@@ -16,17 +16,17 @@ use uuid::Uuid;
 use super::clock::{ClockError, VirtualClock};
 use super::control::read_export;
 use super::faults;
-use super::limiter::Limiter;
-use super::log::Log;
+use super::limiter::ServerRateLimiter;
+use super::log::RequestLog;
 use super::seed::{Seed, seed_objects, seed_shop};
 use super::serve;
-use super::service_state::Shell;
-use super::store::{self, Journal, Store, StoreError, Stored};
-use super::world::{Setup, Tier, World};
+use super::service_state::HttpService;
+use super::store::{self, StoredWorld, WorldStore, WorldStoreError, WriteQueue};
+use super::world::{RateTier, World, WorldSetup};
 
 /// What to serve, and where.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct EmulatorOptions {
     /// The address; port 0 takes a free one.
     pub bind: SocketAddr,
     /// The caller knows what it means to serve others than this machine.
@@ -38,18 +38,18 @@ pub struct Options {
     /// Virtual seconds in a real one; without it, what the data says, or 1.
     pub speed: Option<f64>,
     /// What goes wrong.
-    pub faults: faults::Plan,
+    pub faults: faults::FaultPlan,
     /// Whether the rate is limited as the service's.
     pub limited: bool,
     /// The rate of the key.
-    pub tier: Tier,
+    pub tier: RateTier,
     /// The key; without one, the data's, or a random one.
     pub api_key: Option<String>,
     /// What `/openapi.json` answers with.
     pub openapi: Option<String>,
 }
 
-impl Default for Options {
+impl Default for EmulatorOptions {
     fn default() -> Self {
         Self {
             bind: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -57,9 +57,9 @@ impl Default for Options {
             data: None,
             seed: None,
             speed: None,
-            faults: faults::Plan::default(),
+            faults: faults::FaultPlan::default(),
             limited: true,
-            tier: Tier::Standard,
+            tier: RateTier::Standard,
             api_key: None,
             openapi: None,
         }
@@ -73,7 +73,7 @@ pub enum ServeError {
     #[error(
         "the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or say --i-know"
     )]
-    Open(SocketAddr),
+    NotLoopback(SocketAddr),
     /// The address cannot be used.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -84,7 +84,7 @@ pub enum ServeError {
     },
     /// The data cannot be used.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] WorldStoreError),
     /// The speed cannot be used.
     #[error(transparent)]
     Clock(#[from] ClockError),
@@ -103,7 +103,7 @@ pub enum ServeError {
 
 /// A running emulator. Dropping it stops it, after what is under way.
 #[derive(Debug)]
-pub struct Running {
+pub struct EmulatorHandle {
     /// Where it listens.
     pub address: SocketAddr,
     /// The key that requests must carry.
@@ -112,7 +112,7 @@ pub struct Running {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Running {
+impl EmulatorHandle {
     /// Returns the base address for clients.
     #[must_use]
     pub fn base_url(&self) -> String {
@@ -133,7 +133,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for EmulatorHandle {
     fn drop(&mut self) {
         self.shut_down();
     }
@@ -143,7 +143,7 @@ impl Drop for Running {
 ///
 /// # Errors
 /// As `spawn`.
-pub async fn spawn_emulator_async(options: Options) -> Result<Running, ServeError> {
+pub async fn spawn_emulator_async(options: EmulatorOptions) -> Result<EmulatorHandle, ServeError> {
     let (done, started) = oneshot::channel();
     // Opening the data reads files, which an executor should not wait for.
     thread::spawn(move || done.send(spawn_emulator(options)));
@@ -154,9 +154,9 @@ pub async fn spawn_emulator_async(options: Options) -> Result<Running, ServeErro
 ///
 /// # Errors
 /// When the address, the data, the seed or the speed cannot be used.
-pub fn spawn_emulator(options: Options) -> Result<Running, ServeError> {
+pub fn spawn_emulator(options: EmulatorOptions) -> Result<EmulatorHandle, ServeError> {
     if !options.bind.ip().is_loopback() && !options.i_know {
-        return Err(ServeError::Open(options.bind));
+        return Err(ServeError::NotLoopback(options.bind));
     }
     let loopback = options.bind.ip().is_loopback();
     let listen = |source| ServeError::Listen { address: options.bind, source };
@@ -176,14 +176,15 @@ pub fn spawn_emulator(options: Options) -> Result<Running, ServeError> {
             local.block_on(&runtime, serve::run(listener, shell, loopback, stopped));
         })
         .map_err(|error| ServeError::Thread(error.to_string()))?;
-    Ok(Running { address, api_key, stop, thread: Some(thread) })
+    Ok(EmulatorHandle { address, api_key, stop, thread: Some(thread) })
 }
 
 /// Opens or makes the cloud.
-fn open_cloud(options: Options) -> Result<(Shell, String), ServeError> {
+fn open_cloud(options: EmulatorOptions) -> Result<(HttpService, String), ServeError> {
     let real = Timestamp::now();
-    let opened = options.data.as_deref().map(Store::open).transpose()?;
-    let (store, stored) = opened.map_or((None, Stored::default()), |(store, stored)| (Some(store), stored));
+    let opened = options.data.as_deref().map(WorldStore::open).transpose()?;
+    let (store, stored) =
+        opened.map_or((None, StoredWorld::default()), |(store, stored)| (Some(store), stored));
     let api_key = match (&options.api_key, options.data.as_deref()) {
         (Some(key), _) => key.clone(),
         (None, Some(data)) => store::read_or_create_key(data)?,
@@ -199,10 +200,10 @@ fn open_cloud(options: Options) -> Result<(Shell, String), ServeError> {
     let fresh = stored.rows.is_empty();
     let mut world = if fresh {
         let seed = Uuid::new_v4().as_u64_pair().0;
-        World::new(&Setup { seed, api_key: api_key.clone(), tier: options.tier }, clock.now(real))
+        World::new(&WorldSetup { seed, api_key: api_key.clone(), tier: options.tier }, clock.now(real))
     } else {
         let path = options.data.clone().unwrap_or_default();
-        World::from_rows(stored.rows).map_err(|reason| StoreError::Corrupt { path, reason })?
+        World::from_rows(stored.rows).map_err(|reason| WorldStoreError::Corrupt { path, reason })?
     };
     world.set_key(&api_key, options.tier);
     world.record_first_key(&api_key, options.tier);
@@ -215,10 +216,13 @@ fn open_cloud(options: Options) -> Result<(Shell, String), ServeError> {
         rows.push(world.account_row());
         store.write(&rows, Some(clock))?;
     }
-    let journal = store.map_or_else(Journal::in_memory, Journal::start);
-    let limiter = options.limited.then(Limiter::default);
+    let journal = store.map_or_else(WriteQueue::in_memory, WriteQueue::start);
+    let limiter = options.limited.then(ServerRateLimiter::default);
     let (faults, openapi) = (options.faults, options.openapi);
-    Ok((Shell { world, clock, limiter, faults, log: Log::default(), journal, openapi }, api_key))
+    Ok((
+        HttpService { world, clock, limiter, faults, log: RequestLog::default(), journal, openapi },
+        api_key,
+    ))
 }
 
 fn apply_seed(

@@ -2,19 +2,19 @@
 
 use super::clock::VirtualClock;
 use super::faults;
-use super::limiter::Limiter;
-use super::log::Log;
-use super::store::Journal;
+use super::limiter::ServerRateLimiter;
+use super::log::RequestLog;
+use super::store::WriteQueue;
 use super::world::World;
 
 /// The cloud, and what stands before it.
-pub(super) struct Shell {
+pub(super) struct HttpService {
     pub(super) world: World,
     pub(super) clock: VirtualClock,
-    pub(super) limiter: Option<Limiter>,
-    pub(super) faults: faults::Plan,
-    pub(super) log: Log,
-    pub(super) journal: Journal,
+    pub(super) limiter: Option<ServerRateLimiter>,
+    pub(super) faults: faults::FaultPlan,
+    pub(super) log: RequestLog,
+    pub(super) journal: WriteQueue,
     /// The description of the service's API.
     pub(super) openapi: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! `Store`: the cloud in one crash-safe file, and the key beside it.
+//! `WorldStore`: the cloud in one crash-safe file, and the key beside it.
 //!
-//! Requests change rows; `Journal` hands them to a thread that writes all that wait in one commit, and
+//! Requests change rows; `WriteQueue` hands them to a thread that writes all that wait in one commit, and
 //! tells how far it is. An answer leaves when what it saw is on the disk.
 
 #![allow(clippy::disallowed_methods, reason = "the emulator's file and its writer are an edge")]
@@ -18,17 +18,17 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::clock::VirtualClock;
-use super::world::Row;
+use super::world::StoredRow;
 
 const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
-const ABOUT: TableDefinition<&str, &[u8]> = TableDefinition::new("about");
+const METADATA: TableDefinition<&str, &[u8]> = TableDefinition::new("about");
 /// What this program writes and reads.
 const FORMAT: &[u8] = b"stead-cloud-1";
-const LONGEST_KEY: u64 = 1_024;
+const MAX_KEY_BYTES: u64 = 1_024;
 
 /// Why the cloud's file cannot be used.
 #[derive(Debug, Error)]
-pub enum StoreError {
+pub enum WorldStoreError {
     /// Another process has it.
     #[error(
         "{path} is in use by another process: stop the other `--cloud local` or `stead emulator`, or use another data directory"
@@ -83,7 +83,7 @@ pub enum StoreError {
 
 /// What a file held when it was opened.
 #[derive(Debug, Default)]
-pub struct Stored {
+pub struct StoredWorld {
     /// Rows by key; none in a new file.
     pub rows: Vec<(String, Vec<u8>)>,
     /// The clock.
@@ -92,14 +92,14 @@ pub struct Stored {
 
 /// Makes an empty file whole: a process that is killed meanwhile leaves none. Someone else may be
 /// quicker; then theirs is the one.
-fn create_empty_file(path: &Path) -> Result<(), StoreError> {
-    let io = |source| StoreError::Io { path: path.to_owned(), source };
+fn create_empty_file(path: &Path) -> Result<(), WorldStoreError> {
+    let io = |source| WorldStoreError::Io { path: path.to_owned(), source };
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let made = restrict_to_owner(OpenOptions::new().read(true).write(true).create_new(true)).open(&beside);
     drop(made.map_err(io)?);
     let written = Database::create(&beside)
         .map(drop)
-        .map_err(|error| StoreError::Corrupt { path: beside.clone(), reason: error.to_string() });
+        .map_err(|error| WorldStoreError::Corrupt { path: beside.clone(), reason: error.to_string() });
     let placed = written.and_then(|()| match std::fs::hard_link(&beside, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io(error)),
         _ => Ok(()),
@@ -111,18 +111,18 @@ fn create_empty_file(path: &Path) -> Result<(), StoreError> {
 
 /// An open file. No other process can open it meanwhile.
 #[derive(Debug)]
-pub struct Store {
+pub struct WorldStore {
     database: Database,
     path: PathBuf,
 }
 
-impl Store {
+impl WorldStore {
     /// Opens the file, or makes it, readable by its owner only.
     ///
     /// # Errors
     /// When it is in use, damaged, of another version, or cannot be made.
-    pub fn open(path: &Path) -> Result<(Self, Stored), StoreError> {
-        let io = |source| StoreError::Io { path: path.to_owned(), source };
+    pub fn open(path: &Path) -> Result<(Self, StoredWorld), WorldStoreError> {
+        let io = |source| WorldStoreError::Io { path: path.to_owned(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
@@ -133,14 +133,14 @@ impl Store {
         let opened = catch_unwind(AssertUnwindSafe(|| Self::read(path)));
         opened.unwrap_or_else(|_| {
             let reason = "it is damaged".to_owned();
-            Err(StoreError::Corrupt { path: path.to_owned(), reason })
+            Err(WorldStoreError::Corrupt { path: path.to_owned(), reason })
         })
     }
 
-    fn read(path: &Path) -> Result<(Self, Stored), StoreError> {
-        let corrupt = |reason: String| StoreError::Corrupt { path: path.to_owned(), reason };
+    fn read(path: &Path) -> Result<(Self, StoredWorld), WorldStoreError> {
+        let corrupt = |reason: String| WorldStoreError::Corrupt { path: path.to_owned(), reason };
         let mut database = Database::create(path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => StoreError::Locked { path: path.to_owned() },
+            DatabaseError::DatabaseAlreadyOpen => WorldStoreError::Locked { path: path.to_owned() },
             error => corrupt(error.to_string()),
         })?;
         if !database.check_integrity().map_err(|error| corrupt(error.to_string()))? {
@@ -151,15 +151,15 @@ impl Store {
         Ok((store, stored))
     }
 
-    fn corrupt_error(&self, reason: &impl ToString) -> StoreError {
-        StoreError::Corrupt { path: self.path.clone(), reason: reason.to_string() }
+    fn corrupt_error(&self, reason: &impl ToString) -> WorldStoreError {
+        WorldStoreError::Corrupt { path: self.path.clone(), reason: reason.to_string() }
     }
 
-    fn load(&self) -> Result<Stored, StoreError> {
+    fn load(&self) -> Result<StoredWorld, WorldStoreError> {
         let read = self.database.begin_read().map_err(|error| self.corrupt_error(&error))?;
-        let about = match read.open_table(ABOUT) {
+        let about = match read.open_table(METADATA) {
             Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Stored::default()),
+            Err(TableError::TableDoesNotExist(_)) => return Ok(StoredWorld::default()),
             Err(error) => return Err(self.corrupt_error(&error)),
         };
         let value = |key| about.get(key).map_err(|error| self.corrupt_error(&error));
@@ -168,7 +168,7 @@ impl Store {
             format => {
                 let found = format.map(|format| String::from_utf8_lossy(format.value()).into_owned());
                 let found = found.unwrap_or_default();
-                return Err(StoreError::Version { path: self.path.clone(), found });
+                return Err(WorldStoreError::Version { path: self.path.clone(), found });
             }
         }
         let clock = value("clock")?.map(|clock| serde_json::from_slice(clock.value()));
@@ -179,22 +179,22 @@ impl Store {
             let (key, value) = row.map_err(|error| self.corrupt_error(&error))?;
             rows.push((key.value().to_owned(), value.value().to_vec()));
         }
-        Ok(Stored { rows, clock })
+        Ok(StoredWorld { rows, clock })
     }
 
     /// Writes rows and the clock; they are on the disk on return.
     ///
     /// # Errors
     /// When they are not.
-    pub fn write(&self, rows: &[Row], clock: Option<VirtualClock>) -> Result<(), StoreError> {
-        let failed = |reason| StoreError::Write { path: self.path.clone(), reason };
+    pub fn write(&self, rows: &[StoredRow], clock: Option<VirtualClock>) -> Result<(), WorldStoreError> {
+        let failed = |reason| WorldStoreError::Write { path: self.path.clone(), reason };
         self.commit(rows, clock).map_err(|error| failed(error.to_string()))
     }
 
-    fn commit(&self, rows: &[Row], clock: Option<VirtualClock>) -> Result<(), redb::Error> {
+    fn commit(&self, rows: &[StoredRow], clock: Option<VirtualClock>) -> Result<(), redb::Error> {
         let write = self.database.begin_write()?;
         {
-            let mut about = write.open_table(ABOUT)?;
+            let mut about = write.open_table(METADATA)?;
             about.insert("format", FORMAT)?;
             if let Some(text) = clock.and_then(|clock| serde_json::to_vec(&clock).ok()) {
                 about.insert("clock", text.as_slice())?;
@@ -226,9 +226,9 @@ fn restrict_to_owner(options: &mut OpenOptions) -> &mut OpenOptions {
 ///
 /// # Errors
 /// When it cannot be read or made, or holds no key.
-pub fn read_or_create_key(data: &Path) -> Result<String, StoreError> {
+pub fn read_or_create_key(data: &Path) -> Result<String, WorldStoreError> {
     let path = data.with_extension("key");
-    let io = |source| StoreError::Io { path: path.clone(), source };
+    let io = |source| WorldStoreError::Io { path: path.clone(), source };
     let mut options = OpenOptions::new();
     match restrict_to_owner(options.write(true).create_new(true)).open(&path) {
         Ok(mut file) => {
@@ -239,10 +239,10 @@ pub fn read_or_create_key(data: &Path) -> Result<String, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let mut text = String::new();
             let file = File::open(&path).map_err(io)?;
-            file.take(LONGEST_KEY).read_to_string(&mut text).map_err(io)?;
+            file.take(MAX_KEY_BYTES).read_to_string(&mut text).map_err(io)?;
             let key = text.trim();
             if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-                return Err(StoreError::Key { path });
+                return Err(WorldStoreError::Key { path });
             }
             Ok(key.to_owned())
         }
@@ -257,64 +257,64 @@ pub fn random_key() -> String {
 
 /// How far the writer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum WriteProgress {
     /// Everything up to this batch is on the disk.
     Durable(u64),
     /// A batch was not written; nothing after it is either.
     Failed(String),
 }
 
-struct Batch {
+struct WriteBatch {
     sequence: u64,
-    rows: Vec<Row>,
+    rows: Vec<StoredRow>,
     clock: Option<VirtualClock>,
 }
 
 /// What still has to reach the disk, in order.
 #[derive(Debug)]
-pub struct Journal {
-    batches: Option<mpsc::Sender<Batch>>,
+pub struct WriteQueue {
+    batches: Option<mpsc::Sender<WriteBatch>>,
     sequence: u64,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<WriteProgress>,
     writer: Option<JoinHandle<()>>,
 }
 
-impl Journal {
+impl WriteQueue {
     /// Returns a journal that keeps nothing.
     #[must_use]
     pub fn in_memory() -> Self {
-        let (_, progress) = watch::channel(Progress::Durable(0));
+        let (_, progress) = watch::channel(WriteProgress::Durable(0));
         Self { batches: None, sequence: 0, progress, writer: None }
     }
 
     /// Starts the writer of a store.
     #[must_use]
-    pub fn start(store: Store) -> Self {
+    pub fn start(store: WorldStore) -> Self {
         let (batches, waiting) = mpsc::channel();
-        let (tell, progress) = watch::channel(Progress::Durable(0));
+        let (tell, progress) = watch::channel(WriteProgress::Durable(0));
         let writer = thread::spawn(move || write_all(&store, &waiting, &tell));
         Self { batches: Some(batches), sequence: 0, progress, writer: Some(writer) }
     }
 
     /// Hands over what a request changed; returns the number to wait for.
-    pub fn submit(&mut self, rows: Vec<Row>, clock: Option<VirtualClock>) -> u64 {
+    pub fn submit(&mut self, rows: Vec<StoredRow>, clock: Option<VirtualClock>) -> u64 {
         let Some(batches) = &self.batches else { return 0 };
         if rows.is_empty() && clock.is_none() {
             return self.sequence;
         }
         self.sequence += 1;
         // A writer that is gone has failed, and the progress says so.
-        let _ = batches.send(Batch { sequence: self.sequence, rows, clock });
+        let _ = batches.send(WriteBatch { sequence: self.sequence, rows, clock });
         self.sequence
     }
 
     /// Returns where to see how far the writer is.
-    pub fn watch_progress(&self) -> watch::Receiver<Progress> {
+    pub fn watch_progress(&self) -> watch::Receiver<WriteProgress> {
         self.progress.clone()
     }
 }
 
-impl Drop for Journal {
+impl Drop for WriteQueue {
     fn drop(&mut self) {
         self.batches = None;
         if let Some(writer) = self.writer.take() {
@@ -324,7 +324,11 @@ impl Drop for Journal {
     }
 }
 
-fn write_all(store: &Store, waiting: &mpsc::Receiver<Batch>, tell: &watch::Sender<Progress>) {
+fn write_all(
+    store: &WorldStore,
+    waiting: &mpsc::Receiver<WriteBatch>,
+    tell: &watch::Sender<WriteProgress>,
+) {
     while let Ok(first) = waiting.recv() {
         let mut batch = first;
         while let Ok(next) = waiting.try_recv() {
@@ -335,9 +339,9 @@ fn write_all(store: &Store, waiting: &mpsc::Receiver<Batch>, tell: &watch::Sende
         let written = catch_unwind(AssertUnwindSafe(|| store.write(&batch.rows, batch.clock)));
         let failed = !matches!(written, Ok(Ok(())));
         tell.send_replace(match written {
-            Ok(Ok(())) => Progress::Durable(batch.sequence),
-            Ok(Err(error)) => Progress::Failed(error.to_string()),
-            Err(_) => Progress::Failed("the cloud's file is damaged".to_owned()),
+            Ok(Ok(())) => WriteProgress::Durable(batch.sequence),
+            Ok(Err(error)) => WriteProgress::Failed(error.to_string()),
+            Err(_) => WriteProgress::Failed("the cloud's file is damaged".to_owned()),
         });
         if failed {
             return;
@@ -350,16 +354,16 @@ fn write_all(store: &Store, waiting: &mpsc::Receiver<Batch>, tell: &watch::Sende
 /// # Errors
 /// When it will never be, in words.
 pub async fn wait_until_durable(
-    mut progress: watch::Receiver<Progress>,
+    mut progress: watch::Receiver<WriteProgress>,
     sequence: u64,
 ) -> Result<(), String> {
-    let reached = |progress: &Progress| match progress {
-        Progress::Durable(done) => *done >= sequence,
-        Progress::Failed(_) => true,
+    let reached = |progress: &WriteProgress| match progress {
+        WriteProgress::Durable(done) => *done >= sequence,
+        WriteProgress::Failed(_) => true,
     };
     match progress.wait_for(reached).await.map(|progress| progress.clone()) {
-        Ok(Progress::Failed(reason)) => Err(reason),
-        Ok(Progress::Durable(_)) => Ok(()),
+        Ok(WriteProgress::Failed(reason)) => Err(reason),
+        Ok(WriteProgress::Durable(_)) => Ok(()),
         Err(_) if sequence == 0 => Ok(()),
         Err(_) => Err("the writer of the cloud's file ended".to_owned()),
     }

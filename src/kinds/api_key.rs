@@ -2,24 +2,25 @@
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
-    Api, Attribute, Check, Effect, Endpoint, Format, Kind, Literal, Method, Rule, Scope, Type,
+    Attribute, Effect, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, TextFormat,
+    Type,
 };
 
 /// The table.
 pub(super) static API_KEY: Kind = Kind {
     name: "api_key",
     summary: "A key to the service's API; its secret is shown once, at creation.",
-    scope: Scope::Account,
-    api: Api {
+    scope: KindScope::Account,
+    api: KindApi {
         create: Endpoint::documented(Method::Post, "/api/v1/api-keys").secret(),
-        ..Api::assumed("/api/v1/api-keys", "/api/v1/api-keys/{id}")
+        ..KindApi::assumed("/api/v1/api-keys", "/api/v1/api-keys/{id}")
     },
     attributes: &[
-        Attribute::required("name", Type::Text { min: 1, max: 128, format: Format::Any })
+        Attribute::required("name", Type::Text { min: 1, max: 128, format: TextFormat::Any })
             .summary("Display name, 1–128 characters."),
         Attribute::default("rate_limit_tier", Type::Enum(&["standard", "high"]), Literal::Text("standard"))
             .summary("How many requests a second it may send; high is granted by support."),
-        Attribute::optional("expires_at", Type::Text { min: 1, max: 64, format: Format::Timestamp })
+        Attribute::optional("expires_at", Type::Text { min: 1, max: 64, format: TextFormat::Timestamp })
             .summary("When it ends; never, unless it is said.")
             .omitted_when_empty(),
         Attribute::optional("role", Type::Catalog("role"))
@@ -38,13 +39,13 @@ pub(super) static API_KEY: Kind = Kind {
     rules: &[
         Rule {
             code: "R1801",
-            check: Check::Future { attribute: "expires_at" },
+            check: RuleCheck::Future { attribute: "expires_at" },
             says: "A new key ends in the future.",
             place: "specification, Create API key",
         },
         Rule {
             code: "R1802",
-            check: Check::Granted { attribute: "rate_limit_tier", value: "high" },
+            check: RuleCheck::Granted { attribute: "rate_limit_tier", value: "high" },
             says: "The high tier needs approval by the service's support: without it, creation is refused.",
             place: "specification, Create API key",
         },

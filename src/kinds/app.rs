@@ -4,17 +4,19 @@ use super::shared::{
     BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, TIME, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Effect, Ending, Endpoint, Envelope, Estimate, Factor,
-    Format, Kind, Literal, Method, Occasion, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder,
-    Revival, Rule, Run, Scope, Type, Until,
+    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, EndingChange, Endpoint,
+    Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor, PriceTerm,
+    ReadinessRule, ReplaceOrder, ResponseShape, Revival, RevivalTrigger, Rule, RuleCheck, RunSchema,
+    TextFormat, Type, UpdateStrategy,
 };
 
-static PATCH: Call = Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/apps/services/{id}"));
-static SCALE: Call =
-    Call::new("scale", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/scale"));
-static DEPLOY: Call =
-    Call::new("deploy", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/deployments"));
-static GRANT: Call = Call::new(
+static PATCH: ApiCall =
+    ApiCall::new("patch", Endpoint::documented(Method::Patch, "/api/v1/apps/services/{id}"));
+static SCALE: ApiCall =
+    ApiCall::new("scale", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/scale"));
+static DEPLOY: ApiCall =
+    ApiCall::new("deploy", Endpoint::assumed(Method::Post, "/api/v1/apps/services/{id}/deployments"));
+static GRANT: ApiCall = ApiCall::new(
     "source-upload",
     Endpoint::documented(Method::Post, "/api/v1/apps/services/{id}/source-upload"),
 );
@@ -31,25 +33,25 @@ const AUTOSCALING: Type = Type::Record(&[
 /// A change that is rolled out as a new deployment.
 const ROLLS_OUT: &[Effect] = &[Effect::Deploys];
 
-const fn patch(body: &'static str) -> OnChange {
-    OnChange::Patch { call: &PATCH, body }
+const fn patch(body: &'static str) -> UpdateStrategy {
+    UpdateStrategy::Patch { call: &PATCH, body }
 }
 
 /// The table.
 pub(super) static APP: Kind = Kind {
     name: "app",
     summary: "A service of the application platform: web, private, worker, cron or job.",
-    scope: Scope::Project,
-    api: Api {
+    scope: KindScope::Project,
+    api: KindApi {
         other_ids: &["service_id"],
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["live"],
             resting: &["paused", "awaiting_source"],
             failed: &["failed"],
             leaving: &["deleting", "deleted"],
         }),
-        ..Api::assumed("/api/v1/apps/services", "/api/v1/apps/services/{id}")
+        ..KindApi::assumed("/api/v1/apps/services", "/api/v1/apps/services/{id}")
     },
     attributes: &[
         Attribute::required("name", NAME)
@@ -65,7 +67,7 @@ pub(super) static APP: Kind = Kind {
             .at_once(),
         Attribute::optional("image", SHORT_TEXT)
             .summary("The container image that it runs.")
-            .on_change(OnChange::Patch { call: &DEPLOY, body: "image" })
+            .on_change(UpdateStrategy::Patch { call: &DEPLOY, body: "image" })
             .effects(&[Effect::Deploys])
             .assumed(),
         Attribute::optional("repo", SHORT_TEXT)
@@ -77,7 +79,7 @@ pub(super) static APP: Kind = Kind {
             .summary("The branch to build."),
         Attribute::write_only("source_dir", SOURCE_DIR)
             .summary("The directory whose files are packed, uploaded and deployed.")
-            .on_change(OnChange::Upload {
+            .on_change(UpdateStrategy::Upload {
                 grant: &GRANT,
                 deliver: &DEPLOY,
                 body: "blob_key",
@@ -104,16 +106,16 @@ pub(super) static APP: Kind = Kind {
             .usually(Literal::Integer(8080)),
         Attribute::optional(
             "health_check_path",
-            Type::Text { min: 1, max: 2_048, format: Format::HttpPath },
+            Type::Text { min: 1, max: 2_048, format: TextFormat::HttpPath },
         )
         .on_change(patch("health_check_path"))
         .effects(ROLLS_OUT)
         .summary("The path that answers when it is well."),
-        Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: Format::Cron })
+        Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: TextFormat::Cron })
             .summary("When a cron app runs: five fields.")
             .on_change(patch("cron_schedule"))
             .at_once(),
-        Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: Format::TimeZone })
+        Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: TextFormat::TimeZone })
             .summary("The zone of the schedule; UTC unless it is said.")
             .on_change(patch("cron_timezone"))
             .at_once()
@@ -135,7 +137,7 @@ pub(super) static APP: Kind = Kind {
             .private(),
         Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })
             .summary("How many instances run.")
-            .on_change(OnChange::Patch { call: &SCALE, body: "instances" })
+            .on_change(UpdateStrategy::Patch { call: &SCALE, body: "instances" })
             .usually(Literal::Integer(1))
             .effects(&[Effect::Charge])
             .assumed(),
@@ -147,7 +149,7 @@ pub(super) static APP: Kind = Kind {
                 ("target", "autoscaling_target"),
             ])
             .summary("Between how many instances it scales by itself, and by what.")
-            .on_change(OnChange::Patch { call: &SCALE, body: "autoscaling" })
+            .on_change(UpdateStrategy::Patch { call: &SCALE, body: "autoscaling" })
             .effects(&[Effect::Charge]),
         BILLING.assumed(),
         Attribute::computed("service_id", TEXT).summary("Short id.").assumed(),
@@ -165,19 +167,19 @@ pub(super) static APP: Kind = Kind {
         chosen_by: Some("size"),
         field: "monthly_price",
         factors: &[
-            Factor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" },
+            PriceFactor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" },
             // Billed by their runs.
-            Factor::Unless { attribute: "type", values: &["cron", "job"] },
+            PriceFactor::Unless { attribute: "type", values: &["cron", "job"] },
         ],
     }]),
-    estimate: Estimate { create: 25, update: 25, delete: 5 },
+    estimate: DurationEstimate { create: 25, update: 25, delete: 5 },
     replace: ReplaceOrder::DeleteFirst,
     on_replace: &[Effect::AddressChange],
     revival: Some(Revival {
         from: &["failed"],
         to: "live",
         call: &DEPLOY,
-        when: Occasion::AtOnceUnlessBy(&["patch", "deploy"]),
+        when: RevivalTrigger::AtOnceUnlessBy(&["patch", "deploy"]),
         needed_by: &[],
         effect: Effect::Deploys,
         says: "its deployment failed, and it is deployed anew",
@@ -199,37 +201,41 @@ pub(super) static APP: Kind = Kind {
 static RULES: &[Rule] = &[
     Rule {
         code: "R1101",
-        check: Check::Unique { attributes: &["name"] },
+        check: RuleCheck::Unique { attributes: &["name"] },
         says: "An app's name is unique in its project.",
         place: "contract, 1, names",
     },
     Rule {
         code: "R1102",
-        check: Check::ExactlyOne { attributes: &["image", "repo", "source_dir"] },
+        check: RuleCheck::ExactlyOne { attributes: &["image", "repo", "source_dir"] },
         says: "An app has exactly one source.",
         place: "contract, 3, app",
     },
     Rule {
         code: "R1103",
-        check: Check::Together { attribute: "branch", other: "repo" },
+        check: RuleCheck::Together { attribute: "branch", other: "repo" },
         says: "Only an app that is built from a repository has a branch.",
         place: "contract, 3, app",
     },
     Rule {
         code: "R1104",
-        check: Check::Together { attribute: "github_installation_id", other: "repo" },
+        check: RuleCheck::Together { attribute: "github_installation_id", other: "repo" },
         says: "Only an app that is built from a repository has a connection to read it.",
         place: "contract, 3, app",
     },
     Rule {
         code: "R1105",
-        check: Check::NotOneOf { attribute: "port", values: RESERVED_PORTS, when: &[("type", &["web"])] },
+        check: RuleCheck::NotOneOf {
+            attribute: "port",
+            values: RESERVED_PORTS,
+            when: &[("type", &["web"])],
+        },
         says: "The platform keeps ports 8008, 8012, 8013, 8022, 9090 and 9091 of web apps for itself.",
         place: "specification, Errors, case 5",
     },
     Rule {
         code: "R1106",
-        check: Check::NotOneOf {
+        check: RuleCheck::NotOneOf {
             attribute: "port",
             values: RESERVED_PORTS,
             when: &[("type", &["private"]), ("autoscaling.min_replicas", &["0"])],
@@ -240,13 +246,13 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1107",
-        check: Check::RequiredWith { attribute: "cron_schedule", other: "type", values: &["cron"] },
+        check: RuleCheck::RequiredWith { attribute: "cron_schedule", other: "type", values: &["cron"] },
         says: "A cron app has a schedule.",
         place: "specification, Errors, case 5",
     },
     Rule {
         code: "R1108",
-        check: Check::OnlyWith {
+        check: RuleCheck::OnlyWith {
             attribute: "cron_schedule",
             unless: Literal::Null,
             other: "type",
@@ -257,7 +263,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1109",
-        check: Check::NeverWith {
+        check: RuleCheck::NeverWith {
             attribute: "autoscaling",
             unless: Literal::Null,
             other: "type",
@@ -268,19 +274,19 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1110",
-        check: Check::NotBoth { attributes: &["instances", "autoscaling"] },
+        check: RuleCheck::NotBoth { attributes: &["instances", "autoscaling"] },
         says: "An app has a fixed number of instances or scales by itself.",
         place: "contract, 3, app",
     },
     Rule {
         code: "R1111",
-        check: Check::Ordered { attribute: "autoscaling", low: "min_replicas", high: "max_replicas" },
+        check: RuleCheck::Ordered { attribute: "autoscaling", low: "min_replicas", high: "max_replicas" },
         says: "min_replicas is not above max_replicas.",
         place: "specification, Errors, case 5",
     },
     Rule {
         code: "R1112",
-        check: Check::PartOneOf {
+        check: RuleCheck::PartOneOf {
             attribute: "autoscaling",
             part: "min_replicas",
             values: &[0],
@@ -292,13 +298,13 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1113",
-        check: Check::Together { attribute: "repo", other: "branch" },
+        check: RuleCheck::Together { attribute: "repo", other: "branch" },
         says: "An app that is built from a repository says which branch.",
         place: "contract, 3, app",
     },
     Rule {
         code: "R1114",
-        check: Check::NotOneOf {
+        check: RuleCheck::NotOneOf {
             attribute: "instances",
             values: &[2, 3, 4, 5, 6],
             when: &[("type", &["cron", "job"])],
@@ -308,15 +314,15 @@ static RULES: &[Rule] = &[
     },
     Rule {
         code: "R1115",
-        check: Check::NotWhile {
+        check: RuleCheck::NotWhile {
             kind: "spend_settings",
             attribute: "paused_by_cap",
             other: "billing_type",
             values: &["payg"],
             ended_by: &[
-                Ending::Grows("monthly_cap_usd"),
-                Ending::Becomes("enabled", Literal::Bool(false)),
-                Ending::Becomes("cap_action", Literal::Text("notify_only")),
+                EndingChange::Grows("monthly_cap_usd"),
+                EndingChange::Becomes("enabled", Literal::Bool(false)),
+                EndingChange::Becomes("cap_action", Literal::Text("notify_only")),
             ],
         },
         says: "While the spend cap has apps paused, no app that is billed by the hour is made, deployed \
@@ -326,7 +332,7 @@ static RULES: &[Rule] = &[
 ];
 
 /// How a run of a job ends.
-static JOB: Run = Run {
+static JOB: RunSchema = RunSchema {
     listed_by: "runs",
     id: "id",
     status: "status",
@@ -339,7 +345,7 @@ static JOB: Run = Run {
 };
 
 /// How a deployment ends.
-static DEPLOYMENT: Run = Run {
+static DEPLOYMENT: RunSchema = RunSchema {
     listed_by: "deployments",
     id: "id",
     status: "status",
@@ -358,11 +364,11 @@ const PREVIEW: Parameter = Parameter::required("preview", SHORT_TEXT)
 static ACTIONS: &[Action] = &[
     Action::post("run", "/api/v1/apps/services/{id}/jobs/run", "Runs a cron app or a job now.")
         .envelope(Envelope::Run)
-        .answer(Answer::Record(&[]))
-        .until(Until::Finished(&JOB)),
+        .answer(ResponseShape::Record(&[]))
+        .until(ActionCompletion::RunFinished(&JOB)),
     Action::get("runs", "/api/v1/apps/services/{id}/jobs/runs", "Runs of a cron app or a job.")
         .assumed()
-        .answer(Answer::Feed {
+        .answer(ResponseShape::Feed {
             columns: &["id", "trigger", "status", "exit_code", "started_at", "finished_at"],
             id: "id",
         }),
@@ -381,27 +387,27 @@ static ACTIONS: &[Action] = &[
     ])
     .exclusive(&["branch", "image", "blob"])
     .effects(&[Effect::Deploys])
-    .answer(Answer::Record(&[]))
-    .until(Until::Finished(&DEPLOYMENT)),
+    .answer(ResponseShape::Record(&[]))
+    .until(ActionCompletion::RunFinished(&DEPLOYMENT)),
     Action::get("deployments", "/api/v1/apps/services/{id}/deployments", "Its deployments, newest first.")
         .assumed()
-        .answer(Answer::Feed { columns: &["id", "status", "created_at"], id: "id" }),
+        .answer(ResponseShape::Feed { columns: &["id", "status", "created_at"], id: "id" }),
     Action::post("pause", "/api/v1/apps/services/{id}/pause", "Stops it; nothing answers until resumed.")
         .assumed()
         .effects(&[Effect::Stops])
-        .until(Until::Settled(None)),
+        .until(ActionCompletion::ObjectReady(None)),
     Action::post("resume", "/api/v1/apps/services/{id}/resume", "Starts it again after a pause.")
         .assumed()
-        .until(Until::Settled(None)),
+        .until(ActionCompletion::ObjectReady(None)),
     Action::get("events", "/api/v1/apps/services/{id}/events", "What happened to it, newest first.")
         .assumed()
-        .answer(Answer::Feed { columns: &["created_at", "type", "message"], id: "id" }),
+        .answer(ResponseShape::Feed { columns: &["created_at", "type", "message"], id: "id" }),
     Action::get("instances", "/api/v1/apps/services/{id}/instances", "What runs of it now.")
         .assumed()
-        .answer(Answer::Rows(&["id", "status"])),
+        .answer(ResponseShape::Rows(&["id", "status"])),
     Action::get("previews", "/api/v1/apps/services/{id}/previews", "Previews of pull requests.")
         .assumed()
-        .answer(Answer::Rows(&["id", "status", "url"])),
+        .answer(ResponseShape::Rows(&["id", "status", "url"])),
     Action::post(
         "redeploy-preview",
         "/api/v1/apps/previews/{preview}/redeploy",
@@ -414,14 +420,14 @@ static ACTIONS: &[Action] = &[
         .envelope(Envelope::Message)
         .parameters(&[PREVIEW])
         .effects(&[Effect::Removes])
-        .until(Until::Gone { listed_by: "previews", parameter: "preview" }),
+        .until(ActionCompletion::RecordDeleted { listed_by: "previews", parameter: "preview" }),
     Action::post(
         "source-upload",
         "/api/v1/apps/services/{id}/source-upload",
         "Makes an address that takes a packed source once.",
     )
     .secret()
-    .answer(Answer::Record(&["blob_key", "expires_in_seconds"])),
+    .answer(ResponseShape::Record(&["blob_key", "expires_in_seconds"])),
     Action::get("usage", "/api/v1/apps/usage", "What apps used, and what it costs.")
         .parameters(&[
             Parameter::optional("period", Type::Enum(&["current", "previous"]))
@@ -432,11 +438,11 @@ static ACTIONS: &[Action] = &[
                 .in_query()
                 .summary("One app alone."),
         ])
-        .answer(Answer::Rows(&["service_id", "instance_hours", "usd"])),
+        .answer(ResponseShape::Rows(&["service_id", "instance_hours", "usd"])),
     Action::get("templates", "/api/v1/apps/templates", "Examples to begin an app with.")
         .assumed()
-        .answer(Answer::Rows(&["id", "name"])),
+        .answer(ResponseShape::Rows(&["id", "name"])),
     Action::get("github-connections", "/api/v1/apps/github/connections", "Connections to GitHub.")
         .assumed()
-        .answer(Answer::Rows(&["id", "account"])),
+        .answer(ResponseShape::Rows(&["id", "account"])),
 ];

@@ -2,18 +2,19 @@
 
 use super::shared::{CREATED_AT, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Check, Effect, Estimate, Kind, Rule, Scope, Type,
+    Action, Attribute, DurationEstimate, Effect, Kind, KindApi, KindScope, ResponseShape, Rule, RuleCheck,
+    Type,
 };
 
 /// The table.
 pub(super) static APP_DATABASE_LINK: Kind = Kind {
     name: "app_database_link",
     summary: "Gives an app a login of a database, and the variables to use it.",
-    scope: Scope::Child { of: "app", collection: "databases" },
+    scope: KindScope::Child { of: "app", collection: "databases" },
     plain_entry: Some("database"),
-    api: Api {
+    api: KindApi {
         read: None,
-        ..Api::assumed(
+        ..KindApi::assumed(
             "/api/v1/apps/services/{parent}/database-links",
             "/api/v1/apps/services/{parent}/database-links/{id}",
         )
@@ -31,11 +32,11 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R1301",
-        check: Check::Unique { attributes: &["database"] },
+        check: RuleCheck::Unique { attributes: &["database"] },
         says: "An app is linked to a database once.",
         place: "contract, 3, app_database_link",
     }],
-    estimate: Estimate { create: 25, update: 1, delete: 25 },
+    estimate: DurationEstimate { create: 25, update: 1, delete: 25 },
     on_delete: &[Effect::Deploys],
     rolls_out_parent: true,
     other_fields: &[("project_id", TEXT), ("service_id", TEXT), ("updated_at", TIME)],
@@ -47,7 +48,7 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
     .assumed()
     .secret()
     .effects(&[Effect::Deploys])
-    .answer(Answer::Record(&["id", "user"]))
+    .answer(ResponseShape::Record(&["id", "user"]))
     .recorded()],
     ..Kind::PLAIN
 };

@@ -1,23 +1,23 @@
 //! `app_domain`: a host name of an app, written in its `domains`.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
-use crate::model::schema::{Api, Attribute, Check, Format, Kind, Rule, Scope, Type};
+use crate::model::schema::{Attribute, Kind, KindApi, KindScope, Rule, RuleCheck, TextFormat, Type};
 
 /// The table.
 pub(super) static APP_DOMAIN: Kind = Kind {
     name: "app_domain",
     summary: "A host name under which an app answers.",
-    scope: Scope::Child { of: "app", collection: "domains" },
+    scope: KindScope::Child { of: "app", collection: "domains" },
     plain_entry: Some("domain"),
-    api: Api {
+    api: KindApi {
         read: None,
-        ..Api::assumed(
+        ..KindApi::assumed(
             "/api/v1/apps/services/{parent}/domains",
             "/api/v1/apps/services/{parent}/domains/{id}",
         )
     },
     attributes: &[
-        Attribute::required("domain", Type::Text { min: 4, max: 253, format: Format::Domain })
+        Attribute::required("domain", Type::Text { min: 4, max: 253, format: TextFormat::Domain })
             .summary("The host name.")
             .assumed(),
         Attribute::computed("status", TEXT).summary("active once its name leads here.").assumed(),
@@ -26,7 +26,7 @@ pub(super) static APP_DOMAIN: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R1201",
-        check: Check::UniqueOverall { attributes: &["domain"] },
+        check: RuleCheck::UniqueOverall { attributes: &["domain"] },
         says: "A domain leads to one app.",
         place: "contract, 1, names",
     }],

@@ -2,24 +2,25 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, TEXT, TIME};
 use crate::model::schema::{
-    Action, Api, Attribute, Effect, Estimate, Factor, Kind, Price, PriceTerm, Ready, Scope, Type, Until,
+    Action, ActionCompletion, Attribute, DurationEstimate, Effect, Kind, KindApi, KindScope, Price,
+    PriceFactor, PriceTerm, ReadinessRule, Type,
 };
 
 /// The table.
 pub(super) static BACKUP: Kind = Kind {
     name: "backup",
     summary: "A copy of a VM, made once; schedules make others.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
-        ready: Some(Ready {
+    api: KindApi {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["completed"],
             resting: &[],
             failed: &["failed"],
             leaving: &["deleting", "deleted"],
         }),
-        ..Api::documented("/api/v1/backups", "/api/v1/backups/{id}")
+        ..KindApi::documented("/api/v1/backups", "/api/v1/backups/{id}")
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Display name; no call renames a backup."),
@@ -41,9 +42,9 @@ pub(super) static BACKUP: Kind = Kind {
         table: "backup",
         chosen_by: None,
         field: "price_per_gb_month",
-        factors: &[Factor::Count("storage_size")],
+        factors: &[PriceFactor::Count("storage_size")],
     }]),
-    estimate: Estimate { create: 15, update: 1, delete: 1 },
+    estimate: DurationEstimate { create: 15, update: 1, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
@@ -57,7 +58,7 @@ pub(super) static BACKUP: Kind = Kind {
         "Puts the VM back to the state of the backup.",
     )
     .effects(&[Effect::GoesBack, Effect::Restart])
-    .until(Until::Linked(&["vm"]))],
+    .until(ActionCompletion::LinkedObjectReady(&["vm"]))],
     other_fields: &[("account_id", TEXT)],
     ..Kind::PLAIN
 };

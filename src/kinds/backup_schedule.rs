@@ -2,19 +2,20 @@
 
 use super::shared::{CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Kind, Literal, Method, OnChange, Rule, Scope, Type,
+    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, Type,
+    UpdateStrategy,
 };
 
-static PATCH: Call =
-    Call::new("patch", Endpoint::documented(Method::Patch, "/api/v1/backup-schedules/{id}"));
+static PATCH: ApiCall =
+    ApiCall::new("patch", Endpoint::documented(Method::Patch, "/api/v1/backup-schedules/{id}"));
 
 /// The table.
 pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     name: "backup_schedule",
     summary: "Daily or weekly backups of one VM, with how many to keep.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
+    api: KindApi {
         id: "id",
         other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/backup-schedules"),
@@ -32,22 +33,22 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
             .assumed(),
         Attribute::required("frequency", Type::Enum(&["daily", "weekly"]))
             .summary("How often.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "frequency" }),
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "frequency" }),
         Attribute::optional("day_of_week", Type::Labelled(WEEKDAYS))
             .summary("The day of a weekly schedule; sunday (0) unless it is said.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "day_of_week" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "day_of_week" })
             .assumed(),
         Attribute::default("hour", Type::Integer { min: 0, max: 23, unit: "h" }, Literal::Integer(3))
             .summary("The hour, UTC.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "hour" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "hour" })
             .assumed(),
         Attribute::default("retention", Type::Integer { min: 1, max: 30, unit: "" }, Literal::Integer(7))
             .summary("How many backups to keep.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "retention" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "retention" })
             .assumed(),
         Attribute::default("enabled", Type::Boolean, Literal::Bool(true))
             .summary("Whether it runs.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "enabled" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "enabled" })
             .assumed(),
         PROJECT_ID.assumed(),
         Attribute::computed("next_run_at", TIME).summary("When it runs next.").assumed(),
@@ -56,7 +57,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     rules: &[
         Rule {
             code: "R0201",
-            check: Check::OnlyWith {
+            check: RuleCheck::OnlyWith {
                 attribute: "day_of_week",
                 unless: Literal::Null,
                 other: "frequency",
@@ -67,7 +68,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
         },
         Rule {
             code: "R0202",
-            check: Check::Unique { attributes: &["vm", "frequency"] },
+            check: RuleCheck::Unique { attributes: &["vm", "frequency"] },
             says: "A VM has at most one schedule of a frequency.",
             place: "contract, 3, backup_schedule",
         },

@@ -4,47 +4,50 @@ use super::shared::{
     COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT, WEEKDAYS,
 };
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
-    Kind, Literal, Merge, Method, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Rule, Scope,
-    ServiceMove, Type, Until,
+    Action, ActionCompletion, ApiCall, Attribute, DocumentMerge, DurationEstimate, Effect, Endpoint,
+    Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor, PriceTerm,
+    ReadinessRule, ReplaceOrder, ResponseShape, Rule, RuleCheck, ServiceUpgrade, TextFormat, Type,
+    UpdateStrategy,
 };
 
-static UPGRADE: Call = Call::new(
+static UPGRADE: ApiCall = ApiCall::new(
     "upgrade",
     Endpoint::documented(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade").answers(Envelope::Message),
 )
 .fixed_when("control_plane_count", Literal::Integer(1), &[("confirm_single_master", Literal::Bool(true))]);
-static MAINTENANCE: Call =
-    Call::new("maintenance", Endpoint::documented(Method::Patch, "/api/v1/k8s/clusters/{id}/maintenance"));
+static MAINTENANCE: ApiCall = ApiCall::new(
+    "maintenance",
+    Endpoint::documented(Method::Patch, "/api/v1/k8s/clusters/{id}/maintenance"),
+);
 
 /// The table.
 pub(super) static CLUSTER: Kind = Kind {
     name: "cluster",
     summary: "A managed Kubernetes cluster; its workers stand under `node_pools`.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
+    api: KindApi {
         other_ids: &["cluster_id"],
         create: Endpoint::documented(Method::Post, "/api/v1/k8s/clusters"),
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["running"],
             resting: &[],
             failed: &["failed"],
             leaving: &["deleting", "deleted"],
         }),
-        ..Api::assumed("/api/v1/k8s/clusters", "/api/v1/k8s/clusters/{id}")
+        ..KindApi::assumed("/api/v1/k8s/clusters", "/api/v1/k8s/clusters/{id}")
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
         Attribute::required("version", Type::Catalog("kubernetes_version"))
             .wire("version_id")
             .summary("The Kubernetes version, by name or id; it can only go along the offered upgrades.")
-            .on_change(OnChange::Patch { call: &UPGRADE, body: "version_id" })
+            .on_change(UpdateStrategy::Patch { call: &UPGRADE, body: "version_id" })
             .choices_at(Endpoint::documented(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades"))
             .moved_by(
                 "upgrade_mode",
-                &[("auto_patch", ServiceMove::Patch), ("auto_minor", ServiceMove::Higher)],
+                &[("auto_patch", ServiceUpgrade::Patch), ("auto_minor", ServiceUpgrade::Higher)],
             )
             .effects(&[Effect::ApiInterruption, Effect::RollingRestart]),
         REGION,
@@ -65,18 +68,21 @@ pub(super) static CLUSTER: Kind = Kind {
             Literal::Text("manual"),
         )
         .summary("Whether the service upgrades it by itself, in the maintenance window.")
-        .on_change(OnChange::Patch { call: &MAINTENANCE, body: "upgrade_mode" })
+        .on_change(UpdateStrategy::Patch { call: &MAINTENANCE, body: "upgrade_mode" })
         .at_once(),
         Attribute::optional("maintenance_day", Type::Labelled(WEEKDAYS))
             .summary("The day of the weekly 4-hour window.")
-            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_day" })
+            .on_change(UpdateStrategy::Patch { call: &MAINTENANCE, body: "maintenance_day" })
             .at_once()
             .usually(Literal::Integer(0)),
-        Attribute::optional("maintenance_start", Type::Text { min: 5, max: 5, format: Format::ClockTime })
-            .summary("When the window begins, UTC.")
-            .on_change(OnChange::Patch { call: &MAINTENANCE, body: "maintenance_start" })
-            .at_once()
-            .usually(Literal::Text("03:00")),
+        Attribute::optional(
+            "maintenance_start",
+            Type::Text { min: 5, max: 5, format: TextFormat::ClockTime },
+        )
+        .summary("When the window begins, UTC.")
+        .on_change(UpdateStrategy::Patch { call: &MAINTENANCE, body: "maintenance_start" })
+        .at_once()
+        .usually(Literal::Text("03:00")),
         Attribute::optional("worker_plan", Type::Catalog("kubernetes"))
             .wire("worker_plan_id")
             .summary("The plan of a `default` pool of two workers that creation makes.")
@@ -92,13 +98,13 @@ pub(super) static CLUSTER: Kind = Kind {
     rules: &[
         Rule {
             code: "R0501",
-            check: Check::OneOf { attribute: "control_plane_count", values: &[1, 3] },
+            check: RuleCheck::OneOf { attribute: "control_plane_count", values: &[1, 3] },
             says: "A cluster has 1 or 3 control plane nodes.",
             place: "contract, 3, cluster",
         },
         Rule {
             code: "R0502",
-            check: Check::Unique { attributes: &["name"] },
+            check: RuleCheck::Unique { attributes: &["name"] },
             says: "A cluster's name is unique in its project.",
             place: "contract, 1, names",
         },
@@ -108,16 +114,16 @@ pub(super) static CLUSTER: Kind = Kind {
             table: "control_plane",
             chosen_by: None,
             field: "single_monthly",
-            factors: &[Factor::When { attribute: "control_plane_count", equals: 1 }],
+            factors: &[PriceFactor::When { attribute: "control_plane_count", equals: 1 }],
         },
         PriceTerm {
             table: "control_plane",
             chosen_by: None,
             field: "ha_monthly",
-            factors: &[Factor::When { attribute: "control_plane_count", equals: 3 }],
+            factors: &[PriceFactor::When { attribute: "control_plane_count", equals: 3 }],
         },
     ]),
-    estimate: Estimate { create: 90, update: 60, delete: 10 },
+    estimate: DurationEstimate { create: 90, update: 60, delete: 10 },
     replace: ReplaceOrder::DeleteFirst,
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
@@ -170,7 +176,7 @@ static ACTIONS: &[Action] = &[
         .in_query()
         .summary("How long they are valid, in seconds; 7 days when it is not said.")])
     .secret()
-    .answer(Answer::Document { field: "kubeconfig", merge: Some(Merge::Kubeconfig) }),
+    .answer(ResponseShape::Document { field: "kubeconfig", merge: Some(DocumentMerge::Kubeconfig) }),
     Action::post(
         "rotate-kubeconfig",
         "/api/v1/k8s/clusters/{id}/kubeconfig/rotate",
@@ -180,7 +186,7 @@ static ACTIONS: &[Action] = &[
     .effects(&[Effect::LocksOut])
     .recorded(),
     Action::get("upgrades", "/api/v1/k8s/clusters/{id}/upgrades", "Versions that it can be upgraded to.")
-        .answer(Answer::Rows(&["id", "version"])),
+        .answer(ResponseShape::Rows(&["id", "version"])),
     Action::post("upgrade", "/api/v1/k8s/clusters/{id}/upgrade", "Upgrades Kubernetes, node by node.")
         .envelope(Envelope::Message)
         .parameters(&[
@@ -193,17 +199,17 @@ static ACTIONS: &[Action] = &[
                 .effects(&[Effect::ApiInterruption]),
         ])
         .effects(&[Effect::RollingRestart])
-        .until(Until::Settled(Some("events")))
+        .until(ActionCompletion::ObjectReady(Some("events")))
         .recorded(),
     Action::get(
         "volumes",
         "/api/v1/k8s/clusters/{id}/volumes",
         "Volumes that its persistent volume claims made.",
     )
-    .answer(Answer::Rows(&["id", "name", "size", "status"])),
+    .answer(ResponseShape::Rows(&["id", "name", "size", "status"])),
     Action::get("events", "/api/v1/k8s/clusters/{id}/events", "What happened to it, newest first.")
         .assumed()
-        .answer(Answer::Feed { columns: &["created_at", "type", "message"], id: "id" }),
+        .answer(ResponseShape::Feed { columns: &["created_at", "type", "message"], id: "id" }),
     Action::get("node-plans", "/api/v1/k8s/node-plans", "Plans of nodes, and their prices.")
-        .answer(Answer::Rows(&["id", "slug", "node_class", "cpu", "ram", "monthly_price"])),
+        .answer(ResponseShape::Rows(&["id", "slug", "node_class", "cpu", "ram", "monthly_price"])),
 ];

@@ -2,33 +2,34 @@
 
 use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Envelope, Estimate, Factor, Format,
-    Kind, Literal, Method, Occasion, OnChange, Parameter, Price, PriceTerm, Ready, ReplaceOrder, Revival,
-    Rule, Scope, Type, Until,
+    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Envelope, Kind,
+    KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor, PriceTerm, ReadinessRule,
+    ReplaceOrder, ResponseShape, Revival, RevivalTrigger, Rule, RuleCheck, TextFormat, Type,
+    UpdateStrategy,
 };
 
-static RENAME: Call = Call::new(
+static RENAME: ApiCall = ApiCall::new(
     "rename",
     Endpoint::documented(Method::Patch, "/api/v1/databases/{id}").answers(Envelope::Database),
 );
-static SCALE: Call = Call::new(
+static SCALE: ApiCall = ApiCall::new(
     "scale",
     Endpoint::assumed(Method::Post, "/api/v1/databases/{id}/scale").answers(Envelope::Database),
 );
-static CONNECT: Call = Call::new(
+static CONNECT: ApiCall = ApiCall::new(
     "connect-vpc",
     Endpoint::documented(Method::Post, "/api/v1/databases/{id}/vpc").answers(Envelope::Database),
 );
-static DISCONNECT: Call = Call::new(
+static DISCONNECT: ApiCall = ApiCall::new(
     "disconnect-vpc",
     Endpoint::documented(Method::Delete, "/api/v1/databases/{id}/vpc").answers(Envelope::Database),
 );
-static PUBLIC_ACCESS: Call = Call::new(
+static PUBLIC_ACCESS: ApiCall = ApiCall::new(
     "public-access",
     Endpoint::documented(Method::Post, "/api/v1/databases/{id}/public-access").answers(Envelope::Database),
 )
 .always(&["public_access", "public_allowlist"]);
-static RESUME: Call = Call::new(
+static RESUME: ApiCall = ApiCall::new(
     "resume",
     Endpoint::documented(Method::Post, "/api/v1/databases/{id}/resume").answers(Envelope::Database),
 );
@@ -39,8 +40,8 @@ const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"]
 pub(super) static DATABASE: Kind = Kind {
     name: "database",
     summary: "A managed database: postgres, mysql, valkey, clickhouse or kafka.",
-    scope: Scope::Project,
-    api: Api {
+    scope: KindScope::Project,
+    api: KindApi {
         id: "id",
         other_ids: &["database_id"],
         create: Endpoint::documented(Method::Post, "/api/v1/databases").answers(Envelope::Database),
@@ -49,7 +50,7 @@ pub(super) static DATABASE: Kind = Kind {
         delete: Endpoint::assumed(Method::Delete, "/api/v1/databases/{id}").answers(Envelope::Message),
         delete_body: &[],
         absent_when: None,
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["running", "warning"],
             resting: &["suspended"],
@@ -60,25 +61,25 @@ pub(super) static DATABASE: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name; connection addresses do not derive from it.")
-            .on_change(OnChange::Patch { call: &RENAME, body: "name" })
+            .on_change(UpdateStrategy::Patch { call: &RENAME, body: "name" })
             .at_once(),
         Attribute::default("engine", Type::Enum(ENGINES), Literal::Text("postgres"))
             .summary("The database system."),
-        Attribute::optional("engine_version", Type::Text { min: 1, max: 32, format: Format::Any })
+        Attribute::optional("engine_version", Type::Text { min: 1, max: 32, format: TextFormat::Any })
             .summary("Major version; the newest one when it is not said."),
         Attribute::required("plan", Type::Catalog("database"))
             .wire("plan_id")
             .summary("Size and price, by name or id.")
-            .on_change(OnChange::Patch { call: &SCALE, body: "plan_id" })
+            .on_change(UpdateStrategy::Patch { call: &SCALE, body: "plan_id" })
             .effects(&[Effect::BriefOutage, Effect::Charge]),
         Attribute::optional("storage_gb", Type::Integer { min: 1, max: 65_536, unit: "GB" })
             .summary("Storage in GB; the plan's when it is not said. It can only grow.")
-            .on_change(OnChange::Patch { call: &SCALE, body: "storage_gb" })
+            .on_change(UpdateStrategy::Patch { call: &SCALE, body: "storage_gb" })
             .grow_only()
             .effects(&[Effect::Charge]),
         Attribute::default("ha_enabled", Type::Boolean, Literal::Bool(false))
             .summary("A standby with automatic takeover; +70 % of the plan price (mysql, kafka +140 %).")
-            .on_change(OnChange::Patch { call: &SCALE, body: "ha_enabled" })
+            .on_change(UpdateStrategy::Patch { call: &SCALE, body: "ha_enabled" })
             .effects(&[Effect::Charge]),
         Attribute::default(
             "replica_count",
@@ -86,26 +87,26 @@ pub(super) static DATABASE: Kind = Kind {
             Literal::Integer(0),
         )
         .summary("Read replicas (postgres); each costs the plan price.")
-        .on_change(OnChange::Patch { call: &SCALE, body: "replica_count" })
+        .on_change(UpdateStrategy::Patch { call: &SCALE, body: "replica_count" })
         .effects(&[Effect::Charge]),
         Attribute::optional("vpc", Type::Reference("vpc"))
             .wire("vpc_id")
             .summary("The network of its private endpoint.")
-            .on_change(OnChange::Link { set: &CONNECT, body: "vpc_id", unset: &DISCONNECT })
+            .on_change(UpdateStrategy::Link { set: &CONNECT, body: "vpc_id", unset: &DISCONNECT })
             .effects(&[Effect::BriefOutage]),
         Attribute::default("public_access", Type::Boolean, Literal::Bool(false))
             .summary("Whether it can be reached from the internet.")
-            .on_change(OnChange::Patch { call: &PUBLIC_ACCESS, body: "enabled" }),
+            .on_change(UpdateStrategy::Patch { call: &PUBLIC_ACCESS, body: "enabled" }),
         Attribute::default(
             "public_allowlist",
-            Type::Set { of: &Type::Text { min: 9, max: 18, format: Format::AllowedCidr4 }, max: 20 },
+            Type::Set { of: &Type::Text { min: 9, max: 18, format: TextFormat::AllowedCidr4 }, max: 20 },
             Literal::Empty,
         )
         .summary("Source networks allowed in; empty lets everyone in.")
-        .on_change(OnChange::Patch { call: &PUBLIC_ACCESS, body: "allowlist" }),
+        .on_change(UpdateStrategy::Patch { call: &PUBLIC_ACCESS, body: "allowlist" }),
         Attribute::optional(
             "extensions",
-            Type::Set { of: &Type::Text { min: 1, max: 63, format: Format::Any }, max: 64 },
+            Type::Set { of: &Type::Text { min: 1, max: 63, format: TextFormat::Any }, max: 64 },
         )
         .summary("Extensions (postgres).")
         .unlisted(),
@@ -142,13 +143,13 @@ pub(super) static DATABASE: Kind = Kind {
     rules: &[
         Rule {
             code: "R0301",
-            check: Check::CatalogField { attribute: "plan", field: "engine", equals: "engine" },
+            check: RuleCheck::CatalogField { attribute: "plan", field: "engine", equals: "engine" },
             says: "A database's plan must be one of its engine's.",
             place: "specification, Errors, case 2",
         },
         Rule {
             code: "R0302",
-            check: Check::OnlyWith {
+            check: RuleCheck::OnlyWith {
                 attribute: "replica_count",
                 unless: Literal::Integer(0),
                 other: "engine",
@@ -159,7 +160,7 @@ pub(super) static DATABASE: Kind = Kind {
         },
         Rule {
             code: "R0303",
-            check: Check::CatalogForbids {
+            check: RuleCheck::CatalogForbids {
                 attribute: "plan",
                 field: "is_free",
                 forbidden: "ha_enabled",
@@ -170,7 +171,7 @@ pub(super) static DATABASE: Kind = Kind {
         },
         Rule {
             code: "R0304",
-            check: Check::OnlyWith {
+            check: RuleCheck::OnlyWith {
                 attribute: "engine_config",
                 unless: Literal::Null,
                 other: "engine",
@@ -181,7 +182,7 @@ pub(super) static DATABASE: Kind = Kind {
         },
         Rule {
             code: "R0305",
-            check: Check::OnlyWith {
+            check: RuleCheck::OnlyWith {
                 attribute: "extensions",
                 unless: Literal::Null,
                 other: "engine",
@@ -192,13 +193,13 @@ pub(super) static DATABASE: Kind = Kind {
         },
         Rule {
             code: "R0306",
-            check: Check::Unique { attributes: &["name"] },
+            check: RuleCheck::Unique { attributes: &["name"] },
             says: "A database's name is unique in its project.",
             place: "contract, 1, names",
         },
         Rule {
             code: "R0307",
-            check: Check::Offered {
+            check: RuleCheck::Offered {
                 attribute: "engine_version",
                 table: "database_engine",
                 within: Some(("engine", "versions")),
@@ -213,7 +214,7 @@ pub(super) static DATABASE: Kind = Kind {
             table: "database",
             chosen_by: Some("plan"),
             field: "monthly_price",
-            factors: &[Factor::PercentWhen {
+            factors: &[PriceFactor::PercentWhen {
                 attribute: "ha_enabled",
                 percent: 70,
                 except: &[("mysql", 140), ("kafka", 140)],
@@ -224,16 +225,16 @@ pub(super) static DATABASE: Kind = Kind {
             table: "database",
             chosen_by: Some("plan"),
             field: "monthly_price",
-            factors: &[Factor::Count("replica_count")],
+            factors: &[PriceFactor::Count("replica_count")],
         },
         PriceTerm {
             table: "database",
             chosen_by: Some("plan"),
             field: "storage_price_per_gb_month",
-            factors: &[Factor::Over { attribute: "storage_gb", field: "included_storage_gb" }],
+            factors: &[PriceFactor::Over { attribute: "storage_gb", field: "included_storage_gb" }],
         },
     ]),
-    estimate: Estimate { create: 47, update: 30, delete: 10 },
+    estimate: DurationEstimate { create: 47, update: 30, delete: 10 },
     replace: ReplaceOrder::DeleteFirst,
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss, Effect::AddressChange],
@@ -242,7 +243,7 @@ pub(super) static DATABASE: Kind = Kind {
         from: &["suspended"],
         to: "running",
         call: &RESUME,
-        when: Occasion::BeforeAllBut(&["rename"]),
+        when: RevivalTrigger::BeforeAllBut(&["rename"]),
         needed_by: &["app_database_link", "database_user", "saved_query"],
         effect: Effect::Resumes,
         says: "it is suspended, and is resumed first",
@@ -266,103 +267,104 @@ const STATUSES: &[&str] = &[
     "deleted",
 ];
 
-static ACTIONS: &[Action] = &[
-    Action::call("rename", "Gives it another display name."),
-    Action::post(
-        "resume",
-        "/api/v1/databases/{id}/resume",
-        "Wakes a free database that was paused for idleness.",
-    )
-    .envelope(Envelope::Database)
-    .answer(Answer::Object)
-    .until(Until::Settled(None)),
-    Action::post(
-        "restore",
-        "/api/v1/databases/{id}/restore",
-        "Restores a backup as a new database, or over this one.",
-    )
-    .envelope(Envelope::Database)
-    .parameters(&[
-        Parameter::optional("backup", TEXT)
-            .wire("backup_id")
-            .summary("The backup's id, as `stead do backups` lists it; the newest when it is not said."),
-        Parameter::optional("time", TIME)
-            .wire("restore_time")
-            .summary("A time within a backup's window, as 2026-10-14T12:00:00Z."),
-        Parameter::flag("in-place")
-            .wire("in_place")
-            .summary("Over this database instead of a new one.")
-            .effects(&[Effect::GoesBack, Effect::BriefOutage]),
-    ])
-    .exclusive(&["backup", "time"])
-    .effects(&[Effect::Charge])
-    .answer(Answer::Object)
-    .until(Until::Made)
-    .recorded(),
-    Action::post(
-        "rotate-credentials",
-        "/api/v1/databases/{id}/credentials/rotate",
-        "Makes a new password for the owner.",
-    )
-    .secret()
-    .effects(&[Effect::LocksOut])
-    .answer(Answer::Record(&["user"]))
-    .recorded(),
-    Action::get(
-        "connection",
-        "/api/v1/databases/{id}/connection",
-        "Hosts, ports and addresses to connect to.",
-    )
-    .secret()
-    .answer(Answer::Record(&[
-        "private.host",
-        "private.port",
-        "public.host",
-        "public.port",
-        "user",
-        "database",
-    ])),
-    Action::get("parameters", "/api/v1/databases/{id}/parameters", "The engine's parameters.")
-        .answer(Answer::Rows(&["name", "value", "default"])),
-    Action::get("clients", "/api/v1/databases/{id}/metrics/clients", "Connected clients over time.")
-        .answer(Answer::Rows(&[])),
-    Action::get("consumers", "/api/v1/databases/{id}/consumers", "Consumer groups (kafka).")
-        .answer(Answer::Rows(&[])),
-    Action::get("backups", "/api/v1/databases/{id}/backups", "Daily backups that can be restored.")
-        .assumed()
-        .answer(Answer::Rows(&["id", "created_at", "size_gb", "restorable", "restore_window_start"])),
-    Action::post(
-        "console",
-        "/api/v1/databases/{id}/console",
-        "Runs a query, read-only unless told otherwise.",
-    )
-    .parameters(&[
-        Parameter::required("query", TEXT)
-            .summary("The query: its text, @FILE, or - for standard input.")
-            .positional()
-            .from_file(),
-        Parameter::flag("write")
-            .wire("read_only")
-            .inverted()
-            .summary("Let the query change data.")
-            .effects(&[Effect::Writes]),
-    ])
-    .only_reads()
-    .answer(Answer::Grid),
-    Action::post("browse", "/api/v1/databases/{id}/browse", "Lists schemas, tables, keys or messages.")
-        .parameters(&[Parameter::default("path", Type::List(&TEXT), Literal::Empty)
-            .summary("Where to look: SCHEMA TABLE, or TOPIC PARTITION.")
-            .positional()])
+static ACTIONS: &[Action] =
+    &[
+        Action::call("rename", "Gives it another display name."),
+        Action::post(
+            "resume",
+            "/api/v1/databases/{id}/resume",
+            "Wakes a free database that was paused for idleness.",
+        )
+        .envelope(Envelope::Database)
+        .answer(ResponseShape::Object)
+        .until(ActionCompletion::ObjectReady(None)),
+        Action::post(
+            "restore",
+            "/api/v1/databases/{id}/restore",
+            "Restores a backup as a new database, or over this one.",
+        )
+        .envelope(Envelope::Database)
+        .parameters(&[
+            Parameter::optional("backup", TEXT).wire("backup_id").summary(
+                "The backup's id, as `stead do backups` lists it; the newest when it is not said.",
+            ),
+            Parameter::optional("time", TIME)
+                .wire("restore_time")
+                .summary("A time within a backup's window, as 2026-10-14T12:00:00Z."),
+            Parameter::flag("in-place")
+                .wire("in_place")
+                .summary("Over this database instead of a new one.")
+                .effects(&[Effect::GoesBack, Effect::BriefOutage]),
+        ])
+        .exclusive(&["backup", "time"])
+        .effects(&[Effect::Charge])
+        .answer(ResponseShape::Object)
+        .until(ActionCompletion::ReturnedObjectReady)
+        .recorded(),
+        Action::post(
+            "rotate-credentials",
+            "/api/v1/databases/{id}/credentials/rotate",
+            "Makes a new password for the owner.",
+        )
+        .secret()
+        .effects(&[Effect::LocksOut])
+        .answer(ResponseShape::Record(&["user"]))
+        .recorded(),
+        Action::get(
+            "connection",
+            "/api/v1/databases/{id}/connection",
+            "Hosts, ports and addresses to connect to.",
+        )
+        .secret()
+        .answer(ResponseShape::Record(&[
+            "private.host",
+            "private.port",
+            "public.host",
+            "public.port",
+            "user",
+            "database",
+        ])),
+        Action::get("parameters", "/api/v1/databases/{id}/parameters", "The engine's parameters.")
+            .answer(ResponseShape::Rows(&["name", "value", "default"])),
+        Action::get("clients", "/api/v1/databases/{id}/metrics/clients", "Connected clients over time.")
+            .answer(ResponseShape::Rows(&[])),
+        Action::get("consumers", "/api/v1/databases/{id}/consumers", "Consumer groups (kafka).")
+            .answer(ResponseShape::Rows(&[])),
+        Action::get("backups", "/api/v1/databases/{id}/backups", "Daily backups that can be restored.")
+            .assumed()
+            .answer(ResponseShape::Rows(&[
+                "id",
+                "created_at",
+                "size_gb",
+                "restorable",
+                "restore_window_start",
+            ])),
+        Action::post(
+            "console",
+            "/api/v1/databases/{id}/console",
+            "Runs a query, read-only unless told otherwise.",
+        )
+        .parameters(&[
+            Parameter::required("query", TEXT)
+                .summary("The query: its text, @FILE, or - for standard input.")
+                .positional()
+                .from_file(),
+            Parameter::flag("write")
+                .wire("read_only")
+                .inverted()
+                .summary("Let the query change data.")
+                .effects(&[Effect::Writes]),
+        ])
         .only_reads()
-        .answer(Answer::Rows(&["name", "type"])),
-    Action::get("engines", "/api/v1/databases/engines", "Engines and their versions.")
-        .answer(Answer::Rows(&["engine", "default_version", "versions"])),
-    Action::get("plans", "/api/v1/databases/plans", "Plans and prices.").answer(Answer::Rows(&[
-        "id",
-        "slug",
-        "engine",
-        "cpu",
-        "ram",
-        "monthly_price",
-    ])),
-];
+        .answer(ResponseShape::QueryResult),
+        Action::post("browse", "/api/v1/databases/{id}/browse", "Lists schemas, tables, keys or messages.")
+            .parameters(&[Parameter::default("path", Type::List(&TEXT), Literal::Empty)
+                .summary("Where to look: SCHEMA TABLE, or TOPIC PARTITION.")
+                .positional()])
+            .only_reads()
+            .answer(ResponseShape::Rows(&["name", "type"])),
+        Action::get("engines", "/api/v1/databases/engines", "Engines and their versions.")
+            .answer(ResponseShape::Rows(&["engine", "default_version", "versions"])),
+        Action::get("plans", "/api/v1/databases/plans", "Plans and prices.")
+            .answer(ResponseShape::Rows(&["id", "slug", "engine", "cpu", "ram", "monthly_price"])),
+    ];

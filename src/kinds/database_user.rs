@@ -2,15 +2,16 @@
 
 use super::shared::CREATED_AT;
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Format, Kind, Method, Rule, Scope, Type,
+    Action, Attribute, Effect, Endpoint, Kind, KindApi, KindScope, Method, ResponseShape, Rule, RuleCheck,
+    TextFormat, Type,
 };
 
 /// The table.
 pub(super) static DATABASE_USER: Kind = Kind {
     name: "database_user",
     summary: "A login of a database.",
-    scope: Scope::Child { of: "database", collection: "users" },
-    api: Api {
+    scope: KindScope::Child { of: "database", collection: "users" },
+    api: KindApi {
         id: "name",
         other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/databases/{parent}/users").secret(),
@@ -22,20 +23,20 @@ pub(super) static DATABASE_USER: Kind = Kind {
         absent_when: None,
     },
     attributes: &[
-        Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
+        Attribute::required("name", Type::Text { min: 1, max: 63, format: TextFormat::DatabaseUser })
             .summary("Login name: a-z, 0-9 and _, not beginning with app_ or fnb_."),
         CREATED_AT.assumed(),
     ],
     rules: &[
         Rule {
             code: "R0401",
-            check: Check::AtMost { count: 20 },
+            check: RuleCheck::AtMost { count: 20 },
             says: "A database has at most 20 users.",
             place: "specification, Errors, case 4; the number: contract, 3, database_user",
         },
         Rule {
             code: "R0402",
-            check: Check::Unique { attributes: &["name"] },
+            check: RuleCheck::Unique { attributes: &["name"] },
             says: "A user's name is unique in its database.",
             place: "specification, Errors, 409",
         },
@@ -49,11 +50,11 @@ pub(super) static DATABASE_USER: Kind = Kind {
         )
         .secret()
         .effects(&[Effect::LocksOut])
-        .answer(Answer::Record(&["name"]))
+        .answer(ResponseShape::Record(&["name"]))
         .recorded(),
         Action::get("password", "/api/v1/databases/{parent}/users/{id}/password", "Shows the password.")
             .secret()
-            .answer(Answer::Record(&["name"])),
+            .answer(ResponseShape::Record(&["name"])),
     ],
     ..Kind::PLAIN
 };

@@ -2,17 +2,18 @@
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Effect, Envelope, Format, Kind, Parameter, Scope, Type,
+    Action, Attribute, Effect, Envelope, Kind, KindApi, KindScope, Parameter, ResponseShape, TextFormat,
+    Type,
 };
 
 /// The table.
 pub(super) static INVITATION: Kind = Kind {
     name: "invitation",
     summary: "Asks a person by mail to join the account, in a role.",
-    scope: Scope::Account,
-    api: Api { read: None, ..Api::assumed("/api/v1/invitations", "/api/v1/invitations/{id}") },
+    scope: KindScope::Account,
+    api: KindApi { read: None, ..KindApi::assumed("/api/v1/invitations", "/api/v1/invitations/{id}") },
     attributes: &[
-        Attribute::required("email", Type::Text { min: 3, max: 254, format: Format::Email })
+        Attribute::required("email", Type::Text { min: 3, max: 254, format: TextFormat::Email })
             .summary("Whom to ask.")
             .assumed(),
         Attribute::required("role", Type::Catalog("role"))
@@ -26,7 +27,7 @@ pub(super) static INVITATION: Kind = Kind {
     actions: &[
         Action::get("members", "/api/v1/members", "People who are in the account.")
             .assumed()
-            .answer(Answer::Rows(&["id", "email", "role_name"])),
+            .answer(ResponseShape::Rows(&["id", "email", "role_name"])),
         Action::delete("remove-member", "/api/v1/members/{member}", "Puts a person out of the account.")
             .assumed()
             .envelope(Envelope::Message)

@@ -2,32 +2,32 @@
 
 use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Method, OnChange, Price,
-    PriceTerm, Ready, Rule, Scope, Type,
+    ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Method, Price,
+    PriceFactor, PriceTerm, ReadinessRule, Rule, RuleCheck, TextFormat, Type, UpdateStrategy,
 };
 
-const TAINT: Type = Type::Text { min: 3, max: 253, format: Format::Taint };
+const TAINT: Type = Type::Text { min: 3, max: 253, format: TextFormat::Taint };
 const COLLECTION: &str = "/api/v1/k8s/clusters/{parent}/pools";
 const ITEM: &str = "/api/v1/k8s/clusters/{parent}/pools/{id}";
 
-static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, ITEM));
+static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, ITEM));
 
 /// The table.
 pub(super) static NODE_POOL: Kind = Kind {
     name: "node_pool",
     summary: "Workers of one size in a Kubernetes cluster.",
-    scope: Scope::Child { of: "cluster", collection: "node_pools" },
+    scope: KindScope::Child { of: "cluster", collection: "node_pools" },
     states_project: true,
-    api: Api {
+    api: KindApi {
         create: Endpoint::documented(Method::Post, COLLECTION),
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["running"],
             resting: &[],
             failed: &["failed"],
             leaving: &["deleting", "deleted"],
         }),
-        ..Api::assumed(COLLECTION, ITEM)
+        ..KindApi::assumed(COLLECTION, ITEM)
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Its name.").assumed(),
@@ -36,17 +36,17 @@ pub(super) static NODE_POOL: Kind = Kind {
             .summary("The size of its workers, by name or id."),
         Attribute::required("node_count", Type::Integer { min: 1, max: 1_000, unit: "" })
             .summary("How many workers; a cluster keeps at least two over all its pools.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "node_count" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "node_count" })
             .effects(&[Effect::Charge]),
         Attribute::optional("labels", Type::Map(&SHORT_TEXT))
             .summary("Labels of its nodes.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "labels" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "labels" })
             .at_once()
             .unlisted()
             .assumed(),
         Attribute::optional("taints", Type::Set { of: &TAINT, max: 50 })
             .summary("Taints of its nodes: key=value:NoSchedule, PreferNoSchedule or NoExecute.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "taints" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "taints" })
             .at_once()
             .unlisted()
             .assumed(),
@@ -56,7 +56,7 @@ pub(super) static NODE_POOL: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R0901",
-        check: Check::SumAtLeast { attribute: "node_count", least: 2 },
+        check: RuleCheck::SumAtLeast { attribute: "node_count", least: 2 },
         says: "A cluster keeps at least 2 workers over all its pools.",
         place: "specification, Limits",
     }],
@@ -64,9 +64,9 @@ pub(super) static NODE_POOL: Kind = Kind {
         table: "kubernetes",
         chosen_by: Some("plan"),
         field: "monthly_price",
-        factors: &[Factor::Count("node_count")],
+        factors: &[PriceFactor::Count("node_count")],
     }]),
-    estimate: Estimate { create: 30, update: 30, delete: 5 },
+    estimate: DurationEstimate { create: 30, update: 30, delete: 5 },
     goes_with_parent: true,
     on_delete: &[Effect::Drain],
     on_replace: &[Effect::Drain],

@@ -2,17 +2,18 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Kind, Literal, Method, OnChange, Rule, Scope, Type,
+    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, Type,
+    UpdateStrategy,
 };
 
-static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
+static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
 
 /// The table.
 pub(super) static PROJECT: Kind = Kind {
     name: "project",
     summary: "The folder of the account that other resources belong to.",
-    scope: Scope::Account,
-    api: Api {
+    scope: KindScope::Account,
+    api: KindApi {
         id: "id",
         other_ids: &[],
         create: Endpoint::assumed(Method::Post, "/api/v1/projects"),
@@ -26,11 +27,11 @@ pub(super) static PROJECT: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name, 1–64 characters.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "name" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "name" })
             .assumed(),
         Attribute::default("description", TEXT, Literal::Text(""))
             .summary("What it is for.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "description" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "description" })
             .assumed(),
         Attribute::computed("is_default", Type::Boolean)
             .summary("Whether it is the account's default project, which cannot be deleted.")
@@ -40,7 +41,7 @@ pub(super) static PROJECT: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R1901",
-        check: Check::NotFilled,
+        check: RuleCheck::NotFilled,
         says: "A project goes only when nothing is in it.",
         place: "contract, 3, project",
     }],

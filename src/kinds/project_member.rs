@@ -2,20 +2,21 @@
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
-    AlsoIn, Api, Attribute, Call, Check, Endpoint, Kind, Method, OnChange, Rule, Scope, Type,
+    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Method, NestedPlacement, Rule, RuleCheck, Type,
+    UpdateStrategy,
 };
 
-static PATCH: Call =
-    Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{parent}/members/{id}"));
+static PATCH: ApiCall =
+    ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{parent}/members/{id}"));
 
 /// The table.
 pub(super) static PROJECT_MEMBER: Kind = Kind {
     name: "project_member",
     summary: "Lets a person or an API key into a project, in a role.",
-    scope: Scope::Child { of: "project", collection: "members" },
-    api: Api {
+    scope: KindScope::Child { of: "project", collection: "members" },
+    api: KindApi {
         read: None,
-        ..Api::assumed("/api/v1/projects/{parent}/members", "/api/v1/projects/{parent}/members/{id}")
+        ..KindApi::assumed("/api/v1/projects/{parent}/members", "/api/v1/projects/{parent}/members/{id}")
     },
     attributes: &[
         Attribute::optional("api_key", Type::Reference("api_key"))
@@ -29,26 +30,26 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
         Attribute::required("role", Type::Catalog("role"))
             .wire("role_id")
             .summary("What it may do there, by name or reference.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "role_id" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "role_id" })
             .assumed(),
         CREATED_AT.assumed(),
     ],
     rules: &[
         Rule {
             code: "R0801",
-            check: Check::ExactlyOne { attributes: &["api_key", "member"] },
+            check: RuleCheck::ExactlyOne { attributes: &["api_key", "member"] },
             says: "A project's member is an API key or a person.",
             place: "contract, 3, project_member",
         },
         Rule {
             code: "R0802",
-            check: Check::Unique { attributes: &["api_key"] },
+            check: RuleCheck::Unique { attributes: &["api_key"] },
             says: "An API key is a member of a project once, in one role.",
             place: "specification, Errors, 409",
         },
         Rule {
             code: "R0803",
-            check: Check::Unique { attributes: &["member"] },
+            check: RuleCheck::Unique { attributes: &["member"] },
             says: "A person is a member of a project once, in one role.",
             place: "specification, Errors, 409",
         },
@@ -60,6 +61,6 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
         ("role_slug", TEXT),
         ("updated_at", TIME),
     ],
-    also_in: Some(AlsoIn { kind: "api_key", key: "projects", refers: "api_key", says: "role" }),
+    also_in: Some(NestedPlacement { kind: "api_key", key: "projects", refers: "api_key", says: "role" }),
     ..Kind::PLAIN
 };

@@ -2,29 +2,29 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Endpoint, Format, Kind, Literal, Method, OnChange, Rule,
-    Scope, Type,
+    Action, ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, ResponseShape, Rule,
+    RuleCheck, TextFormat, Type, UpdateStrategy,
 };
 
-static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
+static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
 
 /// The table.
 pub(super) static ROLE: Kind = Kind {
     name: "role",
     summary: "A named set of permissions, beside owner, admin, developer and viewer.",
-    scope: Scope::Account,
-    api: Api::assumed("/api/v1/roles", "/api/v1/roles/{id}"),
+    scope: KindScope::Account,
+    api: KindApi::assumed("/api/v1/roles", "/api/v1/roles/{id}"),
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "name" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "name" })
             .assumed(),
         Attribute::optional(
             "permissions",
-            Type::Set { of: &Type::Text { min: 1, max: 128, format: Format::Any }, max: 256 },
+            Type::Set { of: &Type::Text { min: 1, max: 128, format: TextFormat::Any }, max: 256 },
         )
         .summary("What whoever has it may do.")
-        .on_change(OnChange::Patch { call: &PATCH, body: "permissions" })
+        .on_change(UpdateStrategy::Patch { call: &PATCH, body: "permissions" })
         .assumed(),
         Attribute::computed("slug", TEXT).summary("Its short name.").assumed(),
         CREATED_AT.assumed(),
@@ -33,20 +33,20 @@ pub(super) static ROLE: Kind = Kind {
     rules: &[
         Rule {
             code: "R1501",
-            check: Check::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
+            check: RuleCheck::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
             says: "A role goes only when no API key and no invitation has it.",
             place: "contract, 3, role",
         },
         Rule {
             code: "R1502",
-            check: Check::Offered { attribute: "permissions", table: "permission", within: None },
+            check: RuleCheck::Offered { attribute: "permissions", table: "permission", within: None },
             says: "A role gives permissions that there are.",
             place: "contract, 3, role",
         },
     ],
     actions: &[Action::get("permissions", "/api/v1/permissions", "Every permission that a role can give.")
         .assumed()
-        .answer(Answer::Rows(&["permission"]))],
+        .answer(ResponseShape::Rows(&["permission"]))],
     other_fields: &[("is_builtin", Type::Boolean)],
     given: Some((
         "slug",

@@ -4,29 +4,29 @@ use super::shared::{
     COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Kind, Literal, Method,
-    OnChange, Ready, Rule, Scope, Type,
+    Action, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Literal,
+    Method, ReadinessRule, ResponseShape, Rule, RuleCheck, Type, UpdateStrategy,
 };
 
-static PATCH: Call = Call::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
-static GRANT: Call =
-    Call::new("source-upload", Endpoint::assumed(Method::Post, "/api/v1/functions/{id}/source-upload"));
-static DEPLOY: Call = Call::new("deploy", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
+static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
+static GRANT: ApiCall =
+    ApiCall::new("source-upload", Endpoint::assumed(Method::Post, "/api/v1/functions/{id}/source-upload"));
+static DEPLOY: ApiCall = ApiCall::new("deploy", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
 
 /// The table.
 pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     name: "serverless_function",
     summary: "Code that runs on request, without a server of its own.",
-    scope: Scope::Project,
-    api: Api {
-        ready: Some(Ready {
+    scope: KindScope::Project,
+    api: KindApi {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["active"],
             resting: &["awaiting_source"],
             failed: &["failed"],
             leaving: &["deleting", "deleted"],
         }),
-        ..Api::assumed("/api/v1/functions", "/api/v1/functions/{id}")
+        ..KindApi::assumed("/api/v1/functions", "/api/v1/functions/{id}")
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
@@ -35,7 +35,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             .assumed(),
         Attribute::required("handler", SHORT_TEXT)
             .summary("What is called in it.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "handler" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "handler" })
             .assumed(),
         Attribute::default(
             "memory_mb",
@@ -43,7 +43,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             Literal::Integer(128),
         )
         .summary("Memory.")
-        .on_change(OnChange::Patch { call: &PATCH, body: "memory_mb" })
+        .on_change(UpdateStrategy::Patch { call: &PATCH, body: "memory_mb" })
         .assumed(),
         Attribute::default(
             "timeout_seconds",
@@ -51,17 +51,22 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             Literal::Integer(30),
         )
         .summary("How long a call may take.")
-        .on_change(OnChange::Patch { call: &PATCH, body: "timeout_seconds" })
+        .on_change(UpdateStrategy::Patch { call: &PATCH, body: "timeout_seconds" })
         .assumed(),
         Attribute::optional("env_vars", Type::Map(&TEXT))
             .summary("Its environment, managed key by key.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "env_vars" })
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "env_vars" })
             .unlisted()
             .private()
             .assumed(),
         Attribute::write_only("source_dir", SOURCE_DIR)
             .summary("The directory whose files are packed, uploaded and run.")
-            .on_change(OnChange::Upload { grant: &GRANT, deliver: &DEPLOY, body: "blob_key", run: None })
+            .on_change(UpdateStrategy::Upload {
+                grant: &GRANT,
+                deliver: &DEPLOY,
+                body: "blob_key",
+                run: None,
+            })
             .after_creation()
             .effects(&[Effect::Deploys])
             .assumed(),
@@ -74,11 +79,11 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R1001",
-        check: Check::Unique { attributes: &["name"] },
+        check: RuleCheck::Unique { attributes: &["name"] },
         says: "A function's name is unique in its project.",
         place: "contract, 1, names",
     }],
-    estimate: Estimate { create: 5, update: 5, delete: 1 },
+    estimate: DurationEstimate { create: 5, update: 5, delete: 1 },
     actions: &[Action::post(
         "source-upload",
         "/api/v1/functions/{id}/source-upload",
@@ -86,7 +91,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     )
     .assumed()
     .secret()
-    .answer(Answer::Record(&["blob_key", "expires_in_seconds"]))],
+    .answer(ResponseShape::Record(&["blob_key", "expires_in_seconds"]))],
     other_fields: &[("blob_key", TEXT), ("region", REGIONS)],
     ..Kind::PLAIN
 };

@@ -1,15 +1,15 @@
 //! Attributes and types that several kinds have in the same words.
 
-use crate::model::schema::{Attribute, Format, Literal, OnChange, Type};
+use crate::model::schema::{Attribute, Literal, TextFormat, Type, UpdateStrategy};
 
 /// A name of 1–64 characters.
-pub(super) const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
+pub(super) const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
 
 /// Any text up to the API's practical bounds.
-pub(super) const TEXT: Type = Type::Text { min: 0, max: 65_535, format: Format::Any };
+pub(super) const TEXT: Type = Type::Text { min: 0, max: 65_535, format: TextFormat::Any };
 
 /// A point in time.
-pub(super) const TIME: Type = Type::Text { min: 0, max: 64, format: Format::Timestamp };
+pub(super) const TIME: Type = Type::Text { min: 0, max: 64, format: TextFormat::Timestamp };
 
 /// A count without an upper bound.
 pub(super) const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
@@ -25,7 +25,7 @@ pub(super) const REGION: Attribute = Attribute::default("region", REGIONS, Liter
 pub(super) const BILLING: Attribute =
     Attribute::default("billing_type", Type::Enum(&["payg", "subscription"]), Literal::Text("payg"))
         .summary("payg is billed by the hour, subscription by the month, from the account balance first.")
-        .on_change(OnChange::Replace);
+        .on_change(UpdateStrategy::Replace);
 
 /// Creation time.
 pub(super) const CREATED_AT: Attribute =
@@ -44,10 +44,10 @@ pub(super) const PRICE_PER_HOUR: Attribute =
     Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD.");
 
 /// A directory of sources below the stack's own.
-pub(super) const SOURCE_DIR: Type = Type::Text { min: 1, max: 1_024, format: Format::Directory };
+pub(super) const SOURCE_DIR: Type = Type::Text { min: 1, max: 1_024, format: TextFormat::Directory };
 
 /// A text of a line or so.
-pub(super) const SHORT_TEXT: Type = Type::Text { min: 1, max: 253, format: Format::Any };
+pub(super) const SHORT_TEXT: Type = Type::Text { min: 1, max: 253, format: TextFormat::Any };
 
 /// Days as the service counts them.
 pub(super) const WEEKDAYS: &[(&str, i64)] = &[

@@ -2,33 +2,33 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, TEXT, TIME};
 use crate::model::schema::{
-    Action, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Kind, Method, OnChange, Price,
-    PriceTerm, Ready, Rule, Scope, Type, Until,
+    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi,
+    KindScope, Method, Price, PriceFactor, PriceTerm, ReadinessRule, Rule, RuleCheck, Type, UpdateStrategy,
 };
 
-static RENAME: Call =
-    Call::new("rename", Endpoint::documented(Method::Patch, "/api/v1/snapshots/{id}/rename"));
+static RENAME: ApiCall =
+    ApiCall::new("rename", Endpoint::documented(Method::Patch, "/api/v1/snapshots/{id}/rename"));
 
 /// The table.
 pub(super) static SNAPSHOT: Kind = Kind {
     name: "snapshot",
     summary: "The state of a VM or a volume at the time it was taken.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
-        ready: Some(Ready {
+    api: KindApi {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["available"],
             resting: &[],
             failed: &["failed"],
             leaving: &["deleting", "deleted"],
         }),
-        ..Api::documented("/api/v1/snapshots", "/api/v1/snapshots/{id}")
+        ..KindApi::documented("/api/v1/snapshots", "/api/v1/snapshots/{id}")
     },
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name.")
-            .on_change(OnChange::Patch { call: &RENAME, body: "name" })
+            .on_change(UpdateStrategy::Patch { call: &RENAME, body: "name" })
             .assumed(),
         Attribute::optional("vm", Type::Reference("vm"))
             .wire("vm_id")
@@ -46,7 +46,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R0701",
-        check: Check::ExactlyOne { attributes: &["vm", "volume"] },
+        check: RuleCheck::ExactlyOne { attributes: &["vm", "volume"] },
         says: "A snapshot is of a VM or of a volume.",
         place: "contract, 3, snapshot",
     }],
@@ -54,9 +54,9 @@ pub(super) static SNAPSHOT: Kind = Kind {
         table: "snapshot",
         chosen_by: None,
         field: "price_per_gb_month",
-        factors: &[Factor::Count("size")],
+        factors: &[PriceFactor::Count("size")],
     }]),
-    estimate: Estimate { create: 10, update: 1, delete: 1 },
+    estimate: DurationEstimate { create: 10, update: 1, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
@@ -68,7 +68,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
             "Puts the VM or the volume back to the state of the snapshot.",
         )
         .effects(&[Effect::GoesBack, Effect::BriefOutage])
-        .until(Until::Linked(&["vm", "volume"])),
+        .until(ActionCompletion::LinkedObjectReady(&["vm", "volume"])),
         Action::call("rename", "Gives it another name."),
     ],
     other_fields: &[("price_per_hour", Type::Decimal), ("region", REGIONS), ("updated_at", TIME)],

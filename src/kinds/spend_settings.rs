@@ -1,61 +1,62 @@
 //! `spend_settings`: the account's monthly cap on what its apps spend.
 
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Endpoint, Envelope, Kind, Literal, Method, OnChange, Rule, Scope, Type,
+    ApiCall, Attribute, Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck,
+    Type, UpdateStrategy,
 };
 
 const PATH: &str = "/api/v1/apps/spend-settings";
 const READ: Endpoint = Endpoint::documented(Method::Get, PATH).answers(Envelope::Settings);
 const WRITE: Endpoint = Endpoint::documented(Method::Patch, PATH).answers(Envelope::Settings);
 
-static PATCH: Call = Call::new("patch", WRITE);
+static PATCH: ApiCall = ApiCall::new("patch", WRITE);
 
 /// The table.
 pub(super) static SPEND_SETTINGS: Kind = Kind {
     name: "spend_settings",
     summary: "The account's monthly cap on what its apps spend; an account has one, or none.",
-    scope: Scope::Account,
-    api: Api {
+    scope: KindScope::Account,
+    api: KindApi {
         create: WRITE,
         read: None,
         list: READ,
         delete: WRITE,
         delete_body: &[("enabled", Literal::Bool(false))],
         absent_when: Some(("enabled", Literal::Bool(false))),
-        ..Api::assumed(PATH, PATH)
+        ..KindApi::assumed(PATH, PATH)
     },
     attributes: &[
         Attribute::default("enabled", Type::Boolean, Literal::Bool(true))
             .summary("Always true: without the block there is no cap.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "enabled" }),
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "enabled" }),
         Attribute::required("monthly_cap_usd", Type::Decimal)
             .summary("The cap, USD a month; at least 1.")
-            .on_change(OnChange::Patch { call: &PATCH, body: "monthly_cap_usd" }),
+            .on_change(UpdateStrategy::Patch { call: &PATCH, body: "monthly_cap_usd" }),
         Attribute::default(
             "cap_action",
             Type::Enum(&["notify_only", "pause"]),
             Literal::Text("notify_only"),
         )
         .summary("What happens at the cap: a notice, or all pay-as-you-go apps are paused.")
-        .on_change(OnChange::Patch { call: &PATCH, body: "cap_action" }),
+        .on_change(UpdateStrategy::Patch { call: &PATCH, body: "cap_action" }),
         Attribute::computed("paused_by_cap", Type::Boolean).summary("Whether apps are paused now."),
     ],
     rules: &[
         Rule {
             code: "R1401",
-            check: Check::Is { attribute: "enabled", value: Literal::Bool(true) },
+            check: RuleCheck::Is { attribute: "enabled", value: Literal::Bool(true) },
             says: "A cap that is written is on: leave the block out, or give it a `when`, for none.",
             place: "specification, Spend settings",
         },
         Rule {
             code: "R1402",
-            check: Check::AtLeast { attribute: "monthly_cap_usd", least: 1 },
+            check: RuleCheck::AtLeast { attribute: "monthly_cap_usd", least: 1 },
             says: "A cap is at least 1 USD.",
             place: "specification, Limits",
         },
         Rule {
             code: "R1403",
-            check: Check::AtMost { count: 1 },
+            check: RuleCheck::AtMost { count: 1 },
             says: "An account has one cap.",
             place: "specification, Spend settings",
         },

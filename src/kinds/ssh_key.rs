@@ -1,14 +1,14 @@
 //! `ssh_key`: a public key that new VMs can trust.
 
 use super::shared::{CREATED_AT, NAME, TEXT};
-use crate::model::schema::{Api, Attribute, Endpoint, Format, Kind, Method, Scope, Type};
+use crate::model::schema::{Attribute, Endpoint, Kind, KindApi, KindScope, Method, TextFormat, Type};
 
 /// The table.
 pub(super) static SSH_KEY: Kind = Kind {
     name: "ssh_key",
     summary: "A public key that new VMs can be told to trust.",
-    scope: Scope::Account,
-    api: Api {
+    scope: KindScope::Account,
+    api: KindApi {
         id: "id",
         other_ids: &[],
         create: Endpoint::assumed(Method::Post, "/api/v1/ssh-keys"),
@@ -21,9 +21,12 @@ pub(super) static SSH_KEY: Kind = Kind {
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Display name.").assumed(),
-        Attribute::required("public_key", Type::Text { min: 1, max: 16_384, format: Format::SshPublicKey })
-            .summary("One line in OpenSSH form: type, key, comment.")
-            .assumed(),
+        Attribute::required(
+            "public_key",
+            Type::Text { min: 1, max: 16_384, format: TextFormat::SshPublicKey },
+        )
+        .summary("One line in OpenSSH form: type, key, comment.")
+        .assumed(),
         Attribute::computed("fingerprint", TEXT).summary("Digest of the key.").assumed(),
         CREATED_AT.assumed(),
     ],

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::REGISTRY;
 use crate::model::schema::{
-    Action, Answer, Attribute, Check, Factor, Format, Kind, Literal, Method, Need, OnChange, Place,
-    Presence, Price, PriceTerm, Request, Scope, Type, Until,
+    Action, ActionCompletion, ActionRequest, Attribute, Kind, KindScope, Literal, Method,
+    ParameterLocation, ParameterPresence, Presence, Price, PriceFactor, PriceTerm, ResponseShape,
+    RuleCheck, TextFormat, Type, UpdateStrategy,
 };
 
 #[test]
@@ -30,7 +31,7 @@ fn every_attribute_is_documented_and_unique() {
         for attribute in kind.attributes {
             assert!(attribute.summary.ends_with('.'), "{}.{}", kind.name, attribute.name);
             assert!(seen.insert(attribute.name), "{}.{} twice", kind.name, attribute.name);
-            let never = attribute.change == OnChange::Never;
+            let never = attribute.change == UpdateStrategy::Never;
             assert_eq!(never, attribute.presence == Presence::Computed, "{}.{}", kind.name, attribute.name);
         }
     }
@@ -45,7 +46,7 @@ fn every_name_that_a_table_uses_exists() {
         if let Some(ready) = kind.api.ready {
             has(ready.attribute);
         }
-        if let Scope::Child { of, collection } = kind.scope {
+        if let KindScope::Child { of, collection } = kind.scope {
             let parent = REGISTRY.kind(of).unwrap();
             assert!(parent.attribute(collection).is_none(), "{collection} is an attribute of {of} too");
         }
@@ -70,46 +71,46 @@ fn every_name_that_a_table_uses_exists() {
     }
 }
 
-fn check_rule(check: &Check, has: &dyn Fn(&str)) {
+fn check_rule(check: &RuleCheck, has: &dyn Fn(&str)) {
     match *check {
-        Check::OnlyWith { attribute, other, .. }
-        | Check::CatalogField { attribute, equals: other, .. }
-        | Check::CatalogForbids { attribute, forbidden: other, .. }
-        | Check::Together { attribute, other }
-        | Check::NeverWith { attribute, other, .. }
-        | Check::RequiredWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
-        Check::Unique { attributes }
-        | Check::ExactlyOne { attributes }
-        | Check::NotBoth { attributes }
-        | Check::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
-        Check::AtMost { count } => assert!(count > 0),
-        Check::NotWhile { kind, attribute, other, .. } => {
+        RuleCheck::OnlyWith { attribute, other, .. }
+        | RuleCheck::CatalogField { attribute, equals: other, .. }
+        | RuleCheck::CatalogForbids { attribute, forbidden: other, .. }
+        | RuleCheck::Together { attribute, other }
+        | RuleCheck::NeverWith { attribute, other, .. }
+        | RuleCheck::RequiredWith { attribute, other, .. } => [attribute, other].into_iter().for_each(has),
+        RuleCheck::Unique { attributes }
+        | RuleCheck::ExactlyOne { attributes }
+        | RuleCheck::NotBoth { attributes }
+        | RuleCheck::UniqueOverall { attributes } => attributes.iter().for_each(|name| has(name)),
+        RuleCheck::AtMost { count } => assert!(count > 0),
+        RuleCheck::NotWhile { kind, attribute, other, .. } => {
             assert!(REGISTRY.kind(kind).unwrap().attribute(attribute).is_some());
             has(other);
         }
-        Check::Offered { attribute, table, within } => {
+        RuleCheck::Offered { attribute, table, within } => {
             assert!(REGISTRY.catalog(table).unwrap().advisory);
             has(attribute);
             if let Some((by, _)) = within {
                 has(by);
             }
         }
-        Check::NotUsed { by } => {
+        RuleCheck::NotUsed { by } => {
             let refers =
                 |(kind, name): &(&str, &str)| REGISTRY.kind(kind).unwrap().attribute(name).is_some();
             assert!(by.iter().all(refers));
         }
-        Check::NotFilled => has("is_default"),
-        Check::NoOverlap { attribute }
-        | Check::OneOf { attribute, .. }
-        | Check::Granted { attribute, .. }
-        | Check::Future { attribute }
-        | Check::Ordered { attribute, .. }
-        | Check::Is { attribute, .. }
-        | Check::AtLeast { attribute, .. }
-        | Check::PartOneOf { attribute, .. }
-        | Check::SumAtLeast { attribute, .. } => has(attribute),
-        Check::NotOneOf { attribute, when, .. } => {
+        RuleCheck::NotFilled => has("is_default"),
+        RuleCheck::NoOverlap { attribute }
+        | RuleCheck::OneOf { attribute, .. }
+        | RuleCheck::Granted { attribute, .. }
+        | RuleCheck::Future { attribute }
+        | RuleCheck::Ordered { attribute, .. }
+        | RuleCheck::Is { attribute, .. }
+        | RuleCheck::AtLeast { attribute, .. }
+        | RuleCheck::PartOneOf { attribute, .. }
+        | RuleCheck::SumAtLeast { attribute, .. } => has(attribute),
+        RuleCheck::NotOneOf { attribute, when, .. } => {
             has(attribute);
             when.iter().map(|(path, _)| path.split('.').next().unwrap_or_default()).for_each(has);
         }
@@ -121,14 +122,14 @@ fn check_term(term: &PriceTerm, has: &dyn Fn(&str)) {
     term.chosen_by.into_iter().for_each(has);
     for factor in term.factors {
         match *factor {
-            Factor::Count(attribute)
-            | Factor::Over { attribute, .. }
-            | Factor::When { attribute, .. }
-            | Factor::Unless { attribute, .. } => {
+            PriceFactor::Count(attribute)
+            | PriceFactor::Over { attribute, .. }
+            | PriceFactor::When { attribute, .. }
+            | PriceFactor::Unless { attribute, .. } => {
                 has(attribute);
             }
-            Factor::Instances { fixed, scaled, .. } => [fixed, scaled].into_iter().for_each(has),
-            Factor::PercentWhen { attribute, by, .. } => [attribute, by].into_iter().for_each(has),
+            PriceFactor::Instances { fixed, scaled, .. } => [fixed, scaled].into_iter().for_each(has),
+            PriceFactor::PercentWhen { attribute, by, .. } => [attribute, by].into_iter().for_each(has),
         }
     }
 }
@@ -154,7 +155,7 @@ fn every_endpoint_is_well_formed_and_no_two_are_the_same() {
                 .iter()
                 .filter(|action| action.endpoint() == Some(endpoint))
                 .flat_map(|action| action.parameters)
-                .filter(|parameter| parameter.place == Place::Path)
+                .filter(|parameter| parameter.place == ParameterLocation::Path)
                 .map(|parameter| format!("{{{}}}", parameter.wire))
                 .collect();
             for part in endpoint.path.split('/').filter(|part| part.starts_with('{')) {
@@ -221,8 +222,8 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
 /// A directory is uploaded, after the creation, and nothing else is.
 fn check_upload(kind: &Kind, attribute: &Attribute) {
     let place = format!("{}.{}", kind.name, attribute.name);
-    let is_directory = matches!(attribute.ty, Type::Text { format: Format::Directory, .. });
-    let OnChange::Upload { grant, deliver, run, .. } = attribute.change else {
+    let is_directory = matches!(attribute.ty, Type::Text { format: TextFormat::Directory, .. });
+    let UpdateStrategy::Upload { grant, deliver, run, .. } = attribute.change else {
         return assert!(!is_directory, "{place}");
     };
     assert!(is_directory && attribute.presence == Presence::WriteOnly && !attribute.at_creation, "{place}");
@@ -238,12 +239,12 @@ fn every_action_is_documented_and_names_what_exists() {
             let place = format!("{}: {}", kind.name, action.name);
             assert!(action.summary.ends_with('.') && seen.insert(action.name), "{place}");
             match action.request {
-                Request::Send(_) => {}
-                Request::Call(call) => assert!(kind.call(call).is_some(), "{place}: no call {call}"),
-                Request::Make { kind: other, attribute } => {
+                ActionRequest::Send(_) => {}
+                ActionRequest::Call(call) => assert!(kind.call(call).is_some(), "{place}: no call {call}"),
+                ActionRequest::Create { kind: other, attribute } => {
                     assert!(REGISTRY.kind(other).unwrap().attribute(attribute).is_some(), "{place}");
                 }
-                Request::Through { action, from } => {
+                ActionRequest::Through { action, from } => {
                     for (other, attribute) in from {
                         let other = REGISTRY.kind(other).unwrap();
                         assert!(other.action(action).is_some_and(Action::needs_object), "{place}");
@@ -252,23 +253,30 @@ fn every_action_is_documented_and_names_what_exists() {
                 }
             }
             match action.until {
-                Until::Settled(Some(feed)) => {
+                ActionCompletion::ObjectReady(Some(feed)) => {
                     let told = kind.action(feed).map(|feed| feed.answer);
-                    assert!(matches!(told, Some(Answer::Feed { .. })), "{place}: {feed}");
+                    assert!(matches!(told, Some(ResponseShape::Feed { .. })), "{place}: {feed}");
                 }
-                Until::Finished(run) => assert!(kind.action(run.listed_by).is_some(), "{place}"),
-                Until::Made => assert_eq!(action.answer, Answer::Object, "{place}"),
-                Until::Linked(attributes) => {
+                ActionCompletion::RunFinished(run) => {
+                    assert!(kind.action(run.listed_by).is_some(), "{place}");
+                }
+                ActionCompletion::ReturnedObjectReady => {
+                    assert_eq!(action.answer, ResponseShape::Object, "{place}");
+                }
+                ActionCompletion::LinkedObjectReady(attributes) => {
                     for name in attributes {
                         let ty = kind.attribute(name).map(|attribute| attribute.ty);
                         assert!(matches!(ty, Some(Type::Reference(_))), "{place}: {name}");
                     }
                 }
-                Until::Gone { listed_by, parameter } => {
+                ActionCompletion::RecordDeleted { listed_by, parameter } => {
                     let place_of = action.parameter(parameter).map(|parameter| parameter.place);
-                    assert!(kind.action(listed_by).is_some() && place_of == Some(Place::Path), "{place}");
+                    assert!(
+                        kind.action(listed_by).is_some() && place_of == Some(ParameterLocation::Path),
+                        "{place}"
+                    );
                 }
-                Until::Settled(None) | Until::Answered => {}
+                ActionCompletion::ObjectReady(None) | ActionCompletion::OnResponse => {}
             }
             for name in action.exclusive {
                 assert!(action.parameter(name).is_some(), "{place}: {name}");
@@ -290,11 +298,14 @@ fn every_parameter_is_documented_and_has_a_place() {
             check_type(&parameter.ty);
             let in_path = format!("{{{}}}", parameter.wire);
             let found = action.endpoint().is_some_and(|endpoint| endpoint.path.contains(&in_path));
-            assert_eq!(found, parameter.place == Place::Path, "{place}");
-            assert!(parameter.place != Place::Path || parameter.need == Need::Required, "{place}");
+            assert_eq!(found, parameter.place == ParameterLocation::Path, "{place}");
+            assert!(
+                parameter.place != ParameterLocation::Path || parameter.need == ParameterPresence::Required,
+                "{place}"
+            );
             assert!(!parameter.inverted || parameter.ty == Type::Boolean, "{place}");
             if parameter.ty == Type::Boolean {
-                assert_eq!(parameter.need, Need::Default(Literal::Bool(false)), "{place}");
+                assert_eq!(parameter.need, ParameterPresence::Default(Literal::Bool(false)), "{place}");
             }
         }
         let positions = action.parameters.iter().skip_while(|parameter| parameter.positional);

@@ -4,23 +4,25 @@ use super::shared::{
     BILLING, COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, Api, Attribute, Call, Effect, Endpoint, Envelope, Estimate, FinalCopy, Kind, Literal, Method,
-    OnChange, Price, PriceTerm, Ready, Scope, Type, Until,
+    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Envelope,
+    FinalSnapshot, Kind, KindApi, KindScope, Literal, Method, Price, PriceTerm, ReadinessRule, Type,
+    UpdateStrategy,
 };
 
-static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
-static CONSOLE: Call =
-    Call::new("console-policy", Endpoint::documented(Method::Patch, "/api/v1/vms/{id}/console-policy"));
-const START: Call = Call::new("start", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/start"));
-const STOP: Call = Call::new("stop", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/stop"));
+static RESIZE: ApiCall =
+    ApiCall::new("resize", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/resize"));
+static CONSOLE: ApiCall =
+    ApiCall::new("console-policy", Endpoint::documented(Method::Patch, "/api/v1/vms/{id}/console-policy"));
+const START: ApiCall = ApiCall::new("start", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/start"));
+const STOP: ApiCall = ApiCall::new("stop", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/stop"));
 
 /// The table.
 pub(super) static VM: Kind = Kind {
     name: "vm",
     summary: "A virtual machine from a template, of a size that its plan gives.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
+    api: KindApi {
         id: "id",
         other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/vms"),
@@ -29,7 +31,7 @@ pub(super) static VM: Kind = Kind {
         delete: Endpoint::documented(Method::Delete, "/api/v1/vms/{id}").answers(Envelope::Message),
         delete_body: &[("volume_action", Literal::Text("detach")), ("delete_vpc", Literal::Bool(false))],
         absent_when: None,
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["active"],
             resting: &["stopped"],
@@ -45,7 +47,7 @@ pub(super) static VM: Kind = Kind {
         Attribute::required("plan", Type::Catalog("vm"))
             .wire("pricing_id")
             .summary("Size and price, by name or id; the new plan's disk must not be smaller.")
-            .on_change(OnChange::Patch { call: &RESIZE, body: "pricing_id" })
+            .on_change(UpdateStrategy::Patch { call: &RESIZE, body: "pricing_id" })
             .catalog_grow_only("storage")
             .effects(&[Effect::Restart, Effect::Charge]),
         REGION,
@@ -64,12 +66,12 @@ pub(super) static VM: Kind = Kind {
         BILLING,
         Attribute::default("console_require_mfa", Type::Boolean, Literal::Bool(false))
             .summary("Whether the web console asks for a fresh authenticator code.")
-            .on_change(OnChange::Patch { call: &CONSOLE, body: "console_require_mfa" })
+            .on_change(UpdateStrategy::Patch { call: &CONSOLE, body: "console_require_mfa" })
             .unlisted(),
         Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
             .returned("status")
             .summary("Whether it runs.")
-            .on_change(OnChange::Switch(&[("on", START), ("off", STOP)]))
+            .on_change(UpdateStrategy::Switch(&[("on", START), ("off", STOP)]))
             .effects(&[Effect::Restart])
             .read_as(&[("active", "on"), ("stopped", "off")])
             .after_creation()
@@ -91,7 +93,7 @@ pub(super) static VM: Kind = Kind {
         field: "monthly_price",
         factors: &[],
     }]),
-    estimate: Estimate { create: 20, update: 5, delete: 1 },
+    estimate: DurationEstimate { create: 20, update: 5, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::AddressChange],
     local_data: true,
@@ -102,7 +104,7 @@ pub(super) static VM: Kind = Kind {
         Action::call("stop", "Shuts it down; it stays billed.").effects(&[Effect::Stops]),
         Action::post("reboot", "/api/v1/vms/{id}/reboot", "Restarts it.")
             .effects(&[Effect::Restart])
-            .until(Until::Settled(None)),
+            .until(ActionCompletion::ObjectReady(None)),
         Action::make("backup", "vm", "Makes a backup now."),
         Action::make("snapshot", "vm", "Makes a snapshot now."),
         Action::through(
@@ -111,6 +113,6 @@ pub(super) static VM: Kind = Kind {
             "Puts it back to the state of one of its backups or snapshots.",
         ),
     ],
-    final_copy: Some(FinalCopy { kind: "snapshot", of: "vm", size: ("plan", Some("storage")) }),
+    final_copy: Some(FinalSnapshot { kind: "snapshot", of: "vm", size: ("plan", Some("storage")) }),
     ..Kind::PLAIN
 };

@@ -2,23 +2,24 @@
 
 use super::shared::{BILLING, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Api, Attribute, Call, Effect, Endpoint, Estimate, Factor, FinalCopy, Kind, Method, OnChange,
-    Price, PriceTerm, Ready, Scope, Type,
+    Action, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, FinalSnapshot, Kind, KindApi,
+    KindScope, Method, Price, PriceFactor, PriceTerm, ReadinessRule, Type, UpdateStrategy,
 };
 
-static RESIZE: Call = Call::new("resize", Endpoint::documented(Method::Patch, "/api/v1/volumes/{id}"));
-static ATTACH: Call =
-    Call::new("attach", Endpoint::documented(Method::Post, "/api/v1/volumes/{id}/attach"));
-static DETACH: Call =
-    Call::new("detach", Endpoint::documented(Method::Post, "/api/v1/volumes/{id}/detach"));
+static RESIZE: ApiCall =
+    ApiCall::new("resize", Endpoint::documented(Method::Patch, "/api/v1/volumes/{id}"));
+static ATTACH: ApiCall =
+    ApiCall::new("attach", Endpoint::documented(Method::Post, "/api/v1/volumes/{id}/attach"));
+static DETACH: ApiCall =
+    ApiCall::new("detach", Endpoint::documented(Method::Post, "/api/v1/volumes/{id}/detach"));
 
 /// The table.
 pub(super) static VOLUME: Kind = Kind {
     name: "volume",
     summary: "Block storage that outlives the machine it is attached to.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
+    api: KindApi {
         id: "id",
         other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/volumes"),
@@ -27,7 +28,7 @@ pub(super) static VOLUME: Kind = Kind {
         delete: Endpoint::documented(Method::Delete, "/api/v1/volumes/{id}"),
         delete_body: &[],
         absent_when: None,
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["available", "in_use"],
             resting: &[],
@@ -39,7 +40,7 @@ pub(super) static VOLUME: Kind = Kind {
         Attribute::required("name", NAME).summary("Display name.").assumed(),
         Attribute::required("size", Type::Integer { min: 1, max: 65_536, unit: "GB" })
             .summary("Size in GB; it can only grow.")
-            .on_change(OnChange::Patch { call: &RESIZE, body: "new_size" })
+            .on_change(UpdateStrategy::Patch { call: &RESIZE, body: "new_size" })
             .grow_only()
             .effects(&[Effect::Charge]),
         REGION,
@@ -47,7 +48,7 @@ pub(super) static VOLUME: Kind = Kind {
         Attribute::optional("vm", Type::Reference("vm"))
             .wire("vm_id")
             .summary("The VM that it is attached to.")
-            .on_change(OnChange::Link { set: &ATTACH, body: "vm_id", unset: &DETACH })
+            .on_change(UpdateStrategy::Link { set: &ATTACH, body: "vm_id", unset: &DETACH })
             .effects(&[Effect::BriefOutage])
             .undone_before_delete()
             .assumed(),
@@ -61,9 +62,9 @@ pub(super) static VOLUME: Kind = Kind {
         table: "volume",
         chosen_by: None,
         field: "price_per_gb_month",
-        factors: &[Factor::Count("size")],
+        factors: &[PriceFactor::Count("size")],
     }]),
-    estimate: Estimate { create: 3, update: 2, delete: 1 },
+    estimate: DurationEstimate { create: 3, update: 2, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
@@ -75,6 +76,6 @@ pub(super) static VOLUME: Kind = Kind {
             "Puts it back to the state of one of its snapshots.",
         ),
     ],
-    final_copy: Some(FinalCopy { kind: "snapshot", of: "volume", size: ("size", None) }),
+    final_copy: Some(FinalSnapshot { kind: "snapshot", of: "volume", size: ("size", None) }),
     ..Kind::PLAIN
 };

@@ -2,16 +2,17 @@
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, Answer, Api, Attribute, Check, Effect, Endpoint, Format, Kind, Method, Ready, Rule, Scope, Type,
+    Action, Attribute, Effect, Endpoint, Kind, KindApi, KindScope, Method, ReadinessRule, ResponseShape,
+    Rule, RuleCheck, TextFormat, Type,
 };
 
 /// The table.
 pub(super) static VPC: Kind = Kind {
     name: "vpc",
     summary: "A private network that VMs and databases join.",
-    scope: Scope::Project,
+    scope: KindScope::Project,
     states_project: true,
-    api: Api {
+    api: KindApi {
         id: "id",
         other_ids: &[],
         create: Endpoint::documented(Method::Post, "/api/v1/vpcs"),
@@ -20,7 +21,7 @@ pub(super) static VPC: Kind = Kind {
         delete: Endpoint::assumed(Method::Delete, "/api/v1/vpcs/{id}"),
         delete_body: &[],
         absent_when: None,
-        ready: Some(Ready {
+        ready: Some(ReadinessRule {
             attribute: "status",
             wanted: &["active"],
             resting: &[],
@@ -30,7 +31,7 @@ pub(super) static VPC: Kind = Kind {
     },
     attributes: &[
         Attribute::required("name", NAME).summary("Display name, 1–64 characters."),
-        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: Format::Cidr4 })
+        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: TextFormat::Cidr4 })
             .summary("IPv4 network; must not overlap another VPC of the account."),
         REGION,
         Attribute::computed("status", TEXT).summary("active when it can be used."),
@@ -49,13 +50,13 @@ pub(super) static VPC: Kind = Kind {
     rules: &[
         Rule {
             code: "R0101",
-            check: Check::NoOverlap { attribute: "cidr" },
+            check: RuleCheck::NoOverlap { attribute: "cidr" },
             says: "The networks of an account's VPCs must not overlap.",
             place: "specification, Resources, VPC, cidr",
         },
         Rule {
             code: "R0102",
-            check: Check::NotUsed { by: &[("vm", "vpc"), ("database", "vpc"), ("cluster", "vpc")] },
+            check: RuleCheck::NotUsed { by: &[("vm", "vpc"), ("database", "vpc"), ("cluster", "vpc")] },
             says: "A VPC goes only when no VM, database or cluster is in it.",
             place: "contract, 3, vpc",
         },
@@ -66,6 +67,6 @@ pub(super) static VPC: Kind = Kind {
         "/api/v1/vpcs/cidr-suggestions",
         "Lists networks that overlap no VPC of the account.",
     )
-    .answer(Answer::Rows(&["cidr"]))],
+    .answer(ResponseShape::Rows(&["cidr"]))],
     ..Kind::PLAIN
 };

@@ -1,6 +1,6 @@
 //! One kept secret as an age file: encrypted to the pinned recipients, decrypted and compared with its place.
 //!
-//! In: a value and its `SecretPlace`. Out: base64 of an age file, which `age -d` opens, too. The plaintext is JSON,
+//! In: a value and its `SecretLocation`. Out: base64 of an age file, which `age -d` opens, too. The plaintext is JSON,
 //! padded with blanks to steps of 256 bytes, so that a reader of the ledger does not learn a value's length.
 //! Invariant: a ciphertext that was made for another ledger, environment, address, version or object is refused.
 //! age does not authenticate the sender: who may write the ledger is what its MACs prove.
@@ -22,7 +22,7 @@ use crate::model::recipient::Recipient;
 use crate::model::secret::Secret;
 
 /// A plaintext's length is a multiple of this.
-const PADDING: usize = 256;
+const PADDING_BYTES: usize = 256;
 
 /// Largest value that is kept.
 pub const MAX_VALUE_BYTES: usize = 64 << 10;
@@ -32,15 +32,15 @@ const MAX_CIPHERTEXT_BYTES: usize = 1 << 20;
 
 /// A private key that opens what is encrypted to its recipient.
 #[derive(Clone)]
-pub struct Identity(age::x25519::Identity);
+pub struct AgeIdentity(age::x25519::Identity);
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for AgeIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Identity(..)")
     }
 }
 
-impl Identity {
+impl AgeIdentity {
     /// Makes a new one.
     #[must_use]
     pub fn generate() -> Self {
@@ -74,7 +74,7 @@ impl Identity {
 
 /// Where a kept secret belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SecretPlace {
+pub struct SecretLocation {
     /// The ledger's lineage.
     pub lineage: Uuid,
     /// The environment.
@@ -90,7 +90,7 @@ pub struct SecretPlace {
 /// What is encrypted.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content {
+struct AgePayload {
     lineage: Uuid,
     environment: Name,
     address: Name,
@@ -135,7 +135,7 @@ pub enum AgeFileError {
 /// When there are no recipients, or the value is not at hand or too large.
 pub fn encrypt_value(
     recipients: &BTreeSet<Name>,
-    place: &SecretPlace,
+    place: &SecretLocation,
     secret: &Secret,
 ) -> Result<String, AgeFileError> {
     let value = secret.expose().filter(|text| text.len() <= MAX_VALUE_BYTES).ok_or(AgeFileError::Value)?;
@@ -158,11 +158,11 @@ pub fn encrypt_value(
 }
 
 /// Returns the plaintext of a value.
-fn padded_plaintext(place: &SecretPlace, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFileError> {
-    let SecretPlace { lineage, environment, address, version, object } = place.clone();
-    let content = Content { lineage, environment, address, version, object, value: value.to_owned() };
+fn padded_plaintext(place: &SecretLocation, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFileError> {
+    let SecretLocation { lineage, environment, address, version, object } = place.clone();
+    let content = AgePayload { lineage, environment, address, version, object, value: value.to_owned() };
     let mut plain = Zeroizing::new(serde_json::to_vec(&content).map_err(|_| AgeFileError::Encryption)?);
-    let padded = plain.len().next_multiple_of(PADDING);
+    let padded = plain.len().next_multiple_of(PADDING_BYTES);
     plain.resize(padded, b' ');
     Ok(plain)
 }
@@ -172,8 +172,8 @@ fn padded_plaintext(place: &SecretPlace, value: &str) -> Result<Zeroizing<Vec<u8
 /// # Errors
 /// When it is damaged, none of the identities opens it, or it was made for another place.
 pub fn decrypt_value(
-    identities: &[Identity],
-    place: &SecretPlace,
+    identities: &[AgeIdentity],
+    place: &SecretLocation,
     ciphertext: &str,
 ) -> Result<Secret, AgeFileError> {
     if ciphertext.len() > MAX_CIPHERTEXT_BYTES {
@@ -189,7 +189,7 @@ pub fn decrypt_value(
     let mut plain = Zeroizing::new(Vec::new());
     reader.read_to_end(&mut plain).map_err(|_| AgeFileError::Damaged)?;
     // What is wrong with it could quote the value.
-    let content: Content = serde_json::from_slice(&plain).map_err(|_| AgeFileError::Damaged)?;
+    let content: AgePayload = serde_json::from_slice(&plain).map_err(|_| AgeFileError::Damaged)?;
     let secret = Secret::new(content.value);
     let fits = [
         (content.lineage == place.lineage, "ledger"),

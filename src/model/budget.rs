@@ -12,32 +12,32 @@ use super::secret::Secret;
 use super::value::Value;
 
 /// Bytes of text that the values of a stack may hold besides what its files hold.
-pub const MOST_TEXT: usize = 64 << 20;
+pub const MAX_VALUE_TEXT_BYTES: usize = 64 << 20;
 
 /// Nodes that the values of a stack may have besides one for each byte of its files.
-pub const MOST_NODES: usize = 2_000_000;
+pub const MAX_VALUE_NODES: usize = 2_000_000;
 
 /// Levels that a value or an expression may have: everything that walks one is recursive.
-pub(super) const MOST_LEVELS: usize = 256;
+pub(super) const MAX_NESTING: usize = 256;
 
 /// What a map takes besides its entries: its storage is allocated for several at once.
-const MAP_NODES: usize = 8;
+const EMPTY_MAP_NODES: usize = 8;
 
 /// Texts up to this length are stored in place.
-const INLINE_TEXT: usize = 23;
+const INLINE_TEXT_BYTES: usize = 23;
 
 /// The budget does not suffice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exceeded;
+pub struct BudgetExceeded;
 
 /// So much was charged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct BudgetCharge {
     text: usize,
     nodes: usize,
 }
 
-impl std::ops::Add for Cost {
+impl std::ops::Add for BudgetCharge {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -54,7 +54,7 @@ pub struct Budget {
 
 /// How much was left at some time.
 #[derive(Debug, Clone, Copy)]
-pub struct Mark {
+pub struct RemainingBudget {
     text: usize,
     nodes: usize,
 }
@@ -70,8 +70,8 @@ impl Budget {
     #[must_use]
     pub fn with_extra(text: usize, nodes: usize) -> Self {
         Self {
-            text: Cell::new(MOST_TEXT.saturating_add(text)),
-            nodes: Cell::new(MOST_NODES.saturating_add(nodes)),
+            text: Cell::new(MAX_VALUE_TEXT_BYTES.saturating_add(text)),
+            nodes: Cell::new(MAX_VALUE_NODES.saturating_add(nodes)),
         }
     }
 
@@ -79,15 +79,15 @@ impl Budget {
     ///
     /// # Errors
     /// When less is left; then nothing is charged.
-    pub fn charge_text(&self, bytes: usize) -> Result<(), Exceeded> {
-        charge_cell(&self.text, if bytes > INLINE_TEXT { bytes } else { 0 })
+    pub fn charge_text(&self, bytes: usize) -> Result<(), BudgetExceeded> {
+        charge_cell(&self.text, if bytes > INLINE_TEXT_BYTES { bytes } else { 0 })
     }
 
     /// Charges so many nodes.
     ///
     /// # Errors
     /// When fewer are left; then nothing is charged.
-    pub fn charge_nodes(&self, nodes: usize) -> Result<(), Exceeded> {
+    pub fn charge_nodes(&self, nodes: usize) -> Result<(), BudgetExceeded> {
         charge_cell(&self.nodes, nodes)
     }
 
@@ -95,55 +95,55 @@ impl Budget {
     ///
     /// # Errors
     /// When less is left; then nothing is charged.
-    pub fn charge_map(&self, entries: usize) -> Result<(), Exceeded> {
-        self.charge_nodes(1 + if entries == 0 { 0 } else { MAP_NODES })
+    pub fn charge_map(&self, entries: usize) -> Result<(), BudgetExceeded> {
+        self.charge_nodes(1 + if entries == 0 { 0 } else { EMPTY_MAP_NODES })
     }
 
     /// Charges a value and all in it.
     ///
     /// # Errors
     /// When less is left, or it is too deep; then nothing is charged.
-    pub fn charge_value(&self, value: &Value) -> Result<(), Exceeded> {
+    pub fn charge_value(&self, value: &Value) -> Result<(), BudgetExceeded> {
         self.charge_atomically(|| self.charge_nested_value(value, 0))
     }
 
     /// Returns how much is left, for `release`.
     #[must_use]
-    pub fn mark(&self) -> Mark {
-        Mark { text: self.text.get(), nodes: self.nodes.get() }
+    pub fn mark(&self) -> RemainingBudget {
+        RemainingBudget { text: self.text.get(), nodes: self.nodes.get() }
     }
 
     /// Gives back what was charged since a mark: nothing of it is alive.
-    pub fn release(&self, mark: Mark) {
+    pub fn release(&self, mark: RemainingBudget) {
         self.text.set(self.text.get().max(mark.text));
         self.nodes.set(self.nodes.get().max(mark.nodes));
     }
 
     /// Returns what was charged since a mark.
     #[must_use]
-    pub fn cost_since(&self, mark: Mark) -> Cost {
-        Cost {
+    pub fn cost_since(&self, mark: RemainingBudget) -> BudgetCharge {
+        BudgetCharge {
             text: mark.text.saturating_sub(self.text.get()),
             nodes: mark.nodes.saturating_sub(self.nodes.get()),
         }
     }
 
     /// Gives back what something took that is not alive any more.
-    pub fn refund(&self, cost: Cost) {
+    pub fn refund(&self, cost: BudgetCharge) {
         self.text.set(self.text.get().saturating_add(cost.text));
         self.nodes.set(self.nodes.get().saturating_add(cost.nodes));
     }
 
     /// Adds what another file allows: as much as it holds.
     pub fn add_file(&self, bytes: usize) {
-        self.refund(Cost { text: bytes, nodes: bytes });
+        self.refund(BudgetCharge { text: bytes, nodes: bytes });
     }
 
     /// Charges everything or nothing.
     pub(super) fn charge_atomically(
         &self,
-        charge: impl FnOnce() -> Result<(), Exceeded>,
-    ) -> Result<(), Exceeded> {
+        charge: impl FnOnce() -> Result<(), BudgetExceeded>,
+    ) -> Result<(), BudgetExceeded> {
         let before = self.mark();
         let charged = charge();
         if charged.is_err() {
@@ -152,9 +152,9 @@ impl Budget {
         charged
     }
 
-    pub(super) fn charge_nested_value(&self, value: &Value, level: usize) -> Result<(), Exceeded> {
-        if level > MOST_LEVELS {
-            return Err(Exceeded);
+    pub(super) fn charge_nested_value(&self, value: &Value, level: usize) -> Result<(), BudgetExceeded> {
+        if level > MAX_NESTING {
+            return Err(BudgetExceeded);
         }
         match value {
             Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Decimal(_) => self.charge_nodes(1),
@@ -185,8 +185,8 @@ impl Budget {
     pub(super) fn charge_entries<'e, T: 'e>(
         &self,
         entries: impl ExactSizeIterator<Item = (&'e Name, &'e T)>,
-        charge: impl Fn(&'e T) -> Result<(), Exceeded>,
-    ) -> Result<(), Exceeded> {
+        charge: impl Fn(&'e T) -> Result<(), BudgetExceeded>,
+    ) -> Result<(), BudgetExceeded> {
         self.charge_map(entries.len())?;
         for (key, value) in entries {
             self.charge_text(key.len())?;
@@ -196,8 +196,8 @@ impl Budget {
     }
 }
 
-fn charge_cell(left: &Cell<usize>, amount: usize) -> Result<(), Exceeded> {
-    left.set(left.get().checked_sub(amount).ok_or(Exceeded)?);
+fn charge_cell(left: &Cell<usize>, amount: usize) -> Result<(), BudgetExceeded> {
+    left.set(left.get().checked_sub(amount).ok_or(BudgetExceeded)?);
     Ok(())
 }
 
@@ -206,13 +206,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::expression::{Cel, Expression};
+    use crate::model::expression::{CelExpression, Expression};
 
     fn cost(expression: &Expression) -> (usize, usize) {
         let budget = Budget::default();
         expression.charge(&budget).unwrap();
         let left = budget.mark();
-        (MOST_TEXT - left.text, MOST_NODES - left.nodes)
+        (MAX_VALUE_TEXT_BYTES - left.text, MAX_VALUE_NODES - left.nodes)
     }
 
     #[test]
@@ -221,10 +221,16 @@ mod tests {
         assert_eq!(cost(&Value::text("short").into()), (0, 1));
         assert_eq!(cost(&Value::Secret(Secret::new("short")).into()), (5, 1));
         assert_eq!(cost(&Expression::Text(vec![long(), long()])), (200, 3));
-        assert_eq!(cost(&Value::Map([("k".into(), Value::Null)].into()).into()), (0, 1 + MAP_NODES + 1));
+        assert_eq!(
+            cost(&Value::Map([("k".into(), Value::Null)].into()).into()),
+            (0, 1 + EMPTY_MAP_NODES + 1)
+        );
         let mut shared = long();
         for _ in 0..10 {
-            let cel = |part| Cel { waiting: [("locals.a".into(), part)].into(), ..Cel::default() };
+            let cel = |part| CelExpression {
+                waiting: [("locals.a".into(), part)].into(),
+                ..CelExpression::default()
+            };
             let shared_part = Expression::Cel(Arc::new(cel(shared)));
             shared = Expression::List(vec![shared_part.clone(), shared_part]);
         }
@@ -234,15 +240,18 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_charged() {
         let budget = Budget::default();
-        let half = Value::text("x".repeat(MOST_TEXT / 2 + 1));
-        assert_eq!(budget.charge_value(&Value::List(vec![half.clone(), half.clone()])), Err(Exceeded));
+        let half = Value::text("x".repeat(MAX_VALUE_TEXT_BYTES / 2 + 1));
+        assert_eq!(
+            budget.charge_value(&Value::List(vec![half.clone(), half.clone()])),
+            Err(BudgetExceeded)
+        );
         assert_eq!(budget.charge_value(&half), Ok(()));
-        assert_eq!(budget.charge_value(&half), Err(Exceeded));
+        assert_eq!(budget.charge_value(&half), Err(BudgetExceeded));
         let mut deep = Value::Null;
-        for _ in 0..=MOST_LEVELS {
+        for _ in 0..=MAX_NESTING {
             deep = Value::List(vec![deep]);
         }
-        assert_eq!(budget.charge_value(&deep), Err(Exceeded));
+        assert_eq!(budget.charge_value(&deep), Err(BudgetExceeded));
     }
 
     #[test]
@@ -250,9 +259,9 @@ mod tests {
         let budget = Budget::default();
         budget.add_file(10);
         let before = budget.mark();
-        assert_eq!(budget.charge_nodes(MOST_NODES + 10), Ok(()));
-        assert_eq!(budget.charge_nodes(1), Err(Exceeded));
+        assert_eq!(budget.charge_nodes(MAX_VALUE_NODES + 10), Ok(()));
+        assert_eq!(budget.charge_nodes(1), Err(BudgetExceeded));
         budget.release(before);
-        assert_eq!(budget.charge_nodes(MOST_NODES + 10), Ok(()));
+        assert_eq!(budget.charge_nodes(MAX_VALUE_NODES + 10), Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! `Derived`: a value that was computed from secrets. In: the digest of the expression, the secrets that enter it,
+//! `DerivedSecret`: a value that was computed from secrets. In: the digest of the expression, the secrets that enter it,
 //! and what it gives. Out: an id that changes when the expression or an input does, and the value itself for the
 //! one request that needs it.
 //!
@@ -13,7 +13,9 @@ use sha2::{Digest, Sha256};
 use smol_str::{SmolStr, format_smolstr};
 
 use super::hex::encode_hex;
-use super::secret::{COMPUTED_FORM, FingerprintKey, Marker, Secret, UNDECIDED, is_same_fingerprint};
+use super::secret::{
+    COMPUTED_FORM, DERIVED_PLACEHOLDER, FingerprintKey, Secret, SecretMarker, is_same_fingerprint,
+};
 use super::value::Value;
 
 /// The digest of an expression in canonical form: locals and module inputs inlined, what is known replaced by its
@@ -94,8 +96,8 @@ impl Derivation {
     fn from_secret(secret: &Secret) -> Self {
         match secret {
             Secret::Derived(derived) => match &derived.form {
-                Form::Open { derivation, .. } => derivation.clone(),
-                Form::Sealed { id, .. } => Self::node("sealed", &[id], []),
+                DerivedForm::InMemory { derivation, .. } => derivation.clone(),
+                DerivedForm::Stored { id, .. } => Self::node("sealed", &[id], []),
             },
             secret => match (secret.name(), secret) {
                 (Some(name), _) => Self {
@@ -106,7 +108,7 @@ impl Derivation {
                 (None, Secret::Plain(_)) => {
                     Self::node("literal", &[secret.expose().unwrap_or_default()], [])
                 }
-                (None, Secret::Sealed(print)) => {
+                (None, Secret::Fingerprint(print)) => {
                     Self::node("sealed", &[print.as_deref().unwrap_or_default()], [])
                 }
                 (None, _) => Self {
@@ -143,16 +145,16 @@ impl Derivation {
 
 /// A value that was computed from secrets.
 #[derive(Clone)]
-pub struct Derived {
-    form: Form,
+pub struct DerivedSecret {
+    form: DerivedForm,
 }
 
 #[derive(Clone)]
-enum Form {
+enum DerivedForm {
     /// In memory.
-    Open { derivation: Derivation, content: Content },
+    InMemory { derivation: Derivation, content: DerivedContent },
     /// In a plan or a ledger.
-    Sealed {
+    Stored {
         id: SmolStr,
         /// That of the value itself; in a ledger only.
         fingerprint: Option<SmolStr>,
@@ -162,57 +164,59 @@ enum Form {
 }
 
 #[derive(Clone)]
-enum Content {
+enum DerivedContent {
     Text(SecretString),
     Other(Box<Value>),
     /// An input is not at hand yet: what the expression gives for that which stands in for it.
-    StandIn(Box<Value>),
+    Placeholder(Box<Value>),
 }
 
-impl Derived {
+impl DerivedSecret {
     /// Wraps what an expression gave.
     #[must_use]
     pub fn new(derivation: Derivation, value: Value) -> Self {
         let value = reveal_secrets(value);
         let content = match value {
             value if derivation.inputs.values().any(Secret::is_awaited) => {
-                Content::StandIn(Box::new(value))
+                DerivedContent::Placeholder(Box::new(value))
             }
-            Value::Text(text) => Content::Text(SecretString::from(text.to_string())),
-            other => Content::Other(Box::new(other)),
+            Value::Text(text) => DerivedContent::Text(SecretString::from(text.to_string())),
+            other => DerivedContent::Other(Box::new(other)),
         };
-        Self { form: Form::Open { derivation, content } }
+        Self { form: DerivedForm::InMemory { derivation, content } }
     }
 
     /// Returns what stands in for the value of an expression that cannot be computed in this run: a text or a list,
     /// which is not known either.
     #[must_use]
     pub fn unavailable(derivation: Derivation) -> Self {
-        let content = Content::StandIn(Box::new(Value::text(UNDECIDED)));
-        Self { form: Form::Open { derivation, content } }
+        let content = DerivedContent::Placeholder(Box::new(Value::text(DERIVED_PLACEHOLDER)));
+        Self { form: DerivedForm::InMemory { derivation, content } }
     }
 
     /// Returns the same without its value: what it is known by.
     pub(super) fn without_value(&self) -> Self {
         match &self.form {
-            Form::Open { derivation, .. } => {
-                let content = Content::StandIn(Box::default());
-                Self { form: Form::Open { derivation: derivation.clone(), content } }
+            DerivedForm::InMemory { derivation, .. } => {
+                let content = DerivedContent::Placeholder(Box::default());
+                Self { form: DerivedForm::InMemory { derivation: derivation.clone(), content } }
             }
-            Form::Sealed { .. } => self.clone(),
+            DerivedForm::Stored { .. } => self.clone(),
         }
     }
 
     /// Tells whether not even the type of its value is known.
     pub(super) fn is_undecided(&self) -> bool {
-        matches!(&self.form, Form::Open { content: Content::StandIn(value), .. } if value.as_text() == Some(UNDECIDED))
+        matches!(&self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(value), .. } if value.as_text() == Some(DERIVED_PLACEHOLDER))
     }
 
     /// Returns the value that expressions compute with: the value itself, or what stands in for it.
     #[must_use]
     pub fn to_computable(&self) -> Option<Value> {
         match &self.form {
-            Form::Open { content: Content::StandIn(value), .. } => Some(value.as_ref().clone()),
+            DerivedForm::InMemory { content: DerivedContent::Placeholder(value), .. } => {
+                Some(value.as_ref().clone())
+            }
             _ => self.expose(),
         }
     }
@@ -222,23 +226,31 @@ impl Derived {
         fingerprint: Option<SmolStr>,
         inputs: BTreeMap<SmolStr, SmolStr>,
     ) -> Self {
-        Self { form: Form::Sealed { id, fingerprint, inputs } }
+        Self { form: DerivedForm::Stored { id, fingerprint, inputs } }
     }
 
     /// Returns the value in clear, for the one request that needs it; `None` when it is not at hand.
     #[must_use]
     pub fn expose(&self) -> Option<Value> {
         match &self.form {
-            Form::Open { content: Content::Text(text), .. } => Some(Value::text(text.expose_secret())),
-            Form::Open { content: Content::Other(value), .. } => Some(value.as_ref().clone()),
-            Form::Open { content: Content::StandIn(_), .. } | Form::Sealed { .. } => None,
+            DerivedForm::InMemory { content: DerivedContent::Text(text), .. } => {
+                Some(Value::text(text.expose_secret()))
+            }
+            DerivedForm::InMemory { content: DerivedContent::Other(value), .. } => {
+                Some(value.as_ref().clone())
+            }
+            DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. }
+            | DerivedForm::Stored { .. } => None,
         }
     }
 
     /// Returns a value that is no text, or what stands in for one.
     pub(super) fn non_text_value(&self) -> Option<&Value> {
         match &self.form {
-            Form::Open { content: Content::Other(value) | Content::StandIn(value), .. } => Some(value),
+            DerivedForm::InMemory {
+                content: DerivedContent::Other(value) | DerivedContent::Placeholder(value),
+                ..
+            } => Some(value),
             _ => None,
         }
     }
@@ -246,7 +258,7 @@ impl Derived {
     /// Returns the text of a value that is a text.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.form {
-            Form::Open { content: Content::Text(text), .. } => Some(text.expose_secret()),
+            DerivedForm::InMemory { content: DerivedContent::Text(text), .. } => Some(text.expose_secret()),
             _ => None,
         }
     }
@@ -257,7 +269,9 @@ impl Derived {
     /// That of `convert`.
     pub fn try_map<E>(self, convert: impl FnOnce(Value) -> Result<Value, E>) -> Result<Self, E> {
         match (self.to_computable(), self.form) {
-            (Some(value), Form::Open { derivation, .. }) => Ok(Self::new(derivation, convert(value)?)),
+            (Some(value), DerivedForm::InMemory { derivation, .. }) => {
+                Ok(Self::new(derivation, convert(value)?))
+            }
             (_, form) => Ok(Self { form }),
         }
     }
@@ -265,13 +279,13 @@ impl Derived {
     /// Tells whether an input is not at hand yet.
     #[must_use]
     pub const fn is_awaited(&self) -> bool {
-        matches!(self.form, Form::Open { content: Content::StandIn(_), .. })
+        matches!(self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. })
     }
 
     pub(super) fn inputs(&self) -> impl Iterator<Item = (&SmolStr, &Secret)> {
         let open = match &self.form {
-            Form::Open { derivation, .. } => Some(&derivation.inputs),
-            Form::Sealed { .. } => None,
+            DerivedForm::InMemory { derivation, .. } => Some(&derivation.inputs),
+            DerivedForm::Stored { .. } => None,
         };
         open.into_iter().flatten()
     }
@@ -280,18 +294,18 @@ impl Derived {
     #[must_use]
     pub const fn recorded_inputs(&self) -> Option<&BTreeMap<SmolStr, SmolStr>> {
         match &self.form {
-            Form::Sealed { inputs, .. } => Some(inputs),
-            Form::Open { .. } => None,
+            DerivedForm::Stored { inputs, .. } => Some(inputs),
+            DerivedForm::InMemory { .. } => None,
         }
     }
 
     /// Returns the same value with the recorded fingerprint of each input that is withheld from this run.
     #[must_use]
     pub fn with_inputs(mut self, recorded: &dyn Fn(&str) -> Option<SmolStr>) -> Self {
-        if let Form::Open { derivation, .. } = &mut self.form {
+        if let DerivedForm::InMemory { derivation, .. } = &mut self.form {
             for (name, input) in &mut derivation.inputs {
                 if let Some(print) = recorded(name).filter(|_| input.is_withheld()) {
-                    *input = Secret::Sealed(Some(print));
+                    *input = Secret::Fingerprint(Some(print));
                 }
             }
         }
@@ -302,8 +316,10 @@ impl Derived {
     #[must_use]
     pub fn id(&self, key: &FingerprintKey) -> SmolStr {
         match &self.form {
-            Form::Sealed { id, .. } => id.clone(),
-            Form::Open { derivation, .. } => derivation.id(key, &|_, input| input_fingerprint(input, key)),
+            DerivedForm::Stored { id, .. } => id.clone(),
+            DerivedForm::InMemory { derivation, .. } => {
+                derivation.id(key, &|_, input| input_fingerprint(input, key))
+            }
         }
     }
 
@@ -311,16 +327,16 @@ impl Derived {
     #[must_use]
     pub const fn sealed_id(&self) -> Option<&SmolStr> {
         match &self.form {
-            Form::Sealed { id, .. } => Some(id),
-            Form::Open { .. } => None,
+            DerivedForm::Stored { id, .. } => Some(id),
+            DerivedForm::InMemory { .. } => None,
         }
     }
 
     /// Returns the fingerprint of the value itself.
     pub(super) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match &self.form {
-            Form::Sealed { fingerprint, .. } => fingerprint.clone(),
-            Form::Open { .. } => Secret::new(comparable_text(&self.expose()?)).fingerprint(key),
+            DerivedForm::Stored { fingerprint, .. } => fingerprint.clone(),
+            DerivedForm::InMemory { .. } => Secret::new(comparable_text(&self.expose()?)).fingerprint(key),
         }
     }
 
@@ -328,11 +344,11 @@ impl Derived {
     #[must_use]
     pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         let inputs = match &self.form {
-            Form::Open { derivation, .. } => {
+            DerivedForm::InMemory { derivation, .. } => {
                 let missing = derivation.inputs.iter().filter(|(_, input)| input.is_awaited());
                 missing.map(|(name, input)| (name.clone(), input_fingerprint(input, key))).collect()
             }
-            Form::Sealed { .. } => BTreeMap::new(),
+            DerivedForm::Stored { .. } => BTreeMap::new(),
         };
         Self::read(self.id(key), None, inputs)
     }
@@ -340,8 +356,8 @@ impl Derived {
     /// Returns it as the ledger remembers it.
     pub(super) fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match &self.form {
-            Form::Sealed { .. } => self.clone(),
-            Form::Open { derivation, .. } => {
+            DerivedForm::Stored { .. } => self.clone(),
+            DerivedForm::InMemory { derivation, .. } => {
                 let prints = derivation.inputs.iter();
                 let prints = prints.filter(|(_, input)| !input.is_awaited());
                 let prints = prints.map(|(name, input)| (name.clone(), input_fingerprint(input, key)));
@@ -355,7 +371,7 @@ impl Derived {
     #[must_use]
     pub fn is_seal_of(&self, open: &Self, key: &FingerprintKey) -> bool {
         match (&self.form, &open.form) {
-            (Form::Sealed { id, inputs, .. }, Form::Open { derivation, .. }) => {
+            (DerivedForm::Stored { id, inputs, .. }, DerivedForm::InMemory { derivation, .. }) => {
                 let planned = |name: &SmolStr, input: &Secret| {
                     inputs.get(name).cloned().unwrap_or_else(|| input_fingerprint(input, key))
                 };
@@ -365,10 +381,10 @@ impl Derived {
         }
     }
 
-    pub(super) fn to_marker(&self) -> Marker {
+    pub(super) fn to_marker(&self) -> SecretMarker {
         match &self.form {
-            Form::Open { .. } => Marker::default(),
-            Form::Sealed { id, fingerprint, inputs } => Marker {
+            DerivedForm::InMemory { .. } => SecretMarker::default(),
+            DerivedForm::Stored { id, fingerprint, inputs } => SecretMarker {
                 secret: true,
                 fingerprint: fingerprint.clone(),
                 derived: Some(id.clone()),
@@ -387,12 +403,12 @@ impl Derived {
     }
 }
 
-impl PartialEq for Derived {
+impl PartialEq for DerivedSecret {
     /// Two computed values are equal when their expressions and inputs are, whatever they gave.
     fn eq(&self, other: &Self) -> bool {
         match (&self.form, &other.form) {
-            (Form::Sealed { id: a, .. }, Form::Sealed { id: b, .. }) => a == b,
-            (Form::Open { derivation: a, .. }, Form::Open { derivation: b, .. }) => {
+            (DerivedForm::Stored { id: a, .. }, DerivedForm::Stored { id: b, .. }) => a == b,
+            (DerivedForm::InMemory { derivation: a, .. }, DerivedForm::InMemory { derivation: b, .. }) => {
                 a.expression == b.expression && a.inputs == b.inputs
             }
             _ => false,
@@ -436,7 +452,7 @@ fn reveal_secrets(value: Value) -> Value {
 mod tests {
     use super::*;
     use crate::model::cel::evaluate_program;
-    use crate::model::cel::{Item, Program, Scope};
+    use crate::model::cel::{CelProgram, CelValue, ExpressionScope};
 
     const KEY: FingerprintKey = FingerprintKey([7; 32]);
 
@@ -448,10 +464,10 @@ mod tests {
         [("s".into(), secret("s", s)), ("t".into(), secret("t", t)), ("n".into(), Value::Integer(2))].into()
     }
 
-    fn compute(source: &str, vars: &BTreeMap<SmolStr, Value>) -> Derived {
-        let mut scope = Scope::default();
-        scope.roots.insert("vars".into(), Item::of_map(vars));
-        match evaluate_program(&Program::parse(source).unwrap(), &scope) {
+    fn compute(source: &str, vars: &BTreeMap<SmolStr, Value>) -> DerivedSecret {
+        let mut scope = ExpressionScope::default();
+        scope.roots.insert("vars".into(), CelValue::of_map(vars));
+        match evaluate_program(&CelProgram::parse(source).unwrap(), &scope) {
             Ok(Value::Secret(Secret::Derived(derived))) => *derived,
             other => panic!("{source}: {other:?}"),
         }

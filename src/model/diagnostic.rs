@@ -23,7 +23,7 @@ pub struct Label {
 
 /// An edit that mends the problem without changing anything else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fix {
+pub struct SuggestedEdit {
     /// The text to replace.
     pub span: Span,
     /// What takes its place.
@@ -51,7 +51,7 @@ pub struct Diagnostic {
     /// What to do.
     pub help: Option<String>,
     /// A safe edit, where there is one.
-    pub fix: Option<Fix>,
+    pub fix: Option<SuggestedEdit>,
     /// The secret variable that has no value: a person who is there can be asked for it.
     pub asks: Option<Name>,
 }
@@ -109,7 +109,7 @@ impl Diagnostic {
     /// Adds a safe edit that is surely what was meant.
     #[must_use]
     pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
-        self.fix = Some(Fix { span, replacement: replacement.into(), sure: true });
+        self.fix = Some(SuggestedEdit { span, replacement: replacement.into(), sure: true });
         self
     }
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::hex::encode_hex;
 
 /// Bytes that are collected before they are hashed: JSON is written in very small pieces.
-const CHUNK: usize = 8 * 1024;
+const CHUNK_BYTES: usize = 8 * 1024;
 
 /// A digest to which parts are added.
 pub struct JsonDigest {
@@ -23,7 +23,7 @@ impl JsonDigest {
     #[must_use]
     pub fn new(purpose: &str) -> Self {
         let hasher = Sha256::new_with_prefix(purpose).chain_update(b"\n");
-        Self { hasher, pending: Vec::with_capacity(2 * CHUNK) }
+        Self { hasher, pending: Vec::with_capacity(2 * CHUNK_BYTES) }
     }
 
     /// Adds a part: its JSON and a newline, which JSON without layout does not contain.
@@ -47,7 +47,7 @@ impl JsonDigest {
 impl io::Write for JsonDigest {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.pending.extend_from_slice(bytes);
-        if self.pending.len() >= CHUNK {
+        if self.pending.len() >= CHUNK_BYTES {
             self.hasher.update(&self.pending);
             self.pending.clear();
         }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn long_parts_are_hashed_in_chunks() {
-        let long = "x".repeat(3 * CHUNK + 7);
+        let long = "x".repeat(3 * CHUNK_BYTES + 7);
         let mut digest = JsonDigest::new("p");
         digest.add(&long).unwrap();
         digest.add(&1).unwrap();

@@ -1,13 +1,13 @@
-//! The value of an attribute's expression over live objects. In: an `Expression`, and a `Lookup` that shows what is
+//! The value of an attribute's expression over live objects. In: an `Expression`, and a `AttributeLookup` that shows what is
 //! known of them. Out: a `Value`, which is unknown while something that it reads does not exist yet.
 //!
 //! Invariant: everything on the way is charged to a budget before it is built.
 
 use super::address::{Address, Name};
 use super::budget::Budget;
-use super::cel::{Item, Object, Program, Scope, bind_path, evaluate_program};
-use super::derived::{Derivation, Derived};
-use super::expression::{Cel, EvaluationError, Expression, Lookup};
+use super::cel::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path, evaluate_program};
+use super::derived::{Derivation, DerivedSecret};
+use super::expression::{AttributeLookup, CelExpression, EvaluationError, Expression};
 use super::secret::Secret;
 use super::value::Value;
 
@@ -18,7 +18,10 @@ use super::value::Value;
 ///
 /// # Errors
 /// When a CEL expression fails or runs too long, or the value is too large.
-pub fn evaluate_expression(expression: &Expression, lookup: &dyn Lookup) -> Result<Value, EvaluationError> {
+pub fn evaluate_expression(
+    expression: &Expression,
+    lookup: &dyn AttributeLookup,
+) -> Result<Value, EvaluationError> {
     match expression {
         // Whoever made it was charged.
         Expression::Value(value) => Ok(value.clone()),
@@ -35,7 +38,7 @@ pub fn evaluate_expression(expression: &Expression, lookup: &dyn Lookup) -> Resu
 /// When a CEL expression fails or runs too long, or the value is too large.
 pub fn evaluate_within(
     expression: &Expression,
-    lookup: &dyn Lookup,
+    lookup: &dyn AttributeLookup,
     budget: &Budget,
 ) -> Result<Value, EvaluationError> {
     let before = budget.mark();
@@ -49,7 +52,7 @@ pub fn evaluate_within(
 /// Computes the value, charging everything on the way before it is built.
 fn evaluate_charged(
     expression: &Expression,
-    lookup: &dyn Lookup,
+    lookup: &dyn AttributeLookup,
     budget: &Budget,
 ) -> Result<Value, EvaluationError> {
     match expression {
@@ -110,9 +113,9 @@ pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Valu
     let derivation = Derivation::node("interpolation", &[], all.unwrap_or_default());
     let is_withheld = |part: &Value| matches!(part, Value::Secret(secret) if secret.is_withheld());
     let derived = match join_known(parts) {
-        Ok(Some(text)) => Derived::new(derivation, Value::text(text)),
-        Ok(None) => Derived::unavailable(derivation),
-        Err(_) if parts.iter().any(is_withheld) => Derived::unavailable(derivation),
+        Ok(Some(text)) => DerivedSecret::new(derivation, Value::text(text)),
+        Ok(None) => DerivedSecret::unavailable(derivation),
+        Err(_) if parts.iter().any(is_withheld) => DerivedSecret::unavailable(derivation),
         Err(_) => return Err(EvaluationError::Sensitive),
     };
     Ok(Value::Secret(Secret::Derived(Box::new(derived))))
@@ -145,17 +148,17 @@ fn join_known(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
 
 /// Evaluates a CEL expression over its bindings and the live objects that it names.
 pub(super) fn evaluate_cel(
-    cel: &Cel,
-    lookup: &dyn Lookup,
+    cel: &CelExpression,
+    lookup: &dyn AttributeLookup,
     budget: &Budget,
 ) -> Result<Value, EvaluationError> {
-    let program = Program::parse(&cel.source).map_err(|error| EvaluationError::Failed(error.message))?;
+    let program = CelProgram::parse(&cel.source).map_err(|error| EvaluationError::Failed(error.message))?;
     let waiting: Vec<(&Name, Value)> = cel
         .waiting
         .iter()
         .map(|(path, part)| Ok((path, evaluate_charged(part, lookup, budget)?)))
         .collect::<Result<_, EvaluationError>>()?;
-    let objects: Vec<Object> = cel
+    let objects: Vec<CelObject> = cel
         .objects
         .iter()
         .map(|address| {
@@ -165,17 +168,17 @@ pub(super) fn evaluate_cel(
             for (name, value) in attributes.iter_mut().filter(|(_, value)| value.is_secret()) {
                 *value = name_secrets(std::mem::take(value), &format!("{address}.{name}"));
             }
-            Ok(Object { address: address.clone(), attributes, complete })
+            Ok(CelObject { address: address.clone(), attributes, complete })
         })
         .collect::<Result<_, EvaluationError>>()?;
-    let mut scope = Scope { budget: Some(budget), ..Scope::default() };
+    let mut scope = ExpressionScope { budget: Some(budget), ..ExpressionScope::default() };
     for (root, value) in &cel.bindings {
-        scope.roots.insert(root.clone(), Item::from_borrowed(value));
+        scope.roots.insert(root.clone(), CelValue::from_borrowed(value));
     }
     for object in &objects {
         // What is not in the module is known there by what it waits for only.
         if let Some(path) = object.address.strip_module(&cel.module) {
-            bind_path(&mut scope.roots, path.split('.'), Item::of_object(object));
+            bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
         }
     }
     for (path, value) in &waiting {
@@ -184,8 +187,8 @@ pub(super) fn evaluate_cel(
             Some(Expression::Reference(reference)) if reference.attribute.is_none() => objects
                 .iter()
                 .find(|object| object.address == reference.address)
-                .map_or_else(|| Item::from_borrowed(value), Item::of_object),
-            _ => Item::from_borrowed(value),
+                .map_or_else(|| CelValue::from_borrowed(value), CelValue::of_object),
+            _ => CelValue::from_borrowed(value),
         };
         bind_path(&mut scope.roots, path.split('.'), item);
     }

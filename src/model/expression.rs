@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::address::{Address, Name};
-use super::budget::{Budget, Exceeded, MOST_LEVELS};
+use super::budget::{Budget, BudgetExceeded, MAX_NESTING};
 use super::derived::Derivation;
 use super::value::{Attributes, Value};
 
@@ -30,7 +30,7 @@ pub enum Expression {
     /// A map with parts to fill in.
     Map(BTreeMap<Name, Expression>),
     /// A CEL expression over live objects.
-    Cel(Arc<Cel>),
+    Cel(Arc<CelExpression>),
 }
 
 /// A resource's id or one of its attributes.
@@ -44,7 +44,7 @@ pub struct Reference {
 
 /// A CEL expression with everything bound that configuration knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cel {
+pub struct CelExpression {
     /// The expression's text, without `${` and `}`.
     pub source: String,
     /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. Secrets among them
@@ -62,7 +62,7 @@ pub struct Cel {
 }
 
 /// What an expression can see of the live world.
-pub trait Lookup {
+pub trait AttributeLookup {
     /// Returns the id (`None`) or an attribute of a resource's object: a `Value::Unknown` while it
     /// does not exist yet; `Value::Null` when it exists without that attribute.
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value;
@@ -96,8 +96,8 @@ pub enum EvaluationError {
     TooLarge,
 }
 
-impl From<Exceeded> for EvaluationError {
-    fn from(_: Exceeded) -> Self {
+impl From<BudgetExceeded> for EvaluationError {
+    fn from(_: BudgetExceeded) -> Self {
         Self::TooLarge
     }
 }
@@ -156,13 +156,13 @@ impl Expression {
     ///
     /// # Errors
     /// When less is left, or it is too deep; then nothing is charged.
-    pub fn charge(&self, budget: &Budget) -> Result<(), Exceeded> {
+    pub fn charge(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         budget.charge_atomically(|| self.charge_nested(budget, 0))
     }
 
-    fn charge_nested(&self, budget: &Budget, level: usize) -> Result<(), Exceeded> {
-        if level > MOST_LEVELS {
-            return Err(Exceeded);
+    fn charge_nested(&self, budget: &Budget, level: usize) -> Result<(), BudgetExceeded> {
+        if level > MAX_NESTING {
+            return Err(BudgetExceeded);
         }
         match self {
             Self::Value(value) => budget.charge_nested_value(value, level),
@@ -175,7 +175,7 @@ impl Expression {
                 budget.charge_entries(map.iter(), |part| part.charge_nested(budget, level + 1))
             }
             Self::Cel(cel) => {
-                let Cel { source, bindings, objects, waiting, module: _ } = &**cel;
+                let CelExpression { source, bindings, objects, waiting, module: _ } = &**cel;
                 budget.charge_nodes(4 + objects.len())?;
                 budget.charge_text(source.len())?;
                 budget.charge_entries(bindings.iter(), |value| {

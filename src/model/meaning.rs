@@ -7,7 +7,7 @@ use core::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 use jiff::Timestamp;
 
-use super::schema::{Attribute, Format, Presence, Type};
+use super::schema::{Attribute, Presence, TextFormat, Type};
 use super::value::Value;
 
 /// Tells whether two values of a type mean the same. Nothing at all, an empty text and an empty collection are the
@@ -56,7 +56,7 @@ pub fn in_words(value: &Value) -> String {
     if is_unset(value) { "nothing".to_owned() } else { format!("`{value}`") }
 }
 
-/// Returns a value in the one form in which its type writes it: numbers as numbers, ids as text, labels as words, sets
+/// Returns a value in the one form in which its type writes it: numbers, ids as text, labels as words, sets
 /// sorted and without repetition. Texts stay as they are: this may be sent.
 #[must_use]
 pub fn to_canonical(ty: &Type, value: &Value) -> Value {
@@ -80,9 +80,9 @@ pub fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     }
 }
 
-type Rewrite<'f> = &'f dyn Fn(Format, &str) -> Option<String>;
+type TextRewrite<'f> = &'f dyn Fn(TextFormat, &str) -> Option<String>;
 
-fn rewrite_value(ty: &Type, value: &Value, rewrite: Rewrite<'_>) -> Value {
+fn rewrite_value(ty: &Type, value: &Value, rewrite: TextRewrite<'_>) -> Value {
     match (ty, value) {
         (Type::Boolean, Value::Text(text)) => {
             text.parse::<bool>().map_or_else(|_| value.clone(), Value::Bool)
@@ -134,23 +134,23 @@ fn to_label(words: &[(&'static str, i64)], value: &Value) -> Value {
 }
 
 /// Returns the one way to write a text of a format; `None` where it stands for nothing but itself.
-fn normalize_text(format: Format, text: &str) -> Option<String> {
+fn normalize_text(format: TextFormat, text: &str) -> Option<String> {
     match format {
-        Format::Timestamp => {
+        TextFormat::Timestamp => {
             let time = text.parse::<Timestamp>().ok()?;
             Some(Timestamp::from_second(time.as_second()).ok()?.to_string())
         }
-        Format::Cidr4 | Format::AllowedCidr4 => {
+        TextFormat::Cidr4 | TextFormat::AllowedCidr4 => {
             let one = || Ipv4Net::new(text.parse::<Ipv4Addr>().ok()?, 32).ok();
             Some(text.parse::<Ipv4Net>().ok().or_else(one)?.trunc().to_string())
         }
-        Format::Domain => Some(text.strip_suffix('.').unwrap_or(text).to_lowercase()),
-        Format::Email => Some(text.to_lowercase()),
-        Format::SshPublicKey => {
+        TextFormat::Domain => Some(text.strip_suffix('.').unwrap_or(text).to_lowercase()),
+        TextFormat::Email => Some(text.to_lowercase()),
+        TextFormat::SshPublicKey => {
             let mut words = text.split_whitespace();
             Some(format!("{} {}", words.next()?, words.next()?))
         }
-        Format::ClockTime => {
+        TextFormat::ClockTime => {
             let mut parts = text.split(':').map(|part| part.trim().parse::<u8>());
             let (hour, minute) = (parts.next()?.ok()?, parts.next()?.ok()?);
             Some(format!("{hour:02}:{minute:02}"))
@@ -162,18 +162,18 @@ fn normalize_text(format: Format, text: &str) -> Option<String> {
 /// Returns a text of the service as the language writes it, where a service may write it otherwise: a time of day
 /// without seconds, a network by its first address. `None` for a text of another format, or that does not fit its own.
 #[must_use]
-pub fn as_written(format: Format, text: &str) -> Option<String> {
+pub fn as_written(format: TextFormat, text: &str) -> Option<String> {
     match format {
-        Format::ClockTime => normalize_text(format, text),
+        TextFormat::ClockTime => normalize_text(format, text),
         // An address alone stays one.
-        Format::Cidr4 | Format::AllowedCidr4 if text.contains('/') => normalize_text(format, text),
+        TextFormat::Cidr4 | TextFormat::AllowedCidr4 if text.contains('/') => normalize_text(format, text),
         _ => None,
     }
 }
 
 /// Returns a point in time, and whether it is written to a fraction of a second.
 fn parse_instant(ty: &Type, value: &Value) -> Option<(Timestamp, bool)> {
-    let Type::Text { format: Format::Timestamp, .. } = ty else { return None };
+    let Type::Text { format: TextFormat::Timestamp, .. } = ty else { return None };
     let text = value.as_text()?;
     Some((text.parse().ok()?, text.contains('.')))
 }
@@ -189,12 +189,12 @@ mod tests {
 
     const WHOLE: Type = Type::Integer { min: 0, max: 99, unit: "" };
 
-    const fn text(format: Format) -> Type {
+    const fn text(format: TextFormat) -> Type {
         Type::Text { min: 0, max: 999, format }
     }
 
-    const TEXT: Type = text(Format::Any);
-    const NET: Type = text(Format::AllowedCidr4);
+    const TEXT: Type = text(TextFormat::Any);
+    const NET: Type = text(TextFormat::AllowedCidr4);
 
     fn list(items: &[&str]) -> Value {
         Value::List(items.iter().map(Value::text).collect())
@@ -231,22 +231,22 @@ mod tests {
     #[test]
     fn texts_are_compared_by_their_format() {
         for (format, a, b, equal) in [
-            (Format::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T01:00:00+01:00", true),
-            (Format::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T00:00:00.900Z", true),
-            (Format::Timestamp, "2027-01-01T00:00:00.1Z", "2027-01-01T00:00:00.900Z", false),
-            (Format::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T00:00:01Z", false),
-            (Format::Timestamp, "soon", "soon", true),
-            (Format::Cidr4, "10.0.0.0/16", "10.0.7.1/16", true),
-            (Format::Cidr4, "10.0.0.0/16", "10.0.0.0/17", false),
-            (Format::Domain, "Shop.Example.com", "shop.example.com.", true),
-            (Format::Domain, "shop.example.com", "www.example.com", false),
-            (Format::Email, "Ann@Example.com", "ann@example.com", true),
-            (Format::SshPublicKey, "ssh-ed25519 AAAA ann@home", "ssh-ed25519  AAAA", true),
-            (Format::SshPublicKey, "ssh-ed25519 AAAA", "ssh-ed25519 AAAa", false),
-            (Format::ClockTime, "03:30", "3:30:00", true),
-            (Format::ClockTime, "03:30", "03:31", false),
-            (Format::Any, "Shop.", "shop", false),
-            (Format::TimeZone, "Europe/Berlin", "europe/berlin", false),
+            (TextFormat::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T01:00:00+01:00", true),
+            (TextFormat::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T00:00:00.900Z", true),
+            (TextFormat::Timestamp, "2027-01-01T00:00:00.1Z", "2027-01-01T00:00:00.900Z", false),
+            (TextFormat::Timestamp, "2027-01-01T00:00:00Z", "2027-01-01T00:00:01Z", false),
+            (TextFormat::Timestamp, "soon", "soon", true),
+            (TextFormat::Cidr4, "10.0.0.0/16", "10.0.7.1/16", true),
+            (TextFormat::Cidr4, "10.0.0.0/16", "10.0.0.0/17", false),
+            (TextFormat::Domain, "Shop.Example.com", "shop.example.com.", true),
+            (TextFormat::Domain, "shop.example.com", "www.example.com", false),
+            (TextFormat::Email, "Ann@Example.com", "ann@example.com", true),
+            (TextFormat::SshPublicKey, "ssh-ed25519 AAAA ann@home", "ssh-ed25519  AAAA", true),
+            (TextFormat::SshPublicKey, "ssh-ed25519 AAAA", "ssh-ed25519 AAAa", false),
+            (TextFormat::ClockTime, "03:30", "3:30:00", true),
+            (TextFormat::ClockTime, "03:30", "03:31", false),
+            (TextFormat::Any, "Shop.", "shop", false),
+            (TextFormat::TimeZone, "Europe/Berlin", "europe/berlin", false),
         ] {
             assert_eq!(are_equivalent(&text(format), &a.into(), &b.into()), equal, "{a} {b}");
             assert_eq!(to_canonical(&text(format), &a.into()), a.into(), "what is written is sent");
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn none_is_the_default() {
-        let zone = Attribute::default("zone", text(Format::TimeZone), Literal::Text("UTC"));
+        let zone = Attribute::default("zone", text(TextFormat::TimeZone), Literal::Text("UTC"));
         assert!(same_of(&zone, &Value::Null, &"UTC".into()));
         assert!(!same_of(&zone, &Value::Null, &"Europe/Berlin".into()));
-        let plain = Attribute::optional("zone", text(Format::TimeZone));
+        let plain = Attribute::optional("zone", text(TextFormat::TimeZone));
         assert!(!same_of(&plain, &Value::Null, &"UTC".into()));
     }
 }

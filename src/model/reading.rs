@@ -1,4 +1,4 @@
-//! `Reading`: what a live object says of one attribute. In: an attribute and an object as it was decoded, where an
+//! `AttributeReading`: what a live object says of one attribute. In: an attribute and an object as it was decoded, where an
 //! empty field is `Null` and a field that the service does not show is missing. Out: one of four readings. Only a
 //! value and an empty one may be compared: a missing field proves nothing.
 
@@ -8,32 +8,32 @@ use super::value::Value;
 
 /// What an object says of one attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reading {
+pub enum AttributeReading {
     /// It has this value.
     Value(Value),
     /// It has none.
     Empty,
     /// The service does not show it: to this credential, in this answer, or at all.
-    NotTold,
+    NotReturned,
     /// The service is moving it from one value to another.
     InTransition,
 }
 
-impl Reading {
+impl AttributeReading {
     /// Reads an attribute of an object, in the language's words.
     #[must_use]
     pub fn new(attribute: &Attribute, object: &Object) -> Self {
         if !attribute.is_readable() {
-            return Self::NotTold;
+            return Self::NotReturned;
         }
         let Some(live) = object.attributes.get(attribute.name) else {
             // The status that gives it has a word, and none of those that stand for a value.
             let is_moving = !attribute.read_as.is_empty() && object.status(attribute.returned).is_some();
-            return if is_moving { Self::InTransition } else { Self::NotTold };
+            return if is_moving { Self::InTransition } else { Self::NotReturned };
         };
         match live {
             Value::Null => Self::Empty,
-            value if is_masked(value) => Self::NotTold,
+            value if is_masked(value) => Self::NotReturned,
             value if attribute.read_as.is_empty() => Self::Value(value.clone()),
             value => {
                 let word = value.as_text().unwrap_or_default();
@@ -49,7 +49,7 @@ impl Reading {
         match self {
             Self::Value(value) => Some(value),
             Self::Empty => Some(Value::Null),
-            Self::NotTold | Self::InTransition => None,
+            Self::NotReturned | Self::InTransition => None,
         }
     }
 }
@@ -57,7 +57,7 @@ impl Reading {
 /// Tells whether a value says only that a secret is set: the service masks it.
 #[must_use]
 pub fn is_masked(value: &Value) -> bool {
-    matches!(value, Value::Secret(super::secret::Secret::Sealed(None)))
+    matches!(value, Value::Secret(super::secret::Secret::Fingerprint(None)))
 }
 
 /// Returns what an object says of one key of a map or record, of which `whole` was read. A key that a map lacks is
@@ -95,21 +95,35 @@ mod tests {
 
     #[test]
     fn an_attribute_has_four_readings() {
-        let masked = Value::Secret(Secret::Sealed(None));
+        let masked = Value::Secret(Secret::Fingerprint(None));
         for (kind, name, pairs, wanted) in [
-            ("volume", "vm", vec![("vm", Value::text("v1"))], Reading::Value(Value::text("v1"))),
-            ("volume", "vm", vec![("vm", Value::Null)], Reading::Empty),
-            ("volume", "vm", vec![], Reading::NotTold),
-            ("vm", "power", vec![("power", Value::text("off"))], Reading::Value(Value::text("off"))),
-            ("vm", "power", vec![("power", Value::text("stopped"))], Reading::Value(Value::text("off"))),
-            ("vm", "power", vec![("power", Value::text("stopping"))], Reading::InTransition),
-            ("vm", "power", vec![("status", Value::text("stopping"))], Reading::InTransition),
-            ("vm", "power", vec![], Reading::NotTold),
-            ("vm", "user_data", vec![("user_data", Value::text("x"))], Reading::NotTold),
-            ("app", "start_command", vec![("start_command", masked)], Reading::NotTold),
+            ("volume", "vm", vec![("vm", Value::text("v1"))], AttributeReading::Value(Value::text("v1"))),
+            ("volume", "vm", vec![("vm", Value::Null)], AttributeReading::Empty),
+            ("volume", "vm", vec![], AttributeReading::NotReturned),
+            (
+                "vm",
+                "power",
+                vec![("power", Value::text("off"))],
+                AttributeReading::Value(Value::text("off")),
+            ),
+            (
+                "vm",
+                "power",
+                vec![("power", Value::text("stopped"))],
+                AttributeReading::Value(Value::text("off")),
+            ),
+            ("vm", "power", vec![("power", Value::text("stopping"))], AttributeReading::InTransition),
+            ("vm", "power", vec![("status", Value::text("stopping"))], AttributeReading::InTransition),
+            ("vm", "power", vec![], AttributeReading::NotReturned),
+            ("vm", "user_data", vec![("user_data", Value::text("x"))], AttributeReading::NotReturned),
+            ("app", "start_command", vec![("start_command", masked)], AttributeReading::NotReturned),
         ] {
             let attribute = REGISTRY.kind(kind).and_then(|kind| kind.attribute(name)).unwrap();
-            assert_eq!(Reading::new(attribute, &object(kind, &pairs)), wanted, "{kind}.{name} {pairs:?}");
+            assert_eq!(
+                AttributeReading::new(attribute, &object(kind, &pairs)),
+                wanted,
+                "{kind}.{name} {pairs:?}"
+            );
         }
     }
 
@@ -117,7 +131,7 @@ mod tests {
     fn a_map_says_by_its_keys_what_is_not_set_and_a_record_does_not() {
         let (map, record) = (Type::Map(&Type::Boolean), Type::Record(&[("a", Type::Boolean)]));
         let has = |key: &str, value| Value::Map([(key.into(), value)].into());
-        let masked = has("a", Value::Secret(Secret::Sealed(None)));
+        let masked = has("a", Value::Secret(Secret::Fingerprint(None)));
         assert_eq!(told_part(&map, &has("a", Value::Bool(true)), "a"), Some(&Value::Bool(true)));
         assert_eq!(told_part(&map, &has("b", Value::Bool(true)), "a"), Some(&Value::Null));
         assert_eq!(told_part(&map, &Value::Null, "a"), Some(&Value::Null));

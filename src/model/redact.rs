@@ -25,41 +25,41 @@ pub const REDACTED: &str = "(secret)";
 
 /// Shortest secret, or line of one, that is replaced. Replacing shorter ones garbles other text, and confirms
 /// guesses.
-const SHORTEST: usize = 8;
+const MIN_SECRET_BYTES: usize = 8;
 
 /// So many bytes in common with a secret, and a text counts as a repetition of it.
-const SHARED: usize = 6;
+const MIN_SHARED_BYTES: usize = 6;
 
 /// Shortest password that hides a server's message which holds it whole.
-const SHORTEST_WHOLE: usize = 3;
+const MIN_PASSWORD_BYTES: usize = 3;
 
 /// Encodings inside of each other that are looked through.
-const DEPTH: usize = 3;
+const MAX_ENCODING_DEPTH: usize = 3;
 
 /// Encodings of a secret itself that are looked through: a request may carry base64 and its answer the text.
-const SECRET_DEPTH: usize = 1;
+const MAX_SECRET_ENCODING_DEPTH: usize = 1;
 
 /// Bytes compared for each byte of a text, beyond which all of it counts as secret: the time stays linear
 /// whatever the service repeats.
-const EFFORT: usize = 64;
+const MAX_COMPARISONS_PER_BYTE: usize = 64;
 
 /// A secret, or a line of one.
 #[derive(Clone, PartialEq, Eq)]
-struct Unit(Zeroizing<Vec<u8>>);
+struct SecretPattern(Zeroizing<Vec<u8>>);
 
-impl PartialOrd for Unit {
+impl PartialOrd for SecretPattern {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Unit {
+impl Ord for SecretPattern {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.as_slice().cmp(other.0.as_slice())
     }
 }
 
-impl std::borrow::Borrow<[u8]> for Unit {
+impl std::borrow::Borrow<[u8]> for SecretPattern {
     fn borrow(&self) -> &[u8] {
         &self.0
     }
@@ -68,9 +68,9 @@ impl std::borrow::Borrow<[u8]> for Unit {
 /// The secrets that a run knows.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    units: BTreeSet<Unit>,
+    units: BTreeSet<SecretPattern>,
     /// How the units begin.
-    heads: HashSet<[u8; SHORTEST]>,
+    heads: HashSet<[u8; MIN_SECRET_BYTES]>,
 }
 
 impl fmt::Debug for Redactor {
@@ -91,23 +91,23 @@ impl Redactor {
 
     fn learn_unit(&mut self, unit: &str) {
         let bytes = unit.as_bytes();
-        if let Some(head) = bytes.first_chunk::<SHORTEST>()
+        if let Some(head) = bytes.first_chunk::<MIN_SECRET_BYTES>()
             && !self.units.contains(bytes)
         {
             self.heads.insert(*head);
-            self.units.insert(Unit(Zeroizing::new(bytes.to_vec())));
+            self.units.insert(SecretPattern(Zeroizing::new(bytes.to_vec())));
         }
     }
 
     /// Returns a text with `(secret)` in place of every known secret, in whatever encoding.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.units.is_empty() || text.len() < SHORTEST {
+        if self.units.is_empty() || text.len() < MIN_SECRET_BYTES {
             return Cow::Borrowed(text);
         }
         let mut found = Vec::new();
-        let mut effort = text.len().saturating_mul(EFFORT).saturating_add(1 << 16);
-        forms::visit_forms(text.as_bytes(), DEPTH, &mut |form| {
+        let mut effort = text.len().saturating_mul(MAX_COMPARISONS_PER_BYTE).saturating_add(1 << 16);
+        forms::visit_forms(text.as_bytes(), MAX_ENCODING_DEPTH, &mut |form| {
             self.find_secrets(form, &mut effort, &mut found);
         });
         if effort == 0 {
@@ -140,9 +140,14 @@ impl Redactor {
     }
 
     /// Notes where in the text a form holds units.
-    fn find_secrets(&self, form: &forms::Form<'_>, effort: &mut usize, found: &mut Vec<(usize, usize)>) {
+    fn find_secrets(
+        &self,
+        form: &forms::EncodedForm<'_>,
+        effort: &mut usize,
+        found: &mut Vec<(usize, usize)>,
+    ) {
         let bytes = form.bytes;
-        for (start, head) in bytes.windows(SHORTEST).enumerate() {
+        for (start, head) in bytes.windows(MIN_SECRET_BYTES).enumerate() {
             if *effort == 0 {
                 return;
             }
@@ -166,7 +171,7 @@ impl Redactor {
             if common == unit.len() {
                 return Some(common);
             }
-            if common < SHORTEST || *effort == 0 {
+            if common < MIN_SECRET_BYTES || *effort == 0 {
                 return None;
             }
             bound = &bound[..common];
@@ -232,7 +237,7 @@ impl SentSecrets {
     pub fn screen_text(&self, text: String) -> String {
         let whole = |secret: &SecretString| {
             let secret = secret.expose_secret();
-            secret.len() >= SHORTEST_WHOLE && text.contains(secret)
+            secret.len() >= MIN_PASSWORD_BYTES && text.contains(secret)
         };
         if self.secrets.iter().any(whole) || self.are_repeated_in(text.as_bytes()) {
             return "the server's message is not shown: it repeats a part of a password".to_owned();
@@ -243,10 +248,10 @@ impl SentSecrets {
     /// Tells whether a text repeats six bytes of a secret, in whatever encoding, also backwards.
     #[must_use]
     pub fn are_repeated_in(&self, text: &[u8]) -> bool {
-        let mut parts: HashSet<[u8; SHARED]> = HashSet::new();
+        let mut parts: HashSet<[u8; MIN_SHARED_BYTES]> = HashSet::new();
         for secret in self.secrets.iter().chain(&self.private) {
-            forms::visit_forms(secret.expose_secret().as_bytes(), SECRET_DEPTH, &mut |form| {
-                for window in form.bytes.windows(SHARED) {
+            forms::visit_forms(secret.expose_secret().as_bytes(), MAX_SECRET_ENCODING_DEPTH, &mut |form| {
+                for window in form.bytes.windows(MIN_SHARED_BYTES) {
                     let part = lowercase_window(window);
                     let mut backwards = part;
                     backwards.reverse();
@@ -255,16 +260,19 @@ impl SentSecrets {
             });
         }
         let mut repeated = false;
-        forms::visit_forms(text, DEPTH, &mut |form| {
+        forms::visit_forms(text, MAX_ENCODING_DEPTH, &mut |form| {
             repeated = repeated
-                || form.bytes.windows(SHARED).any(|window| parts.contains(&lowercase_window(window)));
+                || form
+                    .bytes
+                    .windows(MIN_SHARED_BYTES)
+                    .any(|window| parts.contains(&lowercase_window(window)));
         });
         repeated
     }
 }
 
-fn lowercase_window(window: &[u8]) -> [u8; SHARED] {
-    let mut part = [0; SHARED];
+fn lowercase_window(window: &[u8]) -> [u8; MIN_SHARED_BYTES] {
+    let mut part = [0; MIN_SHARED_BYTES];
     for (to, from) in part.iter_mut().zip(window) {
         *to = from.to_ascii_lowercase();
     }

@@ -4,11 +4,11 @@
 use rustls::{ClientConfig, ConfigBuilder, Error, RootCertStore, WantsVerifier};
 
 /// Variables that name a file or directory of authorities in the place of the platform's.
-pub const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+pub const CA_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// Which authorities are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Authorities {
+pub enum TrustRoots {
     /// The platform's.
     Platform,
     /// Those that a variable names, in the place of the platform's.
@@ -19,11 +19,11 @@ pub enum Authorities {
 
 /// Decides which authorities are trusted. Whoever names some means those and no others.
 #[must_use]
-pub const fn choose_authorities(platform_has_some: bool, some_are_named: bool) -> Authorities {
+pub const fn choose_authorities(platform_has_some: bool, some_are_named: bool) -> TrustRoots {
     match (some_are_named, platform_has_some) {
-        (true, _) => Authorities::Named,
-        (false, true) => Authorities::Platform,
-        (false, false) => Authorities::BuiltIn,
+        (true, _) => TrustRoots::Named,
+        (false, true) => TrustRoots::Platform,
+        (false, false) => TrustRoots::BuiltIn,
     }
 }
 
@@ -38,8 +38,8 @@ pub fn tls_with_fallback(
     some_are_named: bool,
 ) -> Result<ClientConfig, Error> {
     match choose_authorities(platform.is_ok(), some_are_named) {
-        Authorities::Platform | Authorities::Named => platform,
-        Authorities::BuiltIn => Ok(builder.with_root_certificates(built_in()).with_no_client_auth()),
+        TrustRoots::Platform | TrustRoots::Named => platform,
+        TrustRoots::BuiltIn => Ok(builder.with_root_certificates(built_in()).with_no_client_auth()),
     }
 }
 
@@ -53,10 +53,10 @@ mod tests {
 
     #[test]
     fn only_a_platform_without_authorities_gets_those_of_the_program() {
-        assert_eq!(choose_authorities(true, false), Authorities::Platform);
-        assert_eq!(choose_authorities(true, true), Authorities::Named);
-        assert_eq!(choose_authorities(false, true), Authorities::Named);
-        assert_eq!(choose_authorities(false, false), Authorities::BuiltIn);
+        assert_eq!(choose_authorities(true, false), TrustRoots::Platform);
+        assert_eq!(choose_authorities(true, true), TrustRoots::Named);
+        assert_eq!(choose_authorities(false, true), TrustRoots::Named);
+        assert_eq!(choose_authorities(false, false), TrustRoots::BuiltIn);
         assert!(built_in().len() > 100);
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

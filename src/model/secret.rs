@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::derived::{Derivation, Derived};
+use super::derived::{Derivation, DerivedSecret};
 use super::value::Value;
 use crate::model::hex::encode_hex;
 use hmac::{Hmac, KeyInit, Mac};
@@ -47,69 +47,69 @@ impl fmt::Debug for FingerprintKey {
 #[derive(Clone)]
 pub enum Secret {
     /// The text, which only `expose` gives out.
-    Plain(Text),
+    Plain(SecretText),
     /// What a ledger or a plan remembers of it; `None` when no key was at hand.
-    Sealed(Option<SmolStr>),
+    Fingerprint(Option<SmolStr>),
     /// It is not at hand yet: expressions compute with this text in its place, and nothing gives it out.
-    Awaited {
+    Deferred {
         /// What stands in for it.
         text: SmolStr,
         /// The variable that will have it; `None` for what is computed.
         name: Option<SmolStr>,
     },
     /// A value that was computed from secrets: known by its expression and its inputs.
-    Derived(Box<Derived>),
+    Derived(Box<DerivedSecret>),
 }
 
 /// The text of a secret and, where it is a variable's, the variable.
 #[derive(Clone)]
-pub struct Text {
+pub struct SecretText {
     /// The characters.
     chars: SecretString,
     name: Option<SmolStr>,
     /// What another resource's attribute was computed as: that is what it is known by, and not the text.
-    origin: Option<Box<Derived>>,
+    origin: Option<Box<DerivedSecret>>,
 }
 
 /// Hexadecimal digits of a fingerprint: the whole HMAC-SHA-256.
-const DIGITS: usize = 64;
+const FINGERPRINT_DIGITS: usize = 64;
 
 /// Hexadecimal digits of the fingerprints that earlier versions recorded.
-const LEGACY_DIGITS: usize = 16;
+const LEGACY_FINGERPRINT_DIGITS: usize = 16;
 
 /// Tells whether two fingerprints are of the same secret. One of 16 digits, which an earlier version recorded,
 /// equals every fingerprint that begins with it, until it is replaced by the whole one.
 #[must_use]
 pub fn is_same_fingerprint(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    let is_legacy = short.len() == LEGACY_DIGITS && long.len() == DIGITS;
+    let is_legacy = short.len() == LEGACY_FINGERPRINT_DIGITS && long.len() == FINGERPRINT_DIGITS;
     one == other || is_legacy && long.starts_with(short)
 }
 
 /// Returns the part of a fingerprint that finds it again whichever version recorded it.
 #[must_use]
 pub fn fingerprint_prefix(fingerprint: &str) -> &str {
-    fingerprint.get(..LEGACY_DIGITS).unwrap_or(fingerprint)
+    fingerprint.get(..LEGACY_FINGERPRINT_DIGITS).unwrap_or(fingerprint)
 }
 
 /// What stands in for a secret that is kept from a run: long enough for whatever asks for a length.
-const WITHHELD: &str = "secrets-are-kept-from-this-plan.";
+const WITHHELD_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.";
 
-/// What stands in for what comes of it: it holds `WITHHELD`.
-pub(super) const UNDECIDED: &str = "secrets-are-kept-from-this-plan.?";
+/// What stands in for what comes of it: it holds `WITHHELD_PLACEHOLDER`.
+pub(super) const DERIVED_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.?";
 
 impl Secret {
     /// Wraps a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self::Plain(Text { chars: SecretString::from(text.into()), name: None, origin: None })
+        Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin: None })
     }
 
     /// Returns a live text that was computed from secrets when it was applied.
     #[must_use]
-    pub fn applied_as(text: impl Into<String>, derived: &Derived) -> Self {
+    pub fn applied_as(text: impl Into<String>, derived: &DerivedSecret) -> Self {
         let origin = Some(Box::new(derived.clone()));
-        Self::Plain(Text { chars: SecretString::from(text.into()), name: None, origin })
+        Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin })
     }
 
     /// Returns what another resource's attribute shows, as an expression that refers to it sees it: known by where
@@ -118,24 +118,24 @@ impl Secret {
     pub(super) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
         match self {
-            Self::Plain(Text { chars, origin: None, .. }) => {
-                Self::Plain(Text { chars, name, origin: None })
+            Self::Plain(SecretText { chars, origin: None, .. }) => {
+                Self::Plain(SecretText { chars, name, origin: None })
             }
-            Self::Plain(plain) => Self::Plain(Text { name, ..plain }).referred_to(),
-            Self::Awaited { text, .. } => Self::Awaited { text, name },
+            Self::Plain(plain) => Self::Plain(SecretText { name, ..plain }).referred_to(),
+            Self::Deferred { text, .. } => Self::Deferred { text, name },
             Self::Derived(derived) => match (derived.text().map(str::to_owned), derived.is_awaited()) {
                 (Some(text), _) => {
                     let chars = SecretString::from(text);
                     let origin = Some(Box::new(derived.without_value()));
-                    Self::Plain(Text { chars, name, origin }).referred_to()
+                    Self::Plain(SecretText { chars, name, origin }).referred_to()
                 }
                 (None, true) => match derived.to_computable() {
-                    Some(Value::Text(text)) => Self::Awaited { text, name },
+                    Some(Value::Text(text)) => Self::Deferred { text, name },
                     _ => Self::Derived(derived),
                 },
                 (None, false) => Self::Derived(derived),
             },
-            Self::Sealed(_) => self,
+            Self::Fingerprint(_) => self,
         }
     }
 
@@ -143,7 +143,7 @@ impl Secret {
     fn referred_to(self) -> Self {
         let text = self.expose().map(Value::text).unwrap_or_default();
         match Derivation::from_value(&Value::Secret(self.clone())) {
-            Some(derivation) => Self::Derived(Box::new(Derived::new(derivation, text))),
+            Some(derivation) => Self::Derived(Box::new(DerivedSecret::new(derivation, text))),
             None => self,
         }
     }
@@ -152,7 +152,7 @@ impl Secret {
     /// that a chain of values does not hold each text once more.
     pub(super) fn as_input(&self) -> Self {
         match self {
-            Self::Plain(Text { name, origin: Some(origin), .. }) => Self::Plain(Text {
+            Self::Plain(SecretText { name, origin: Some(origin), .. }) => Self::Plain(SecretText {
                 chars: SecretString::default(),
                 name: name.clone(),
                 origin: Some(origin.clone()),
@@ -162,9 +162,9 @@ impl Secret {
     }
 
     /// Returns what another resource's attribute was computed as.
-    pub(super) fn origin(&self) -> Option<&Derived> {
+    pub(super) fn origin(&self) -> Option<&DerivedSecret> {
         match self {
-            Self::Plain(Text { origin, .. }) => origin.as_deref(),
+            Self::Plain(SecretText { origin, .. }) => origin.as_deref(),
             _ => None,
         }
     }
@@ -175,11 +175,11 @@ impl Secret {
     #[must_use]
     pub fn named_after(self, variable: &str) -> Self {
         match self {
-            Self::Plain(Text { chars, name, origin }) => {
-                Self::Plain(Text { chars, name: name.or_else(|| Some(variable.into())), origin })
+            Self::Plain(SecretText { chars, name, origin }) => {
+                Self::Plain(SecretText { chars, name: name.or_else(|| Some(variable.into())), origin })
             }
-            Self::Awaited { text, name } => {
-                Self::Awaited { text, name: name.or_else(|| Some(variable.into())) }
+            Self::Deferred { text, name } => {
+                Self::Deferred { text, name: name.or_else(|| Some(variable.into())) }
             }
             other => other,
         }
@@ -189,8 +189,8 @@ impl Secret {
     #[must_use]
     pub fn name(&self) -> Option<&SmolStr> {
         match self {
-            Self::Plain(Text { name, .. }) | Self::Awaited { name, .. } => name.as_ref(),
-            Self::Sealed(_) | Self::Derived(_) => None,
+            Self::Plain(SecretText { name, .. }) | Self::Deferred { name, .. } => name.as_ref(),
+            Self::Fingerprint(_) | Self::Derived(_) => None,
         }
     }
 
@@ -200,7 +200,7 @@ impl Secret {
         match self {
             Self::Plain(plain) => Some(plain.chars.expose_secret()),
             Self::Derived(derived) => derived.text(),
-            Self::Sealed(_) | Self::Awaited { .. } => None,
+            Self::Fingerprint(_) | Self::Deferred { .. } => None,
         }
     }
 
@@ -208,7 +208,7 @@ impl Secret {
     #[must_use]
     pub fn computable_text(&self) -> Option<&str> {
         match self {
-            Self::Awaited { text, .. } => Some(text),
+            Self::Deferred { text, .. } => Some(text),
             _ => self.expose(),
         }
     }
@@ -216,23 +216,23 @@ impl Secret {
     /// Returns what stands in for a secret that is kept from this run.
     #[must_use]
     pub fn new_withheld() -> Self {
-        Self::Awaited { text: WITHHELD.into(), name: None }
+        Self::Deferred { text: WITHHELD_PLACEHOLDER.into(), name: None }
     }
 
     /// Returns what stands in for what an expression would give of a secret that is kept from this run: nobody
     /// knows what that would be, a text or a list.
     #[must_use]
     pub fn new_undecided() -> Self {
-        Self::Awaited { text: UNDECIDED.into(), name: None }
+        Self::Deferred { text: DERIVED_PLACEHOLDER.into(), name: None }
     }
 
     /// Tells whether it stands in for what nobody knows.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         match self {
-            Self::Awaited { text, .. } => text == UNDECIDED,
+            Self::Deferred { text, .. } => text == DERIVED_PLACEHOLDER,
             Self::Derived(derived) => derived.is_undecided(),
-            Self::Plain(_) | Self::Sealed(_) => false,
+            Self::Plain(_) | Self::Fingerprint(_) => false,
         }
     }
 
@@ -240,9 +240,9 @@ impl Secret {
     #[must_use]
     pub fn is_withheld(&self) -> bool {
         match self {
-            Self::Awaited { text, .. } => text.contains(WITHHELD),
+            Self::Deferred { text, .. } => text.contains(WITHHELD_PLACEHOLDER),
             Self::Derived(derived) => derived.inputs().any(|(_, input)| input.is_withheld()),
-            Self::Plain(_) | Self::Sealed(_) => false,
+            Self::Plain(_) | Self::Fingerprint(_) => false,
         }
     }
 
@@ -250,27 +250,27 @@ impl Secret {
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         match self {
-            Self::Awaited { .. } => true,
+            Self::Deferred { .. } => true,
             Self::Derived(derived) => derived.is_awaited(),
-            Self::Plain(_) | Self::Sealed(_) => false,
+            Self::Plain(_) | Self::Fingerprint(_) => false,
         }
     }
 
     /// Returns a secret that is not at hand yet, with what stands in for it until then.
     #[must_use]
     pub fn new_deferred(stand_in: impl Into<SmolStr>) -> Self {
-        Self::Awaited { text: stand_in.into(), name: None }
+        Self::Deferred { text: stand_in.into(), name: None }
     }
 
     /// Returns the keyed fingerprint: 64 hexadecimal digits.
     ///
     /// That of a computed value is the fingerprint of the value itself. It shows what the expression gave, and
-    /// belongs in the ledger only; a plan knows such a value by its `Derived::id`.
+    /// belongs in the ledger only; a plan knows such a value by its `DerivedSecret::id`.
     #[must_use]
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
-            Self::Sealed(fingerprint) => fingerprint.clone(),
-            Self::Awaited { .. } => None,
+            Self::Fingerprint(fingerprint) => fingerprint.clone(),
+            Self::Deferred { .. } => None,
             Self::Plain(_) if key.is_none() => None,
             Self::Plain(plain) => Some(key.mac(plain.chars.expose_secret().as_bytes()).into()),
             Self::Derived(derived) => derived.fingerprint(key),
@@ -280,7 +280,7 @@ impl Secret {
     /// Tells whether only a fingerprint of 16 digits is known, which an earlier version recorded.
     #[must_use]
     pub fn has_legacy_fingerprint(&self) -> bool {
-        matches!(self, Self::Sealed(Some(fingerprint)) if is_legacy_fingerprint(fingerprint))
+        matches!(self, Self::Fingerprint(Some(fingerprint)) if is_legacy_fingerprint(fingerprint))
     }
 
     /// Returns the same secret without its text, as a plan holds and shows it: a computed value by its expression
@@ -289,7 +289,7 @@ impl Secret {
     pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         match self {
             Self::Derived(derived) => Self::Derived(Box::new(derived.to_planned(key))),
-            other => Self::Sealed(other.fingerprint(key)),
+            other => Self::Fingerprint(other.fingerprint(key)),
         }
     }
 
@@ -300,7 +300,7 @@ impl Secret {
     pub fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match self {
             Self::Derived(derived) => Self::Derived(Box::new(derived.to_recorded(key))),
-            other => Self::Sealed(other.fingerprint(key)),
+            other => Self::Fingerprint(other.fingerprint(key)),
         }
     }
 }
@@ -308,7 +308,7 @@ impl Secret {
 /// Tells whether an earlier version recorded a fingerprint: it knew what was computed from secrets by that, too.
 #[must_use]
 pub fn is_legacy_fingerprint(print: &str) -> bool {
-    print.len() == LEGACY_DIGITS
+    print.len() == LEGACY_FINGERPRINT_DIGITS
 }
 
 impl fmt::Debug for Secret {
@@ -322,8 +322,8 @@ impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(a), Self::Plain(b)) => a.chars.expose_secret() == b.chars.expose_secret(),
-            (Self::Sealed(Some(a)), Self::Sealed(Some(b))) => is_same_fingerprint(a, b),
-            (Self::Awaited { text: a, .. }, Self::Awaited { text: b, .. }) => a == b,
+            (Self::Fingerprint(Some(a)), Self::Fingerprint(Some(b))) => is_same_fingerprint(a, b),
+            (Self::Deferred { text: a, .. }, Self::Deferred { text: b, .. }) => a == b,
             (Self::Derived(a), Self::Derived(b)) => a == b,
             _ => false,
         }
@@ -335,7 +335,7 @@ pub(super) const COMPUTED_FORM: u64 = u64::MAX;
 
 /// The JSON of a secret.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Marker {
+pub(super) struct SecretMarker {
     pub(super) secret: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) fingerprint: Option<SmolStr>,
@@ -351,11 +351,11 @@ pub(super) struct Marker {
     pub(super) inputs: BTreeMap<SmolStr, SmolStr>,
 }
 
-impl From<Marker> for Secret {
-    fn from(marker: Marker) -> Self {
+impl From<SecretMarker> for Secret {
+    fn from(marker: SecretMarker) -> Self {
         match marker.derived {
-            Some(id) => Self::Derived(Box::new(Derived::read(id, marker.fingerprint, marker.inputs))),
-            None => Self::Sealed(marker.fingerprint),
+            Some(id) => Self::Derived(Box::new(DerivedSecret::read(id, marker.fingerprint, marker.inputs))),
+            None => Self::Fingerprint(marker.fingerprint),
         }
     }
 }
@@ -363,17 +363,19 @@ impl From<Marker> for Secret {
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let marker = match self {
-            Self::Plain(_) | Self::Awaited { .. } => Marker::default(),
-            Self::Sealed(fingerprint) => Marker { fingerprint: fingerprint.clone(), ..Marker::default() },
+            Self::Plain(_) | Self::Deferred { .. } => SecretMarker::default(),
+            Self::Fingerprint(fingerprint) => {
+                SecretMarker { fingerprint: fingerprint.clone(), ..SecretMarker::default() }
+            }
             Self::Derived(derived) => derived.to_marker(),
         };
-        Marker { secret: true, ..marker }.serialize(serializer)
+        SecretMarker { secret: true, ..marker }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Marker::deserialize(deserializer)?.into())
+        Ok(SecretMarker::deserialize(deserializer)?.into())
     }
 }
 
@@ -404,7 +406,7 @@ mod tests {
         let key = FingerprintKey([7; 32]);
         let whole = Secret::new("canary-123").fingerprint(&key).unwrap();
         assert_eq!(whole.len(), 64);
-        let sealed = |text: &str| Secret::Sealed(Some(text.into()));
+        let sealed = |text: &str| Secret::Fingerprint(Some(text.into()));
         let (short, new) = (sealed(&whole[..16]), sealed(&whole));
         assert_eq!((&short, &new), (&new, &short));
         assert_eq!((short.has_legacy_fingerprint(), new.has_legacy_fingerprint()), (true, false));

@@ -1,7 +1,7 @@
 //! What looks like a secret: an entry of an environment, by its key or by its value.
 
 /// Words in a key that say that its value is nobody's business.
-const WORDS: &[&str] = &[
+const SECRET_KEY_WORDS: &[&str] = &[
     "ACCESS_KEY",
     "APIKEY",
     "API_KEY",
@@ -16,10 +16,10 @@ const WORDS: &[&str] = &[
 ];
 
 /// Parts of a key, between underscores, that say the same.
-const PARTS: &[&str] = &["DSN", "KEY", "PASS", "PW", "PWD", "SALT"];
+const SECRET_KEY_PARTS: &[&str] = &["DSN", "KEY", "PASS", "PW", "PWD", "SALT"];
 
 /// Ends of a key that say that its value is about a secret, and none.
-const ABOUT: &[&str] = &[
+const METADATA_SUFFIXES: &[&str] = &[
     "ALGORITHM",
     "COUNT",
     "DAYS",
@@ -51,7 +51,7 @@ const ABOUT: &[&str] = &[
 ];
 
 /// How tokens of well-known services begin.
-const BEGINNINGS: &[&str] = &[
+const TOKEN_PREFIXES: &[&str] = &[
     "AIza",
     "AKIA",
     "EV[1:",
@@ -72,22 +72,24 @@ const BEGINNINGS: &[&str] = &[
 ];
 
 /// Values that keep no secret, whatever their key.
-const OPEN: &[&str] = &["", "false", "no", "none", "null", "off", "on", "true", "yes"];
+const PUBLIC_VALUES: &[&str] = &["", "false", "no", "none", "null", "off", "on", "true", "yes"];
 
 /// Tells whether an entry of a map looks like a secret, by its key or by its value.
 #[must_use]
 pub fn looks_secret(key: &str, value: &str) -> bool {
-    !OPEN.contains(&value.to_ascii_lowercase().as_str()) && (is_secret_key(key) || is_secret_value(value))
+    !PUBLIC_VALUES.contains(&value.to_ascii_lowercase().as_str())
+        && (is_secret_key(key) || is_secret_value(value))
 }
 
 /// Tells whether a key says that its value is a secret.
 #[must_use]
 pub fn is_secret_key(key: &str) -> bool {
     let upper = key.to_uppercase().replace(['-', '.'], "_");
-    let about = ABOUT.iter().any(|end| upper.strip_suffix(end).is_some_and(|rest| rest.ends_with('_')));
-    let named = WORDS.iter().any(|word| upper.contains(word));
+    let about =
+        METADATA_SUFFIXES.iter().any(|end| upper.strip_suffix(end).is_some_and(|rest| rest.ends_with('_')));
+    let named = SECRET_KEY_WORDS.iter().any(|word| upper.contains(word));
     let last = upper.rsplit('_').next().unwrap_or_default();
-    !about && (named || PARTS.contains(&last) && upper != "KEY")
+    !about && (named || SECRET_KEY_PARTS.contains(&last) && upper != "KEY")
 }
 
 fn is_secret_value(value: &str) -> bool {
@@ -95,7 +97,7 @@ fn is_secret_value(value: &str) -> bool {
     login.is_some_and(|(login, _)| login.contains(':') && !login.contains('/'))
         || value.contains("-----BEGIN")
         || value.contains("hooks.slack.com/services/")
-        || BEGINNINGS.iter().any(|start| value.len() >= 16 && value.starts_with(start))
+        || TOKEN_PREFIXES.iter().any(|start| value.len() >= 16 && value.starts_with(start))
         || is_random(value)
 }
 

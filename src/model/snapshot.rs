@@ -83,14 +83,14 @@ pub struct Snapshot {
     /// By kind and any id of an object that has several: the one in `objects`.
     pub ids: BTreeMap<(Name, Name), Name>,
     /// By kind, what was read object by object, and because of which attributes.
-    pub one_by_one: BTreeMap<Name, OneByOne>,
+    pub one_by_one: BTreeMap<Name, IndividualReads>,
     /// What the read cost.
     pub requests: RequestCount,
 }
 
 /// Objects of a kind that were read one by one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OneByOne {
+pub struct IndividualReads {
     /// How many.
     pub objects: usize,
     /// Attributes that lists do not show.
@@ -99,7 +99,7 @@ pub struct OneByOne {
 
 /// What a read of the live world is to cover.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct RefreshRequest {
     /// Kinds to list, by name. Children are listed under `parents`.
     pub kinds: BTreeSet<Name>,
     /// Project names or ids are not known yet: list everything and filter here. With ids: lists are

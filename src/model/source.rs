@@ -29,7 +29,7 @@ impl Span {
 
 /// A file's place in words: the shown path, and line and column counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourceLocation {
     /// Path as the user would type it, `/` between parts.
     pub file: String,
     /// Line, from 1.
@@ -168,10 +168,10 @@ impl Sources {
 
     /// Returns where a span starts, in words.
     #[must_use]
-    pub fn location_of(&self, span: Span) -> Option<Place> {
+    pub fn location_of(&self, span: Span) -> Option<SourceLocation> {
         let source = self.get(span.source)?;
         let (line, column) = source.line_column(span.start);
-        Some(Place { file: source.path.clone(), line, column })
+        Some(SourceLocation { file: source.path.clone(), line, column })
     }
 }
 

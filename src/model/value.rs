@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::address::{Address, Name};
 use super::derived::comparable_text;
 use super::redact::SentSecrets;
-use super::secret::{COMPUTED_FORM, Marker, Secret};
+use super::secret::{COMPUTED_FORM, Secret, SecretMarker};
 
 /// Attributes by name, in the language's names (`plan`, not `pricing_id`).
 pub type Attributes = BTreeMap<Name, Value>;
@@ -170,7 +170,7 @@ impl Value {
     /// Tells whether the value, or a part of it, is a secret of which not even a fingerprint is known.
     #[must_use]
     pub fn lacks_fingerprint(&self) -> bool {
-        self.any(&|value| matches!(value, Self::Secret(Secret::Sealed(None))))
+        self.any(&|value| matches!(value, Self::Secret(Secret::Fingerprint(None))))
     }
 
     /// Tells whether the value, or a part of it, is a secret with a fingerprint of 16 digits, which an earlier version
@@ -232,7 +232,7 @@ impl Value {
     #[must_use]
     pub fn sort_key(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
-            Self::Secret(Secret::Sealed(fingerprint)) => fingerprint.clone(),
+            Self::Secret(Secret::Fingerprint(fingerprint)) => fingerprint.clone(),
             Self::Secret(Secret::Derived(derived)) => derived.sealed_id().cloned(),
             _ => None,
         };
@@ -523,7 +523,7 @@ fn parse_marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
             }
             Some(_) => return None,
         };
-        let marker = Marker {
+        let marker = SecretMarker {
             secret: true,
             fingerprint: text("fingerprint")?,
             derived: text("derived")?,
@@ -556,7 +556,7 @@ mod tests {
             (any::<i32>(), 0u32..6).prop_map(|(n, s)| Value::Decimal(Decimal::new(n.into(), s))),
             "[ -~]{0,12}".prop_map(Value::text),
             Just(Value::Unknown(vec![Address::new("vm", "web")])),
-            Just(Value::Secret(Secret::Sealed(Some("9a41".into())))),
+            Just(Value::Secret(Secret::Fingerprint(Some("9a41".into())))),
         ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
@@ -579,7 +579,7 @@ mod tests {
     fn nothing_unknown_or_sealed_is_ever_sent() {
         let unknown = Value::List(vec![Value::Unknown(vec![Address::new("vm", "web")])]);
         assert_eq!(unknown.to_wire(), None);
-        assert_eq!(Value::Secret(Secret::Sealed(None)).to_wire(), None);
+        assert_eq!(Value::Secret(Secret::Fingerprint(None)).to_wire(), None);
         let (secret, mut sent) =
             (Value::List(vec![Value::Secret(Secret::new("canary"))]), SentSecrets::default());
         assert_eq!(secret.to_body(&mut sent), Some(serde_json::json!(["canary"])));

@@ -1,19 +1,19 @@
-//! `Blocks`: why a plan cannot be applied, gathered while it is made.
+//! `Blockers`: why a plan cannot be applied, gathered while it is made.
 
-use super::join::joined_state::{Subject, Survey};
-use super::model::block::Block;
+use super::join::joined_state::{JoinedState, ResourceState};
+use super::model::block::Blocker;
 use crate::model::address::Address;
-use crate::model::source::{Place, Span};
+use crate::model::source::{SourceLocation, Span};
 
 /// The blocks of one plan.
-pub(super) struct Blocks<'s, 'a> {
-    survey: &'s Survey<'a>,
-    all: Vec<Block>,
+pub(super) struct Blockers<'s, 'a> {
+    survey: &'s JoinedState<'a>,
+    all: Vec<Blocker>,
 }
 
-impl<'s, 'a> Blocks<'s, 'a> {
+impl<'s, 'a> Blockers<'s, 'a> {
     /// Starts without any.
-    pub fn new(survey: &'s Survey<'a>) -> Self {
+    pub fn new(survey: &'s JoinedState<'a>) -> Self {
         Self { survey, all: Vec::new() }
     }
 
@@ -21,7 +21,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
     pub fn add_for_subject(
         &mut self,
         code: &'static str,
-        subject: &Subject<'_>,
+        subject: &ResourceState<'_>,
         span: Option<Span>,
         text: String,
         help: String,
@@ -30,7 +30,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
             .or_else(|| subject.block.map(|block| block.span))
             .and_then(|span| self.resolve_location(span));
         let address = Some(subject.address.clone());
-        self.all.push(Block { code: code.into(), address, text, help, source });
+        self.all.push(Blocker { code: code.into(), address, text, help, source });
     }
 
     /// Adds one about an address without a subject, or about the whole plan.
@@ -41,7 +41,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
         text: String,
         help: String,
     ) {
-        self.all.push(Block { code: code.into(), address: address.cloned(), text, help, source: None });
+        self.all.push(Blocker { code: code.into(), address: address.cloned(), text, help, source: None });
     }
 
     /// Adds one about an address, at a place.
@@ -54,22 +54,22 @@ impl<'s, 'a> Blocks<'s, 'a> {
         help: String,
     ) {
         let source = span.and_then(|span| self.resolve_location(span));
-        self.all.push(Block { code: code.into(), address: Some(address.clone()), text, help, source });
+        self.all.push(Blocker { code: code.into(), address: Some(address.clone()), text, help, source });
     }
 
     /// Adds one about what is written at a place, and about no resource.
     pub fn at_place(&mut self, code: &'static str, span: Option<Span>, text: String, help: String) {
         let source = span.and_then(|span| self.resolve_location(span));
-        self.all.push(Block { code: code.into(), address: None, text, help, source });
+        self.all.push(Blocker { code: code.into(), address: None, text, help, source });
     }
 
     /// Adds one that was found already.
-    pub fn extend(&mut self, found: Option<Block>) {
+    pub fn extend(&mut self, found: Option<Blocker>) {
         self.all.extend(found);
     }
 
     /// Returns those that were found so far.
-    pub fn as_slice(&self) -> &[Block] {
+    pub fn as_slice(&self) -> &[Blocker] {
         &self.all
     }
 
@@ -84,13 +84,13 @@ impl<'s, 'a> Blocks<'s, 'a> {
     }
 
     /// Returns them, by code and address.
-    pub fn into_sorted(mut self) -> Vec<Block> {
+    pub fn into_sorted(mut self) -> Vec<Blocker> {
         self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));
         self.all.dedup();
         self.all
     }
 
-    fn resolve_location(&self, span: Span) -> Option<Place> {
+    fn resolve_location(&self, span: Span) -> Option<SourceLocation> {
         self.survey.inputs.stack.sources.location_of(span)
     }
 }

@@ -1,11 +1,11 @@
-//! `Verdict`: what becomes of one subject, and the differences that say so.
+//! `Decision`: what becomes of one subject, and the differences that say so.
 
 use super::model::change::Cause;
-use super::model::step::ProjectOf;
-use crate::config::stack::model::Setting;
+use super::model::step::TargetProject;
+use crate::config::stack::model::AttributeSetting;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, OnChange, Revival};
+use crate::model::schema::{Attribute, Revival, UpdateStrategy};
 use crate::model::secret::FingerprintKey;
 use crate::model::value::Value;
 
@@ -13,7 +13,7 @@ use super::model::compare::{fingerprint_secrets, sealed_expression, to_canonical
 
 /// What becomes of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum DecisionKind {
     /// Nothing.
     Keep,
     /// Nothing, because it is out of scope or waits for an answer.
@@ -35,11 +35,11 @@ pub(super) enum Act {
 
 /// A written attribute, evaluated.
 #[derive(Debug)]
-pub(super) struct Want<'a> {
+pub(super) struct DesiredAttribute<'a> {
     /// The attribute.
     pub attribute: &'static Attribute,
     /// Where it was written; `None` for a link that must go because its other end goes.
-    pub setting: Option<&'a Setting>,
+    pub setting: Option<&'a AttributeSetting>,
     /// The value in the language's words; a `null` is the API's default, where the table knows it.
     pub value: Value,
     /// What a request says instead of a catalog name.
@@ -48,7 +48,7 @@ pub(super) struct Want<'a> {
     pub refers: bool,
 }
 
-impl Want<'_> {
+impl DesiredAttribute<'_> {
     /// Returns what requests and the ledger hold: the id of a catalog name, else the value.
     pub fn stored_value(&self) -> &Value {
         self.id.as_ref().unwrap_or(&self.value)
@@ -68,7 +68,7 @@ impl Want<'_> {
 
 /// One attribute, or one key of a map, that is to change.
 #[derive(Debug)]
-pub(super) struct Difference<'a> {
+pub(super) struct AttributeDiff<'a> {
     /// The attribute.
     pub attribute: &'static Attribute,
     /// The attribute's name, or `name.key`.
@@ -82,33 +82,33 @@ pub(super) struct Difference<'a> {
     /// Why.
     pub cause: Cause,
     /// Where the new value was written.
-    pub setting: Option<&'a Setting>,
+    pub setting: Option<&'a AttributeSetting>,
 }
 
-impl Difference<'_> {
+impl AttributeDiff<'_> {
     /// Tells whether no call can make the change.
     pub fn forces_replacement(&self) -> bool {
-        matches!(self.attribute.change, OnChange::Replace | OnChange::Never)
+        matches!(self.attribute.change, UpdateStrategy::Replace | UpdateStrategy::Never)
     }
 }
 
 /// What becomes of a subject, and why.
 #[derive(Debug)]
-pub(super) struct Verdict<'a> {
+pub(super) struct Decision<'a> {
     /// What.
-    pub act: Act,
+    pub act: DecisionKind,
     /// The block's attributes, evaluated.
-    pub wants: Vec<Want<'a>>,
+    pub wants: Vec<DesiredAttribute<'a>>,
     /// What differs.
-    pub differences: Vec<Difference<'a>>,
+    pub differences: Vec<AttributeDiff<'a>>,
     /// What differs, and nothing is done about: the service did not keep it.
-    pub not_kept: Vec<Difference<'a>>,
+    pub not_kept: Vec<AttributeDiff<'a>>,
     /// Why.
     pub cause: Cause,
     /// Why, in a sentence, where the differences do not say it.
     pub reason: Option<String>,
     /// Where a new object is made.
-    pub project: ProjectOf,
+    pub project: TargetProject,
     /// Its new object waits until an object of another address has gone, because of a name or a network.
     pub waits: bool,
     /// It waits, directly or not, for something that is deleted before it is made anew, or that waits so.
@@ -123,9 +123,9 @@ pub(super) struct Verdict<'a> {
     pub crowded: bool,
 }
 
-impl<'a> Verdict<'a> {
+impl<'a> Decision<'a> {
     /// Returns a verdict without wants and differences.
-    pub fn without_differences(act: Act, cause: Cause) -> Self {
+    pub fn without_differences(act: DecisionKind, cause: Cause) -> Self {
         Self {
             act,
             wants: Vec::new(),
@@ -133,7 +133,7 @@ impl<'a> Verdict<'a> {
             not_kept: Vec::new(),
             cause,
             reason: None,
-            project: ProjectOf::None,
+            project: TargetProject::None,
             waits: false,
             downstream: false,
             broken: false,
@@ -150,18 +150,18 @@ impl<'a> Verdict<'a> {
     }
 
     /// Returns a written attribute.
-    pub fn find_attribute(&self, name: &str) -> Option<&Want<'a>> {
+    pub fn find_attribute(&self, name: &str) -> Option<&DesiredAttribute<'a>> {
         self.wants.iter().find(|want| want.attribute.name == name)
     }
 
     /// Tells whether the resource's object will be another one, or one that is not there yet.
     pub fn is_new(&self) -> bool {
-        matches!(self.act, Act::Create | Act::Replace { .. })
+        matches!(self.act, DecisionKind::Create | DecisionKind::Replace { .. })
     }
 
     /// Tells whether the present object goes.
     pub fn removes(&self) -> bool {
-        matches!(self.act, Act::Delete | Act::Replace { .. })
+        matches!(self.act, DecisionKind::Delete | DecisionKind::Replace { .. })
     }
 
     /// Tells whether one of these attributes differs.
@@ -171,6 +171,7 @@ impl<'a> Verdict<'a> {
 
     /// Tells whether the old object goes before the new one comes.
     pub fn deletes_first(&self) -> bool {
-        self.act == Act::Replace { create_first: false } || (self.act == Act::Create && self.crowded)
+        self.act == DecisionKind::Replace { create_first: false }
+            || (self.act == DecisionKind::Create && self.crowded)
     }
 }

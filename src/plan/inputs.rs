@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::origins::Here;
+use crate::ledger::state::origins::CurrentOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::Registry;
@@ -15,7 +15,7 @@ use crate::model::snapshot::{ObjectKey, Snapshot};
 
 /// Everything that a plan is made from.
 #[derive(Clone, Copy)]
-pub struct Inputs<'a> {
+pub struct PlanInputs<'a> {
     /// The tables.
     pub registry: Registry,
     /// What is wanted.
@@ -29,7 +29,7 @@ pub struct Inputs<'a> {
     /// Names and prices as pinned in `stead.lock`.
     pub pinned: Option<&'a Catalog>,
     /// What was asked for on the command line.
-    pub options: &'a Options,
+    pub options: &'a PlanningOptions,
     /// When the plan is made.
     pub now: Timestamp,
     /// Makes the plan applicable once.
@@ -38,7 +38,7 @@ pub struct Inputs<'a> {
 
 /// What was asked for on the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct PlanningOptions {
     /// Remove everything that is not protected.
     pub destroy: bool,
     /// The deletion budget does not count.
@@ -82,7 +82,7 @@ pub struct Options {
     /// The project of project-scoped resources of a stack without a `project` block: a name or id.
     pub project: Option<Name>,
     /// Where the stack is planned from; `None` where its ledger is not on a shared backend.
-    pub directory: Option<Here>,
+    pub directory: Option<CurrentOrigin>,
     /// Nothing is to be applied: what is looked up elsewhere may be missing.
     pub only_looks: bool,
     /// Key of the before-images in a plan that is saved before its ledger exists: the file's own.

@@ -3,55 +3,58 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::annotate::change_lines::{Facts, change_line};
-use super::annotate::cost::Bill;
-use super::annotate::effects::{Linked, change_effects};
+use super::annotate::change_lines::{ChangeDetails, change_line};
+use super::annotate::cost::CostAccumulator;
+use super::annotate::effects::{LinkedObjects, change_effects};
 use super::annotate::{generated_secrets, policy, rename_hints, secret_sinks, unread_values};
-use super::blockers::Blocks;
+use super::blockers::Blockers;
 use super::decide::checks::{
     catalog_rules, declarations, guards, kept_secrets, ledger_origin, lost_ledger,
 };
 use super::decide::classify::{self, classify_subjects};
 use super::decide::conflicts::name_conflicts;
-use super::decide::deposed::Leftovers;
-use super::decide::project_assignment::Projects;
+use super::decide::deposed::DeposedObjects;
+use super::decide::project_assignment::ProjectAssignment;
 use super::decide::{byproducts, replacement_order};
-use super::decision::Verdict;
+use super::decision::Decision;
 use super::diff::before_image::before_image;
 use super::diff::confirmation;
 use super::diff::drift::subject_drift;
-use super::inputs::Inputs;
-use super::join::joined_state::Survey;
-use super::join::targeting::Scope;
-use super::model::block::Block;
-use super::model::change::{Action, Base, Change, Drift, DriftClass, Note, Plan};
+use super::inputs::PlanInputs;
+use super::join::joined_state::JoinedState;
+use super::join::targeting::TargetScope;
+use super::model::block::Blocker;
+use super::model::change::{Action, Change, Drift, DriftClass, Plan, PlanBase, PlanNote};
 use super::model::compare::sealed_expression;
-use super::model::step::Bookkeeping;
+use super::model::step::LedgerUpdate;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use super::order::dependency_cycle;
 use super::order::ledger_updates::ledger_updates;
-use super::order::steps::{Ordered, critical_path, order_steps};
+use super::order::steps::{StepOrder, critical_path, order_steps};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 
 pub use super::refresh_request::refresh_request;
 
-/// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
+/// Makes the plan. Problems that only the live world shows become `Blocker`s: the plan is always whole.
 #[must_use]
-pub fn make_plan(inputs: &Inputs<'_>) -> Plan {
+pub fn make_plan(inputs: &PlanInputs<'_>) -> Plan {
     run_pipeline(inputs, true)
 }
 
 /// Returns the blocker of a destroy whose ledger seems to be lost: a plan without `destroy` would create what exists.
-fn find_lost_ledger(inputs: &Inputs<'_>) -> Option<Block> {
+fn find_lost_ledger(inputs: &PlanInputs<'_>) -> Option<Blocker> {
     let options = lost_ledger::creating_options(inputs)?;
-    lost_ledger::lost_ledger_blocker(inputs.ledger, &make_plan(&Inputs { options: &options, ..*inputs }))
+    lost_ledger::lost_ledger_blocker(
+        inputs.ledger,
+        &make_plan(&PlanInputs { options: &options, ..*inputs }),
+    )
 }
 
 /// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
-fn run_pipeline(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
+fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
     let lost = find_lost_ledger(inputs);
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
@@ -61,13 +64,13 @@ fn run_pipeline(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
         declared.added = added;
     }
     let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
-    let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
-    let survey = Survey::new(inputs, &declared);
-    let mut blocks = Blocks::new(&survey);
+    let inputs = PlanInputs { ledger: &ledger, options: &options, ..*inputs };
+    let survey = JoinedState::new(inputs, &declared);
+    let mut blocks = Blockers::new(&survey);
     declarations::block_impossible_moves(&survey, &mut blocks);
-    let scope = Scope::new(&survey);
-    let projects = Projects::new(&survey, &mut blocks);
-    let leftovers = Leftovers::from_state(&survey);
+    let scope = TargetScope::new(&survey);
+    let projects = ProjectAssignment::new(&survey, &mut blocks);
+    let leftovers = DeposedObjects::from_state(&survey);
     let verdicts = classify_subjects(&survey, &scope, &projects, &leftovers, &mut blocks);
     guards::check(&survey, &verdicts, &mut blocks);
     blocks.extend(lost);
@@ -80,7 +83,7 @@ fn run_pipeline(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let rulings = policy::of_resources(&survey, &verdicts);
     let notes = collect_notes(&survey, &verdicts, &ordered, &mut blocks);
     if let Some(first) = ordered.cycle.first() {
-        let plan_again = |inputs: &Inputs<'_>| run_pipeline(inputs, false);
+        let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false);
         if finds_ways {
             dependency_cycle::add_cycle_blocker(
                 &survey,
@@ -91,7 +94,7 @@ fn run_pipeline(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
             );
         } else {
             blocks.add_for_subject(
-                dependency_cycle::CYCLE,
+                dependency_cycle::CYCLE_CODE,
                 &survey.subjects[first.n],
                 None,
                 String::new(),
@@ -105,18 +108,18 @@ fn run_pipeline(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
         verdicts,
         ordered,
         base,
-        Said { blocks: blocks.into_sorted(), notes, scope },
+        PlanFindings { blocks: blocks.into_sorted(), notes, scope },
     );
     policy::evaluate_policies(&survey, plan, rulings)
 }
 
 /// Collects what the plan says beside its changes; a secret that would reach plain text is a blocker.
 fn collect_notes(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict],
-    ordered: &Ordered,
-    blocks: &mut Blocks<'_, '_>,
-) -> Vec<Note> {
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision],
+    ordered: &StepOrder,
+    blocks: &mut Blockers<'_, '_>,
+) -> Vec<PlanNote> {
     let mut notes = declarations::notes(survey);
     notes.extend(rename_hints::rename_notes(survey, verdicts));
     notes.extend(generated_secrets::generation_notes(survey, verdicts));
@@ -132,23 +135,23 @@ fn collect_notes(
 }
 
 /// What is said of a plan besides its lines.
-struct Said {
-    blocks: Vec<Block>,
-    notes: Vec<Note>,
-    scope: Scope,
+struct PlanFindings {
+    blocks: Vec<Blocker>,
+    notes: Vec<PlanNote>,
+    scope: TargetScope,
 }
 
 fn plan_base(
-    survey: &Survey<'_>,
-    projects: &Projects,
-    verdicts: &[Verdict<'_>],
-    ordered: &Ordered,
-) -> Base {
-    let Inputs { stack, ledger, snapshot, options, .. } = survey.inputs;
+    survey: &JoinedState<'_>,
+    projects: &ProjectAssignment,
+    verdicts: &[Decision<'_>],
+    ordered: &StepOrder,
+) -> PlanBase {
+    let PlanInputs { stack, ledger, snapshot, options, .. } = survey.inputs;
     let touched = |n: &usize| !ordered.of[*n].is_empty() || survey.subjects[*n].adoption.is_some();
     let key = options.image_key.as_ref().filter(|_| survey.key().is_none()).unwrap_or(survey.key());
     let image = |n| before_image(&survey.subjects[n], &verdicts[n], key);
-    Base {
+    PlanBase {
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
         account: snapshot.account.clone().unwrap_or_default(),
@@ -166,22 +169,22 @@ fn plan_base(
 }
 
 fn assemble_plan(
-    survey: &Survey<'_>,
-    verdicts: Vec<Verdict<'_>>,
-    ordered: Ordered,
-    base: Base,
-    said: Said,
+    survey: &JoinedState<'_>,
+    verdicts: Vec<Decision<'_>>,
+    ordered: StepOrder,
+    base: PlanBase,
+    said: PlanFindings,
 ) -> Plan {
-    let linked = Linked::new(survey, &verdicts);
+    let linked = LinkedObjects::new(survey, &verdicts);
     let outputs = redacted_outputs(survey);
-    let mut bill = Bill::new(survey);
+    let mut bill = CostAccumulator::new(survey);
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
     let moves = &survey.declared.moves;
-    corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
+    corrections.extend((!moves.is_empty()).then(|| LedgerUpdate::Move(moves.clone())));
     corrections.extend(kept_secrets::pin_recipients(survey));
     let added = survey.declared.added.iter();
     corrections
-        .extend(added.map(|(to, added)| Bookkeeping::Remember(to.clone(), Box::new(added.entry.clone()))));
+        .extend(added.map(|(to, added)| LedgerUpdate::Remember(to.clone(), Box::new(added.entry.clone()))));
     let (mut unchanged, mut left_out) = (0, 0);
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];
@@ -190,8 +193,11 @@ fn assemble_plan(
         );
         corrections.extend(ledger_updates(survey, subject, &verdict));
         let cost = bill.add(subject, &verdict);
-        let facts =
-            Facts { steps, effects: change_effects(survey, subject, &verdict, &linked, &cost), cost };
+        let facts = ChangeDetails {
+            steps,
+            effects: change_effects(survey, subject, &verdict, &linked, &cost),
+            cost,
+        };
         match change_line(survey, n, verdict, facts, &ordered.steps) {
             Some(change) => changes.push(change),
             None if said.scope.contains(n) => unchanged += usize::from(subject.resource.is_some()),
@@ -219,9 +225,9 @@ fn assemble_plan(
 }
 
 /// Adds to a difference that an apply would end what keeps that apply from it.
-fn kept_back(drift: Drift, said: &Said) -> Drift {
+fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
     let ends = matches!(drift.class, DriftClass::Reverted | DriftClass::Gone | DriftClass::Replaced);
-    let counts = |block: &&Block| match &block.address {
+    let counts = |block: &&Blocker| match &block.address {
         Some(address) => *address == drift.address,
         None => !block.only_freezes(),
     };
@@ -241,7 +247,7 @@ pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Act
 }
 
 /// Returns the outputs, without the text of their secrets.
-fn redacted_outputs(survey: &Survey<'_>) -> BTreeMap<Name, Expression> {
+fn redacted_outputs(survey: &JoinedState<'_>) -> BTreeMap<Name, Expression> {
     if survey.inputs.options.destroy {
         return BTreeMap::new();
     }

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use super::annotate::generated_secrets;
 use super::decide::checks::lost_ledger;
-use super::inputs::Options;
+use super::inputs::PlanningOptions;
 use super::join::project_scope::PROJECT;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use crate::config::stack::model::{Resource, Stack};
-use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::expression::{Expression, Reference};
-use crate::model::schema::{Check, Kind, OnChange, Price, Registry, Scope, Type};
-use crate::model::snapshot::{ObjectKey, Wanted};
+use crate::model::schema::{Kind, KindScope, Price, Registry, RuleCheck, Type, UpdateStrategy};
+use crate::model::snapshot::{ObjectKey, RefreshRequest};
 use crate::model::value::{Attributes, Value};
 
 /// Returns what must be read from the live world, and the catalog tables, before `make`.
@@ -25,12 +25,13 @@ pub fn refresh_request<'a>(
     registry: Registry,
     stack: &Stack,
     ledger: &Ledger,
-    options: &Options,
-) -> (Wanted, BTreeSet<&'a str>) {
+    options: &PlanningOptions,
+) -> (RefreshRequest, BTreeSet<&'a str>) {
     let ledger = &*resolve_moves(registry, stack, ledger).apply_to_ledger(ledger);
     let options = &*ledger_moves::with_declared_adoptions(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
-    let mut wanted = Wanted { projects: known_projects(stack, ledger, options), ..Wanted::default() };
+    let mut wanted =
+        RefreshRequest { projects: known_projects(stack, ledger, options), ..RefreshRequest::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
     // Who destroys looks nothing up, unless the names of a lost ledger's objects may depend on it.
@@ -89,7 +90,7 @@ pub fn refresh_request<'a>(
 fn account_wide_kinds(
     stack: &Stack,
     ledger: &Ledger,
-    options: &Options,
+    options: &PlanningOptions,
     kinds: &[&'static Kind],
 ) -> BTreeSet<Name> {
     let going = kinds_to_remove(stack, ledger, options);
@@ -101,11 +102,11 @@ fn account_wide_kinds(
     for kind in kinds {
         for rule in kind.rules {
             match rule.check {
-                Check::NoOverlap { .. } => drop(found.insert(kind.name)),
-                Check::NotUsed { by } if going.contains(kind.name) => {
+                RuleCheck::NoOverlap { .. } => drop(found.insert(kind.name)),
+                RuleCheck::NotUsed { by } if going.contains(kind.name) => {
                     found.extend(by.iter().map(|(kind, _)| *kind));
                 }
-                Check::UniqueOverall { .. } if made.contains(kind.name) => {
+                RuleCheck::UniqueOverall { .. } if made.contains(kind.name) => {
                     found.insert(kind.name);
                     found.extend(kind.child_of().map(|(of, _)| of));
                 }
@@ -117,7 +118,7 @@ fn account_wide_kinds(
 }
 
 /// Returns the kinds of which something is not wanted any more.
-fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &Options) -> BTreeSet<&'l str> {
+fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &PlanningOptions) -> BTreeSet<&'l str> {
     let goes = |(address, entry): &(&_, &Entry)| {
         options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
     };
@@ -132,7 +133,7 @@ fn choice_tables<'a>(stack: &Stack) -> BTreeSet<&'a str> {
             .rules
             .iter()
             .filter_map(|rule| match rule.check {
-                Check::Offered { attribute, table, .. } => {
+                RuleCheck::Offered { attribute, table, .. } => {
                     resource.attributes.contains_key(attribute).then_some(table)
                 }
                 _ => None,
@@ -148,7 +149,7 @@ fn kinds_in_use(
     registry: Registry,
     stack: &Stack,
     ledger: &Ledger,
-    options: &Options,
+    options: &PlanningOptions,
 ) -> Vec<&'static Kind> {
     let mut used: BTreeSet<&str> = stack.resources.values().map(|resource| resource.kind.name).collect();
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
@@ -157,7 +158,7 @@ fn kinds_in_use(
     let going = kinds_to_remove(stack, ledger, options);
     let links_to_going = |kind: &Kind| {
         kind.attributes.iter().any(|attribute| {
-            matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
+            matches!((attribute.change, attribute.ty), (UpdateStrategy::Link { .. }, Type::Reference(of)) if going.contains(of))
         })
     };
     let copies_what_goes = |kind: &Kind| {
@@ -181,12 +182,12 @@ fn rule_kinds(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>)
     for kind in registry.kinds.iter().filter(|kind| used.contains(kind.name)) {
         for rule in kind.rules {
             match rule.check {
-                Check::NotWhile { kind, .. } => drop(kinds.insert(kind)),
-                Check::NotFilled if going.contains(kind.name) => {
-                    let inside = registry.top_level().filter(|kind| kind.scope == Scope::Project);
+                RuleCheck::NotWhile { kind, .. } => drop(kinds.insert(kind)),
+                RuleCheck::NotFilled if going.contains(kind.name) => {
+                    let inside = registry.top_level().filter(|kind| kind.scope == KindScope::Project);
                     kinds.extend(inside.map(|kind| kind.name));
                 }
-                Check::NotUsed { by } if going.contains(kind.name) => {
+                RuleCheck::NotUsed { by } if going.contains(kind.name) => {
                     kinds.extend(by.iter().map(|(kind, _)| *kind));
                 }
                 _ => {}
@@ -226,11 +227,11 @@ fn verifiable_attributes(resource: &Resource, entry: &Entry) -> Attributes {
     compared.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn current_owned(entry: &Entry) -> Option<&Owned> {
+fn current_owned(entry: &Entry) -> Option<&OwnedObject> {
     entry.current.as_ref()
 }
 
-fn add_adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wanted) {
+fn add_adopted(registry: Registry, stack: &Stack, options: &PlanningOptions, wanted: &mut RefreshRequest) {
     for (address, id) in &options.adopt {
         let Some(resource) = stack.resources.get(address) else { continue };
         if registry.kind(resource.kind.name).is_none_or(|kind| kind.child_of().is_some()) {
@@ -250,7 +251,7 @@ fn add_adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mu
 }
 
 /// Returns the projects to read, where all of them are known.
-fn known_projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<Vec<Name>> {
+fn known_projects(stack: &Stack, ledger: &Ledger, options: &PlanningOptions) -> Option<Vec<Name>> {
     let id = |address| ledger.entries.get(address).and_then(current_owned).map(|owned| owned.id.clone());
     let mut found = BTreeSet::new();
     found.insert(match (&stack.project, &options.project) {
@@ -267,7 +268,7 @@ fn known_projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<V
         .extend(own.flat_map(|entry| entry.current.iter().chain(&entry.deposed)).map(|own| own.id.clone()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     found.extend(sent.filter_map(|intent| intent.project.clone()));
-    for resource in stack.resources.values().filter(|resource| resource.kind.scope == Scope::Project) {
+    for resource in stack.resources.values().filter(|resource| resource.kind.scope == KindScope::Project) {
         found.extend(match &resource.project {
             None => None,
             Some(Expression::Reference(Reference { address, attribute: None })) => Some(id(address)?),

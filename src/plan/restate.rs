@@ -6,13 +6,13 @@
 
 use std::fmt;
 
-use super::blockers::Blocks;
+use super::blockers::Blockers;
 use super::decide::classify::classify_subjects;
-use super::decide::deposed::Leftovers;
-use super::decide::project_assignment::Projects;
-use super::inputs::Inputs;
-use super::join::joined_state::Survey;
-use super::join::targeting::Scope;
+use super::decide::deposed::DeposedObjects;
+use super::decide::project_assignment::ProjectAssignment;
+use super::inputs::PlanInputs;
+use super::join::joined_state::JoinedState;
+use super::join::targeting::TargetScope;
 use super::model::compare::{are_equivalent, fingerprint_secrets, is_as_written, part_type};
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
@@ -23,7 +23,7 @@ use crate::model::value::Value;
 
 /// Why a new expression cannot be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotSame {
+pub enum RestateError {
     /// The block does not write the attribute.
     NotWritten,
     /// The ledger has no applied value of it.
@@ -31,25 +31,25 @@ pub enum NotSame {
     /// No secret enters it.
     NotSecret,
     /// The ledger has this expression already.
-    Recorded,
+    AlreadyRecorded,
     /// It waits for a value that only an apply makes known.
     Unknown,
     /// A secret that enters it is not at hand.
-    Withheld,
+    SecretUnavailable,
     /// It gives another value.
-    Differs,
+    ValueDiffers,
 }
 
-impl fmt::Display for NotSame {
+impl fmt::Display for RestateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotWritten => "the configuration does not set it",
             Self::NotApplied => "the ledger has no applied value of it",
             Self::NotSecret => "no secret enters it",
-            Self::Recorded => "the ledger has this expression already",
+            Self::AlreadyRecorded => "the ledger has this expression already",
             Self::Unknown => "its value is known only after an apply",
-            Self::Withheld => "a secret that enters it cannot be read here",
-            Self::Differs => "its value is not the one that was applied",
+            Self::SecretUnavailable => "a secret that enters it cannot be read here",
+            Self::ValueDiffers => "its value is not the one that was applied",
         })
     }
 }
@@ -58,34 +58,38 @@ impl fmt::Display for NotSame {
 ///
 /// # Errors
 /// When it is not proven that the value is the one that was applied.
-pub fn restate_value(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Result<Value, NotSame> {
+pub fn restate_value(
+    inputs: &PlanInputs<'_>,
+    address: &Address,
+    attribute: &str,
+) -> Result<Value, RestateError> {
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.apply_to_ledger(inputs.ledger);
     let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
-    let survey = Survey::new(Inputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
-    let mut blocks = Blocks::new(&survey);
-    let scope = Scope::new(&survey);
-    let projects = Projects::new(&survey, &mut blocks);
+    let survey = JoinedState::new(PlanInputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
+    let mut blocks = Blockers::new(&survey);
+    let scope = TargetScope::new(&survey);
+    let projects = ProjectAssignment::new(&survey, &mut blocks);
     let verdicts =
-        classify_subjects(&survey, &scope, &projects, &Leftovers::from_state(&survey), &mut blocks);
-    let n = *survey.index.get(address).ok_or(NotSame::NotWritten)?;
-    let want = verdicts[n].find_attribute(attribute).ok_or(NotSame::NotWritten)?;
-    let entry = survey.subjects[n].entry.ok_or(NotSame::NotApplied)?;
-    let applied = entry.applied.get(attribute).ok_or(NotSame::NotApplied)?;
+        classify_subjects(&survey, &scope, &projects, &DeposedObjects::from_state(&survey), &mut blocks);
+    let n = *survey.index.get(address).ok_or(RestateError::NotWritten)?;
+    let want = verdicts[n].find_attribute(attribute).ok_or(RestateError::NotWritten)?;
+    let entry = survey.subjects[n].entry.ok_or(RestateError::NotApplied)?;
+    let applied = entry.applied.get(attribute).ok_or(RestateError::NotApplied)?;
     let (ty, value, key) = (&want.attribute.ty, want.stored_value(), survey.key());
     if value.is_unknown() {
-        return Err(NotSame::Unknown);
+        return Err(RestateError::Unknown);
     }
     if !value.is_secret() || !applied.is_secret() {
-        return Err(NotSame::NotSecret);
+        return Err(RestateError::NotSecret);
     }
     if is_as_written(ty, value, applied, key) {
-        return Err(NotSame::Recorded);
+        return Err(RestateError::AlreadyRecorded);
     }
     match has_same_value(ty, value, applied, key) {
         Some(true) => Ok(value.map_secrets(&|secret| secret.to_recorded(key))),
-        Some(false) => Err(NotSame::Differs),
-        None => Err(NotSame::Withheld),
+        Some(false) => Err(RestateError::ValueDiffers),
+        None => Err(RestateError::SecretUnavailable),
     }
 }
 

@@ -10,20 +10,20 @@ use miette::{
     SourceSpan, SpanContents,
 };
 
-use super::text::page::{Line, Page};
-use super::text::style::{Role, Style};
+use super::text::page::{TextLine, TextPage};
+use super::text::style::{TextRole, TextStyle};
 use super::text::{escape, phrases};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Source, SourceId, Sources, Span};
 
 /// Problems that are shown; the rest is counted.
-const MOST: usize = 50;
+const MAX_SHOWN_DIAGNOSTICS: usize = 50;
 
 /// Lines that a label may cover before only its first is shown.
-const MOST_LINES: usize = 8;
+const MAX_LABEL_LINES: usize = 8;
 
 /// Bytes of a line beyond which no text is shown: what is on it no human wrote.
-const LONGEST_LINE: usize = 500;
+const MAX_LINE_BYTES: usize = 500;
 
 /// Returns all problems in the order of their places: file, then line; those without a place first.
 #[must_use]
@@ -39,41 +39,41 @@ pub fn sort_by_location<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Ve
 
 /// Returns problems with the lines they are about, at most fifty, and a count.
 #[must_use]
-pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
+pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: TextStyle) -> String {
     if problems.is_empty() {
         return String::new();
     }
     let mut texts = BTreeMap::new();
     let shown = sort_by_location(problems, sources);
-    let labels = shown.iter().take(MOST).flat_map(|problem| &problem.labels);
+    let labels = shown.iter().take(MAX_SHOWN_DIAGNOSTICS).flat_map(|problem| &problem.labels);
     for label in labels {
         if let Some(source) = sources.get(label.span.source) {
-            texts.entry(label.span.source).or_insert_with(|| Text::from_source(source));
+            texts.entry(label.span.source).or_insert_with(|| RedactedSource::from_source(source));
         }
     }
     let handler = graphical_handler(style);
     let mut text = String::new();
-    for problem in shown.iter().take(MOST) {
-        let graphic = Graphic::from_diagnostic(problem, &texts);
+    for problem in shown.iter().take(MAX_SHOWN_DIAGNOSTICS) {
+        let graphic = GraphicDiagnostic::from_diagnostic(problem, &texts);
         // Writing to a `String` fails only where miette itself cannot lay the text out.
         if handler.render_report(&mut text, &graphic).is_err() {
             text.push_str(&one_line(problem, sources, style));
         }
         text.push('\n');
     }
-    let mut page = Page::new(style);
+    let mut page = TextPage::new(style);
     page.add_line(count_line(problems));
     disarm_lines(&text) + &page.finish()
 }
 
 /// Returns one line for each problem, at most fifty, and a count: for logs.
 #[must_use]
-pub fn diagnostic_lines(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
+pub fn diagnostic_lines(problems: &[Diagnostic], sources: &Sources, style: TextStyle) -> String {
     if problems.is_empty() {
         return String::new();
     }
     let mut text = String::new();
-    for problem in sort_by_location(problems, sources).into_iter().take(MOST) {
+    for problem in sort_by_location(problems, sources).into_iter().take(MAX_SHOWN_DIAGNOSTICS) {
         text.push_str(&one_line(problem, sources, style));
     }
     text.push_str(&count_line(problems).to_unwrapped(style));
@@ -81,13 +81,13 @@ pub fn diagnostic_lines(problems: &[Diagnostic], sources: &Sources, style: Style
     text
 }
 
-fn one_line(problem: &Diagnostic, sources: &Sources, style: Style) -> String {
+fn one_line(problem: &Diagnostic, sources: &Sources, style: TextStyle) -> String {
     let (role, word) = match problem.severity {
-        Severity::Error => (Role::Danger, "error"),
-        Severity::Warning => (Role::Warn, "warning"),
+        Severity::Error => (TextRole::Danger, "error"),
+        Severity::Warning => (TextRole::Warning, "warning"),
     };
     let place = problem.span().and_then(|span| sources.location_of(span));
-    let mut line = Line::indent(0);
+    let mut line = TextLine::indent(0);
     if let Some(place) = place {
         line = line.push_text(format!("{}:{}:{}: ", place.file, place.line, place.column));
     }
@@ -96,32 +96,33 @@ fn one_line(problem: &Diagnostic, sources: &Sources, style: Style) -> String {
         .push_text(": ")
         .push_text(&problem.summary);
     for more in [&problem.detail, &problem.help].into_iter().flatten() {
-        line = line.push_styled(Role::Faint, " | ").push_text(more.lines().collect::<Vec<_>>().join(" "));
+        line =
+            line.push_styled(TextRole::Faint, " | ").push_text(more.lines().collect::<Vec<_>>().join(" "));
     }
     line.to_unwrapped(style) + "\n"
 }
 
-fn count_line(problems: &[Diagnostic]) -> Line {
+fn count_line(problems: &[Diagnostic]) -> TextLine {
     let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     let warnings = problems.len() - errors;
-    let hidden = problems.len().saturating_sub(MOST);
-    let mut line = Line::indent(0);
+    let hidden = problems.len().saturating_sub(MAX_SHOWN_DIAGNOSTICS);
+    let mut line = TextLine::indent(0);
     if hidden > 0 {
         line = line.push_text(format!("and {hidden} more; "));
     }
     if errors > 0 {
-        line = line.push_styled(Role::Danger, phrases::count_noun(errors, "error"));
+        line = line.push_styled(TextRole::Danger, phrases::count_noun(errors, "error"));
     }
     if errors > 0 && warnings > 0 {
         line = line.push_text(", ");
     }
     if warnings > 0 {
-        line = line.push_styled(Role::Warn, phrases::count_noun(warnings, "warning"));
+        line = line.push_styled(TextRole::Warning, phrases::count_noun(warnings, "warning"));
     }
     line
 }
 
-fn graphical_handler(style: Style) -> GraphicalReportHandler {
+fn graphical_handler(style: TextStyle) -> GraphicalReportHandler {
     let theme = match (style.unicode, style.colour) {
         (true, true) => GraphicalTheme::unicode(),
         (true, false) => GraphicalTheme::unicode_nocolor(),
@@ -129,7 +130,7 @@ fn graphical_handler(style: Style) -> GraphicalReportHandler {
         (false, false) => GraphicalTheme::none(),
     };
     GraphicalReportHandler::new_themed(theme)
-        .with_width(style.width.max(Style::NARROWEST))
+        .with_width(style.width.max(TextStyle::MIN_WIDTH))
         .with_links(false)
 }
 
@@ -151,13 +152,13 @@ fn disarm_lines(text: &str) -> String {
 }
 
 /// A source as it may be shown.
-struct Text<'a> {
+struct RedactedSource<'a> {
     source: &'a Source,
     name: String,
     shown: Cow<'a, str>,
 }
 
-impl<'a> Text<'a> {
+impl<'a> RedactedSource<'a> {
     fn from_source(source: &'a Source) -> Self {
         Self {
             source,
@@ -172,7 +173,7 @@ impl<'a> Text<'a> {
         let start = (span.start as usize).min(text.len());
         let end = (span.end as usize).clamp(start, text.len());
         let mut breaks = memchr_lines(&text.as_bytes()[start..end]);
-        match (breaks.next(), breaks.nth(MOST_LINES - 2)) {
+        match (breaks.next(), breaks.nth(MAX_LABEL_LINES - 2)) {
             (Some(first), Some(_)) => (start, start + first),
             _ => (start, end),
         }
@@ -181,7 +182,7 @@ impl<'a> Text<'a> {
     fn has_long_line(&self, start: usize, end: usize) -> bool {
         let (from, to, _) = self.line_range(start, end, 1, 1);
         let mut lines = self.shown.as_bytes()[from..to].split(|byte| *byte == b'\n');
-        !self.source.is_withheld() && lines.any(|line| line.len() > LONGEST_LINE)
+        !self.source.is_withheld() && lines.any(|line| line.len() > MAX_LINE_BYTES)
     }
 
     /// Returns the whole lines around a range: from, to, and how many.
@@ -200,7 +201,7 @@ fn memchr_lines(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at)
 }
 
-impl SourceCode for Text<'_> {
+impl SourceCode for RedactedSource<'_> {
     /// Reads by the source's line index: miette's own reader goes through the file for every label.
     fn read_span<'s>(
         &'s self,
@@ -233,19 +234,19 @@ impl SourceCode for Text<'_> {
 }
 
 /// A problem as miette draws it.
-struct Graphic<'a> {
+struct GraphicDiagnostic<'a> {
     code: Option<&'static str>,
     severity: miette::Severity,
     message: String,
-    detail: Option<Detail>,
+    detail: Option<DiagnosticDetail>,
     help: Option<String>,
-    text: Option<&'a Text<'a>>,
+    text: Option<&'a RedactedSource<'a>>,
     labels: Vec<LabeledSpan>,
-    elsewhere: Vec<Graphic<'a>>,
+    elsewhere: Vec<GraphicDiagnostic<'a>>,
 }
 
-impl<'a> Graphic<'a> {
-    fn from_diagnostic(problem: &Diagnostic, texts: &'a BTreeMap<SourceId, Text<'a>>) -> Self {
+impl<'a> GraphicDiagnostic<'a> {
+    fn from_diagnostic(problem: &Diagnostic, texts: &'a BTreeMap<SourceId, RedactedSource<'a>>) -> Self {
         let main = problem.span().map(|span| span.source);
         let mut labels: BTreeMap<SourceId, Vec<&Label>> = BTreeMap::new();
         for label in &problem.labels {
@@ -259,7 +260,7 @@ impl<'a> Graphic<'a> {
                 Severity::Warning => miette::Severity::Warning,
             },
             message: escape::escape_line(&problem.summary).into_owned(),
-            detail: problem.detail.as_deref().map(|text| Detail(escape_lines(text))),
+            detail: problem.detail.as_deref().map(|text| DiagnosticDetail(escape_lines(text))),
             help: help_text(problem),
             text: None,
             labels: Vec::new(),
@@ -273,7 +274,7 @@ impl<'a> Graphic<'a> {
     }
 
     /// Returns the part of a problem that lies in another file.
-    fn from_other_file(text: Option<&'a Text<'a>>, labels: &[&Label]) -> Self {
+    fn from_other_file(text: Option<&'a RedactedSource<'a>>, labels: &[&Label]) -> Self {
         let mut graphic = Self {
             code: None,
             severity: miette::Severity::Advice,
@@ -289,7 +290,7 @@ impl<'a> Graphic<'a> {
     }
 
     /// Points at places in one file; in words where its lines cannot be shown.
-    fn add_labels(&mut self, text: Option<&'a Text<'a>>, labels: &[&Label]) {
+    fn add_labels(&mut self, text: Option<&'a RedactedSource<'a>>, labels: &[&Label]) {
         let Some(text) = text else { return };
         let ranges: Vec<_> = labels.iter().map(|label| text.clamp_span(label.span)).collect();
         if ranges.iter().any(|(start, end)| text.has_long_line(*start, *end)) {
@@ -326,35 +327,35 @@ fn escape_lines(text: &str) -> String {
 }
 
 #[derive(Debug)]
-struct Detail(String);
+struct DiagnosticDetail(String);
 
-impl fmt::Display for Detail {
+impl fmt::Display for DiagnosticDetail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for Detail {}
+impl Error for DiagnosticDetail {}
 
-impl fmt::Debug for Graphic<'_> {
+impl fmt::Debug for GraphicDiagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl fmt::Display for Graphic<'_> {
+impl fmt::Display for GraphicDiagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Error for Graphic<'_> {
+impl Error for GraphicDiagnostic<'_> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.detail.as_ref().map(|detail| detail as &(dyn Error + 'static))
     }
 }
 
-impl miette::Diagnostic for Graphic<'_> {
+impl miette::Diagnostic for GraphicDiagnostic<'_> {
     fn code<'s>(&'s self) -> Option<Box<dyn fmt::Display + 's>> {
         self.code.map(|code| Box::new(code) as Box<dyn fmt::Display>)
     }

@@ -1,4 +1,4 @@
-//! Values as documents show them: numbers as numbers, secrets as fingerprints, unknowns as what they
+//! Values as documents show them: numbers, secrets as fingerprints, unknowns as what they
 //! wait for.
 
 use rust_decimal::Decimal;
@@ -9,9 +9,9 @@ use crate::model::value::Value;
 
 /// A decimal as a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number(pub Decimal);
+pub struct JsonDecimal(pub Decimal);
 
-impl Serialize for Number {
+impl Serialize for JsonDecimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.to_f64() {
             Some(number) => serializer.serialize_f64(number),
@@ -23,17 +23,17 @@ impl Serialize for Number {
 /// An attribute's value. `{"secret": true, "fingerprint": …}` stands for a secret, and
 /// `{"unknown": [address]}` for what is not known yet.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a>(pub &'a Value);
+pub struct JsonValue<'a>(pub &'a Value);
 
-impl Serialize for Shown<'_> {
+impl Serialize for JsonValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Decimal(number) => Number(*number).serialize(serializer),
-            Value::List(items) => serializer.collect_seq(items.iter().map(Shown)),
+            Value::Decimal(number) => JsonDecimal(*number).serialize(serializer),
+            Value::List(items) => serializer.collect_seq(items.iter().map(JsonValue)),
             Value::Map(entries) => {
                 let mut map = serializer.serialize_map(Some(entries.len()))?;
                 for (key, item) in entries {
-                    map.serialize_entry(key, &Shown(item))?;
+                    map.serialize_entry(key, &JsonValue(item))?;
                 }
                 map.end()
             }

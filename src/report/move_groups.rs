@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::model::change::{Action, Carried, Change};
+use crate::plan::model::change::{Action, Change, ModuleMove};
 
 /// What one line tells.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Told<'p> {
+pub(super) enum ChangeLine<'p> {
     /// A change.
-    One(&'p Change),
+    Single(&'p Change),
     /// The first of so many resources that move with their module.
-    Module(&'p Change, &'p Carried, usize),
+    Module(&'p Change, &'p ModuleMove, usize),
 }
 
-impl Told<'_> {
+impl ChangeLine<'_> {
     /// Returns how many resources it tells of.
     pub(super) fn resource_count(&self) -> usize {
         match self {
-            Self::One(_) => 1,
+            Self::Single(_) => 1,
             Self::Module(_, _, count) => *count,
         }
     }
 }
 
 /// Returns the lines of a plan, in its order.
-pub(super) fn plan_lines(changes: &[Change]) -> Vec<Told<'_>> {
+pub(super) fn plan_lines(changes: &[Change]) -> Vec<ChangeLine<'_>> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for module in changes.iter().filter_map(module_move) {
         *counts.entry((&module.from, &module.to)).or_default() += 1;
@@ -33,14 +33,18 @@ pub(super) fn plan_lines(changes: &[Change]) -> Vec<Told<'_>> {
         // The first one stands for all of them.
         Some(module) => {
             let count = counts.remove(&(&*module.from, &*module.to))?;
-            Some(if count > 1 { Told::Module(change, module, count) } else { Told::One(change) })
+            Some(if count > 1 {
+                ChangeLine::Module(change, module, count)
+            } else {
+                ChangeLine::Single(change)
+            })
         }
-        None => Some(Told::One(change)),
+        None => Some(ChangeLine::Single(change)),
     };
     changes.iter().filter_map(line).collect()
 }
 
-fn module_move(change: &Change) -> Option<&Carried> {
+fn module_move(change: &Change) -> Option<&ModuleMove> {
     let only_moves =
         change.action == Action::Move && change.attributes.is_empty() && change.reason.is_none();
     change.was.as_ref().filter(|_| only_moves)?.module.as_ref()

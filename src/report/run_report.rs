@@ -1,4 +1,4 @@
-//! `Ran`: what became of a plan, for the reports of an apply: of each step, and of each resource.
+//! `RunReport`: what became of a plan, for the reports of an apply: of each step, and of each resource.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -6,22 +6,22 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::text::phrases;
-use super::views::apply_outcome::{self, InWords, Occasion};
-use crate::apply::event::{Event, Outcome, StepError};
+use super::views::apply_outcome::{self, FailureContext, FailureText};
+use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::change::{Change, Plan};
 
 /// What was heard of a plan's steps, by their numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Steps {
-    all: BTreeMap<usize, Step>,
+pub struct StepResults {
+    all: BTreeMap<usize, StepResult>,
 }
 
 /// How far a step came.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum StepResult {
     /// It was begun, and nobody heard how it ended.
-    Begun,
+    Started,
     /// It is done; how long that took.
     Done(Duration),
     /// It failed.
@@ -30,12 +30,12 @@ pub enum Step {
     Skipped(Address),
 }
 
-impl Step {
+impl StepResult {
     /// Returns it as programs know it.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::Begun => "open",
+            Self::Started => "open",
             Self::Done(_) => "done",
             Self::Failed(_) => "failed",
             Self::Skipped(_) => "skipped",
@@ -43,21 +43,23 @@ impl Step {
     }
 }
 
-impl Steps {
+impl StepResults {
     /// Takes an event.
-    pub fn record_event(&mut self, event: &Event) {
+    pub fn record_event(&mut self, event: &ApplyEvent) {
         let (step, came) = match event {
-            Event::Started { step, .. } => (step, Step::Begun),
-            Event::Succeeded { step, took, .. } => (step, Step::Done(*took)),
-            Event::Failed { step, error, .. } => (step, Step::Failed(error.clone())),
-            Event::Skipped { step, because, .. } => (step, Step::Skipped(because.clone())),
-            Event::Recovering { .. } | Event::Progress { .. } | Event::Retrying { .. } => return,
+            ApplyEvent::Started { step, .. } => (step, StepResult::Started),
+            ApplyEvent::Succeeded { step, took, .. } => (step, StepResult::Done(*took)),
+            ApplyEvent::Failed { step, error, .. } => (step, StepResult::Failed(error.clone())),
+            ApplyEvent::Skipped { step, because, .. } => (step, StepResult::Skipped(because.clone())),
+            ApplyEvent::Recovering { .. } | ApplyEvent::Progress { .. } | ApplyEvent::Retrying { .. } => {
+                return;
+            }
         };
         self.all.insert(*step, came);
     }
 
     /// Returns the steps that something was heard of.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &Step)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &StepResult)> {
         self.all.iter().map(|(number, step)| (*number, step))
     }
 
@@ -68,12 +70,12 @@ impl Steps {
         for change in &plan.changes {
             let mut steps = change.steps.iter().map(|step| self.all.get(step));
             let failed = change.steps.iter().find_map(|step| match self.all.get(step) {
-                Some(Step::Failed(error)) => Some(error.clone()),
+                Some(StepResult::Failed(error)) => Some(error.clone()),
                 _ => None,
             });
             match failed {
                 Some(error) => outcome.failed.push((change.address.clone(), error)),
-                None if steps.all(|step| matches!(step, Some(Step::Done(_)))) => {
+                None if steps.all(|step| matches!(step, Some(StepResult::Done(_)))) => {
                     outcome.done.push(change.address.clone());
                 }
                 None => outcome.skipped.push(change.address.clone()),
@@ -85,11 +87,11 @@ impl Steps {
 
 /// What became of a plan.
 #[derive(Debug, Clone)]
-pub struct Ran<'a> {
+pub struct RunReport<'a> {
     /// How it ended.
     pub outcome: &'a Outcome,
     /// What was heard of its steps.
-    pub steps: &'a Steps,
+    pub steps: &'a StepResults,
     /// When it ended.
     pub at: Timestamp,
     /// How long it took.
@@ -102,18 +104,18 @@ pub struct Ran<'a> {
 
 /// What became of a resource.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fate<'a> {
+pub enum ResourceOutcome<'a> {
     /// All is done; how long its steps took together.
     Done(Duration),
     /// A step failed.
-    Failed(InWords),
+    Failed(FailureText),
     /// It was not begun, because that one was not done.
     Skipped(Option<&'a Address>),
     /// Nobody heard how it ended: the next run finds out.
-    Open,
+    Unresolved,
 }
 
-impl Fate<'_> {
+impl ResourceOutcome<'_> {
     /// Returns it in a few words.
     #[must_use]
     pub fn describe_outcome(&self) -> String {
@@ -123,17 +125,17 @@ impl Fate<'_> {
             Self::Failed(why) => format!("failed: {}", why.what),
             Self::Skipped(Some(because)) => format!("skipped: {because} was not done"),
             Self::Skipped(None) => "skipped".to_owned(),
-            Self::Open => "not known: the next run finds out".to_owned(),
+            Self::Unresolved => "not known: the next run finds out".to_owned(),
         }
     }
 }
 
-impl<'a> Ran<'a> {
+impl<'a> RunReport<'a> {
     /// Returns what became of a plan that ended `at`, after `took`, with `exit`.
     #[must_use]
     pub fn new(
         outcome: &'a Outcome,
-        steps: &'a Steps,
+        steps: &'a StepResults,
         (at, took): (Timestamp, Duration),
         exit: u8,
     ) -> Self {
@@ -173,8 +175,8 @@ impl<'a> Ran<'a> {
     }
 
     /// Returns the failures in plain words.
-    pub fn failures(&self, destroys: bool) -> impl Iterator<Item = (&'a Address, InWords)> {
-        let occasion = if destroys { Occasion::Removal } else { Occasion::Step };
+    pub fn failures(&self, destroys: bool) -> impl Iterator<Item = (&'a Address, FailureText)> {
+        let occasion = if destroys { FailureContext::Destroy } else { FailureContext::Apply };
         self.outcome
             .failed
             .iter()
@@ -183,22 +185,24 @@ impl<'a> Ran<'a> {
 
     /// Returns what became of a resource.
     #[must_use]
-    pub fn resource_outcome(&self, change: &Change) -> Fate<'a> {
+    pub fn resource_outcome(&self, change: &Change) -> ResourceOutcome<'a> {
         let steps = || change.steps.iter().filter_map(|step| self.steps.all.get(step));
         match self.ends.get(&change.address) {
-            Some(Some(error)) => return Fate::Failed(apply_outcome::in_words(error)),
+            Some(Some(error)) => return ResourceOutcome::Failed(apply_outcome::in_words(error)),
             Some(None) => {
-                let took =
-                    steps().filter_map(|step| if let Step::Done(took) = step { Some(*took) } else { None });
-                return Fate::Done(took.sum());
+                let took = steps()
+                    .filter_map(|step| if let StepResult::Done(took) = step { Some(*took) } else { None });
+                return ResourceOutcome::Done(took.sum());
             }
             None => {}
         }
-        if steps().any(|step| *step == Step::Begun) {
-            return Fate::Open;
+        if steps().any(|step| *step == StepResult::Started) {
+            return ResourceOutcome::Unresolved;
         }
-        Fate::Skipped(
-            steps().find_map(|step| if let Step::Skipped(because) = step { Some(because) } else { None }),
+        ResourceOutcome::Skipped(
+            steps().find_map(
+                |step| if let StepResult::Skipped(because) = step { Some(because) } else { None },
+            ),
         )
     }
 }
@@ -211,16 +215,16 @@ mod tests {
     #[test]
     fn what_was_cut_off_is_told_by_what_was_heard() {
         let plan = plans::full();
-        let mut steps = Steps::default();
+        let mut steps = StepResults::default();
         let first = plan.changes.first().unwrap();
         for step in &first.steps {
             let (step, address) = (*step, first.address.clone());
-            steps.record_event(&Event::Started { step, address, doing: "create" });
+            steps.record_event(&ApplyEvent::Started { step, address, doing: "create" });
         }
         let outcome = steps.cut_off(&plan);
         assert!(outcome.interrupted && outcome.skipped.contains(&first.address));
-        let ran = Ran::new(&outcome, &steps, (plans::time(0), Duration::from_secs(3)), 130);
-        assert_eq!(ran.resource_outcome(first), Fate::Open);
+        let ran = RunReport::new(&outcome, &steps, (plans::time(0), Duration::from_secs(3)), 130);
+        assert_eq!(ran.resource_outcome(first), ResourceOutcome::Unresolved);
         assert!(ran.headline_facts()[0].starts_with("interrupted: "), "{:?}", ran.headline_facts());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use stead::editor::openapi;
-use stead::emulator::world::{Request, Time, World, handle_request, route_template};
+use stead::emulator::world::{ApiRequest, Time, World, handle_request, route_template};
 use stead::kinds::REGISTRY;
 
 use crate::openapi::operations;
@@ -18,7 +18,7 @@ static OPERATIONS: LazyLock<BTreeMap<(String, String), &'static Value>> =
 
 /// Sends, to copies of the world, a request that it is about to answer with success, each of its texts once
 /// too long and once as long as may be. Returns how many texts have a bound.
-pub fn hold(world: &World, request: &Request, now: Time) -> usize {
+pub fn hold(world: &World, request: &ApiRequest, now: Time) -> usize {
     let Some(route) = route_template(request.method, &request.path) else { return 0 };
     let key = (request.method.as_str().to_owned(), shape(route));
     let Some(operation) = OPERATIONS.get(&key) else { return 0 };
@@ -29,7 +29,7 @@ pub fn hold(world: &World, request: &Request, now: Time) -> usize {
     let send = |name: &str, value: Value| {
         let mut body = body.clone();
         body.insert(name.to_owned(), value);
-        let request = Request { body: json!(body).to_string().into_bytes(), ..request.clone() };
+        let request = ApiRequest { body: json!(body).to_string().into_bytes(), ..request.clone() };
         let mut world: World = serde_json::from_str(&copy).unwrap();
         let response = handle_request(&mut world, &request, now);
         (response.status, String::from_utf8(response.body).unwrap())

@@ -1,7 +1,9 @@
 //! `Cloud`: a world whose clock the test moves, and the log of what it answered.
 
 use serde_json::{Value, json};
-use stead::emulator::world::{Request, Setup, Tier, Time, World, handle_request, route_template};
+use stead::emulator::world::{
+    ApiRequest, RateTier, Time, World, WorldSetup, handle_request, route_template,
+};
 use stead::model::schema::Method;
 
 use crate::table::verb;
@@ -31,7 +33,7 @@ pub struct Cloud {
 impl Cloud {
     pub fn new() -> Self {
         let now: Time = "2026-03-04T12:00:00Z".parse().unwrap();
-        let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+        let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
         let world = World::new(&setup, now);
         let mut cloud = Self { world, now, project: None, log: Vec::new(), bounds: 0 };
         let projects = cloud.get("/projects");
@@ -52,7 +54,7 @@ impl Cloud {
         let whole = ["/health", "/ready", "/uploads/"].iter().any(|start| path.starts_with(start));
         let path = if whole { path.to_owned() } else { format!("/api/v1{path}") };
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let request = Request {
+        let request = ApiRequest {
             method: verb(method),
             path,
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),

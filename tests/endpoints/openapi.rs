@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use stead::editor::openapi;
-use stead::emulator::server::{Options, spawn_emulator};
+use stead::emulator::server::{EmulatorOptions, spawn_emulator};
 use stead::kinds::REGISTRY;
 
 use crate::driver::Exchange;
@@ -47,7 +47,9 @@ fn the_program_prints_it() {
 #[test]
 fn the_emulator_serves_it_to_everyone() {
     let text = openapi::render_document(&REGISTRY);
-    let running = spawn_emulator(Options { openapi: Some(text.clone()), ..Options::default() }).unwrap();
+    let running =
+        spawn_emulator(EmulatorOptions { openapi: Some(text.clone()), ..EmulatorOptions::default() })
+            .unwrap();
     let mut stream = TcpStream::connect(running.address).unwrap();
     stream
         .write_all(b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")

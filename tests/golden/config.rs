@@ -1,7 +1,7 @@
 //! What stands in files beside the configuration and in the user's directory: the lock file, the settings, and the
 //! catalog that editors offer names of.
 
-use stead::cli::process::profile::{Profile, Profiles, Words};
+use stead::cli::process::profile::{HelperProgramConfig, Profile, Profiles};
 use stead::config::stack::lock_file;
 use stead::model::catalog::Catalog;
 use stead::model::source::SourceId;
@@ -62,8 +62,11 @@ fn every_setting_of_a_profile_is_read() {
     assert_eq!(plan_sign_key, text("/home/ada/sign.pem"));
     assert_eq!(plan_verify_key, text("/home/ada/verify.pem"));
     assert_eq!(project.as_deref(), Some("shop"));
-    assert_eq!(sinks["vault"], Words { command: words(&["put", "-"]), env: Vec::new() });
-    assert_eq!(sources["vault"], Words { command: words(&["get"]), env: words(&["VAULT_TOKEN"]) });
+    assert_eq!(sinks["vault"], HelperProgramConfig { command: words(&["put", "-"]), env: Vec::new() });
+    assert_eq!(
+        sources["vault"],
+        HelperProgramConfig { command: words(&["get"]), env: words(&["VAULT_TOKEN"]) }
+    );
     let default = profiles.choose(None).unwrap();
     assert_eq!(default.api_url, text("https://api.example.com"));
     assert_eq!(

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 use stead::ledger::state::ledger::Ledger;
-use stead::model::cel::{Item, Program, Scope, evaluate_program};
+use stead::model::cel::{CelProgram, CelValue, ExpressionScope, evaluate_program};
 use stead::model::secret::{FingerprintKey, Secret};
 use stead::model::value::Value;
 use stead::plan::artifact::binding::ledger_digest;
@@ -35,9 +35,9 @@ fn ids_of_expressions_over_secrets_stay_the_same() {
     let vars: BTreeMap<_, _> = [("s".into(), secret)].into();
     let mut text = String::new();
     for source in EXPRESSIONS {
-        let mut scope = Scope::default();
-        scope.roots.insert("vars".into(), Item::of_map(&vars));
-        match evaluate_program(&Program::parse(source).unwrap(), &scope) {
+        let mut scope = ExpressionScope::default();
+        scope.roots.insert("vars".into(), CelValue::of_map(&vars));
+        match evaluate_program(&CelProgram::parse(source).unwrap(), &scope) {
             Ok(Value::Secret(Secret::Derived(derived))) => {
                 writeln!(text, "{source}\t{}", derived.id(&FingerprintKey([7; 32]))).unwrap();
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 
 use serde_json::{Deserializer, Value, json};
-use stead::ledger::state::holder::Holder;
+use stead::ledger::state::holder::LeaseHolder;
 use stead::ledger::stores::file::process;
 use uuid::Uuid;
 
@@ -188,7 +188,7 @@ fn documents_of_questions_and_locks_keep_their_keys() {
     let lock = std::fs::OpenOptions::new().write(true).truncate(true).open(&path).unwrap();
     lock.try_lock().unwrap();
     let since = "2026-11-20T08:00:00Z".parse().unwrap();
-    let holder = Holder {
+    let holder = LeaseHolder {
         session: Uuid::nil(),
         who: "ada@host".to_owned(),
         process: process::current_process(),

@@ -6,9 +6,9 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde_json::Value;
 use stead::emulator::clock::VirtualClock;
 use stead::emulator::control::read_export;
-use stead::emulator::faults::Plan;
-use stead::emulator::store::Store;
-use stead::emulator::world::{Row, Setup, Tier, World};
+use stead::emulator::faults::FaultPlan;
+use stead::emulator::store::WorldStore;
+use stead::emulator::world::{RateTier, StoredRow, World, WorldSetup};
 
 use crate::coverage::Coverage;
 use crate::files;
@@ -43,7 +43,7 @@ fn the_golden_export_holds_every_kind_variant_and_field() {
     let mut coverage = Coverage::default();
     coverage.add(&read_export(files::read(EXPORT).as_bytes()).unwrap());
     coverage.assert_fields_are_complete();
-    coverage.assert_variants::<Tier>(None);
+    coverage.assert_variants::<RateTier>(None);
     // These enums are private: serde lists their variants when it meets an unknown one.
     for (name, at) in [
         ("AppType", "/world/apps/0/body/type"),
@@ -78,7 +78,7 @@ fn stored_rows_are_read_and_written_as_before() {
     let world = World::from_rows(rows()).unwrap();
     files::assert_same(EXPORT, &export_of(&world));
     // Every row that a world writes which has these records, but the keys', which stay this world's own.
-    let setup = Setup { seed: 0, api_key: "sk_test".to_owned(), tier: Tier::Standard };
+    let setup = WorldSetup { seed: 0, api_key: "sk_test".to_owned(), tier: RateTier::Standard };
     let mut other = World::new(&setup, "2026-01-01T00:00:00Z".parse().unwrap());
     other.import(world).unwrap();
     let written: BTreeMap<_, _> =
@@ -111,14 +111,15 @@ fn the_stores_tables_keep_their_names() {
         }
         write.commit().unwrap();
     }
-    let (store, stored) = Store::open(&path).unwrap();
+    let (store, stored) = WorldStore::open(&path).unwrap();
     drop(store);
     assert_eq!(stored.rows.into_iter().collect::<BTreeMap<_, _>>(), rows());
     assert_eq!(stored.clock, Some(clock));
 
     let path = folder.path().join("other.db");
-    let (store, _) = Store::open(&path).unwrap();
-    let all: Vec<_> = rows().into_iter().map(|(key, value)| Row { key, value: Some(value) }).collect();
+    let (store, _) = WorldStore::open(&path).unwrap();
+    let all: Vec<_> =
+        rows().into_iter().map(|(key, value)| StoredRow { key, value: Some(value) }).collect();
     store.write(&all, Some(clock)).unwrap();
     drop(store);
     let database = Database::open(&path).unwrap();
@@ -138,6 +139,6 @@ fn the_stores_tables_keep_their_names() {
 
 #[test]
 fn a_plan_of_faults_is_read_and_written_as_before() {
-    let plan: Plan = files::round_trip("emulator-faults.json");
+    let plan: FaultPlan = files::round_trip("emulator-faults.json");
     assert_eq!(plan.rules.len(), 11, "one of each fault");
 }

@@ -7,11 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde::{Deserialize, Serialize};
 use stead::ledger::integrity::export;
-use stead::ledger::journal::record::{Answer, ClosedOutcome, Record};
+use stead::ledger::journal::record::{ClosedOutcome, IntentResolution, Record};
 use stead::ledger::state::entry::IntentAction;
 use stead::ledger::state::kept_secrets::RotationStep;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::state::run_history::{Deed, Happening};
+use stead::ledger::state::run_history::{ActionOutcome, IncidentKind};
 use stead::ledger::stores::file::store::FileStore;
 use stead::ledger::stores::shared::lease::Lease;
 use stead::model::secret::Secret;
@@ -39,12 +39,12 @@ fn journal_records_are_read_and_written_as_before() {
     }
     coverage.assert_fields_are_complete();
     coverage.assert_variants::<Record>(Some("record"));
-    coverage.assert_variants::<Answer>(Some("is"));
-    coverage.assert_variants::<Happening>(Some("is"));
+    coverage.assert_variants::<IntentResolution>(Some("is"));
+    coverage.assert_variants::<IncidentKind>(Some("is"));
     coverage.assert_variants::<IntentAction>(Some("do"));
     coverage.assert_variants::<ClosedOutcome>(None);
     coverage.assert_variants::<RotationStep>(None);
-    coverage.assert_variants::<Deed>(None);
+    coverage.assert_variants::<ActionOutcome>(None);
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,7 +65,7 @@ fn a_checkpoint_holds_every_field_of_a_ledger() {
     }
     coverage.assert_fields_are_complete();
     coverage.assert_variants::<IntentAction>(Some("do"));
-    coverage.assert_variants::<Happening>(Some("is"));
+    coverage.assert_variants::<IncidentKind>(Some("is"));
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn values_are_read_and_written_as_before() {
         Value::Map(_) => "map",
         Value::Unknown(_) => "unknown",
         Value::Secret(secret) => match secret {
-            Secret::Sealed(None) => "sealed without fingerprint",
-            Secret::Sealed(Some(_)) => "sealed",
+            Secret::Fingerprint(None) => "sealed without fingerprint",
+            Secret::Fingerprint(Some(_)) => "sealed",
             Secret::Derived(_) => "derived",
             // Neither is ever read: both are written as a secret of which nothing is known.
             Secret::Plain(_) => "plain",
-            Secret::Awaited { .. } => "awaited",
+            Secret::Deferred { .. } => "awaited",
         },
     };
     let forms: BTreeSet<_> = values.values().map(form).collect();

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use stead::model::expression::Expression;
 use stead::model::schema::Effect;
-use stead::plan::artifact::drift_history::{Memory, Sightings};
+use stead::plan::artifact::drift_history::{DriftHistory, DriftHistoryDiff};
 use stead::plan::artifact::saved_plan::SavedPlan;
-use stead::plan::artifact::signature::{Signed, SigningKey, VerifyingKeys};
-use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, RulingVerdict};
-use stead::plan::model::step::{Bookkeeping, Operation, ProjectOf};
+use stead::plan::artifact::signature::{SignedPlanText, SigningKey, VerifyingKeys};
+use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, PolicyStatus};
+use stead::plan::model::step::{LedgerUpdate, Operation, TargetProject};
 
 use crate::case::Case;
 use crate::coverage::Coverage;
@@ -40,14 +40,14 @@ fn the_golden_plans_hold_every_variant_and_field() {
     coverage.assert_fields_are_complete();
     coverage.assert_variants::<Operation>(Some("do"));
     coverage.assert_variants::<Action>(None);
-    coverage.assert_variants::<Bookkeeping>(None);
+    coverage.assert_variants::<LedgerUpdate>(None);
     coverage.assert_variants::<Cause>(None);
     coverage.assert_variants::<DriftClass>(None);
     coverage.assert_variants::<Effect>(None);
     coverage.assert_variants::<Expression>(None);
     coverage.assert_variants::<NoteCode>(None);
-    coverage.assert_variants::<ProjectOf>(None);
-    coverage.assert_variants::<RulingVerdict>(None);
+    coverage.assert_variants::<TargetProject>(None);
+    coverage.assert_variants::<PolicyStatus>(None);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_signature_is_read_and_written_as_before() {
     let key = SigningKey::parse(&std::fs::read(case.path("ours.pem")).unwrap()).unwrap();
     let plan = files::read("saved-plan.json");
     files::assert_same("saved-plan-signed.json", &key.sign(&plan).unwrap());
-    let signed = Signed::parse(&files::read("saved-plan-signed.json"));
+    let signed = SignedPlanText::parse(&files::read("saved-plan-signed.json"));
     assert_eq!(signed.text, plan);
     let keys = VerifyingKeys::parse(&std::fs::read(case.path("ours.pub")).unwrap()).unwrap();
     assert_eq!(keys.verify_signature(&signed).as_ref(), Ok(key.id()));
@@ -75,10 +75,10 @@ fn a_signature_is_read_and_written_as_before() {
 
 #[test]
 fn drift_history_is_read_and_written_as_before() {
-    let history: Sightings = files::round_trip("drift-history.json");
+    let history: DriftHistory = files::round_trip("drift-history.json");
     let seen = |key: &str| (key.to_owned(), "size of vm.web".to_owned());
     let now = "2026-11-21T08:00:00Z".parse().unwrap();
-    let (memory, next) = Memory::new_with_history(Some(history), [seen("vm.web.size")], now);
+    let (memory, next) = DriftHistoryDiff::new_with_history(Some(history), [seen("vm.web.size")], now);
     assert_eq!(memory.first_seen("vm.web.size"), Some("2026-11-20T08:00:00Z".parse().unwrap()));
     assert_eq!(serde_json::to_value(next).unwrap()["version"], 1);
 }

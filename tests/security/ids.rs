@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
 use stead::cloud::client::Client;
-use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, TransportError};
 use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::kinds::REGISTRY;
-use stead::model::snapshot::{ObjectKey, Wanted};
+use stead::model::snapshot::{ObjectKey, RefreshRequest};
 
 /// Ids that no path should hold as they are.
 const HOSTILE: &[&str] = &[
@@ -54,11 +54,11 @@ const HOSTILE: &[&str] = &[
 /// A service whose every record has a hostile id.
 struct Hostile<'a> {
     id: &'a str,
-    seen: RefCell<Vec<Request>>,
+    seen: RefCell<Vec<HttpRequest>>,
 }
 
-impl Cloud for &Hostile<'_> {
-    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for &Hostile<'_> {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.seen.borrow_mut().push(request.clone());
         let record = json!({
             "id": self.id, "name": self.id, "project_id": self.id, "vm_id": self.id, "vpc_id": self.id,
@@ -71,7 +71,14 @@ impl Cloud for &Hostile<'_> {
             json!({"success": true, "data": record})
         };
         let (retry_after, limit, remaining, date) = (None, None, None, None);
-        Ok(Answer { status: 200, retry_after, limit, remaining, date, body: body.to_string().into_bytes() })
+        Ok(HttpResponse {
+            status: 200,
+            retry_after,
+            limit,
+            remaining,
+            date,
+            body: body.to_string().into_bytes(),
+        })
     }
 }
 
@@ -93,7 +100,7 @@ async fn ask(service: &Hostile<'_>) {
         let kind = REGISTRY.kind(&key.kind).unwrap();
         let _ = client.changes(&|_| Ok(())).delete(kind, key, Some(&service.id.into())).await;
     }
-    let wanted = Wanted {
+    let wanted = RefreshRequest {
         kinds: REGISTRY.kinds.iter().map(|kind| kind.name.into()).collect(),
         projects: Some(vec![service.id.into()]),
         owned: keys.iter().cloned().collect(),

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde_json::json;
 use stead::ledger::journal::handle::Journal;
 use stead::ledger::journal::record::Record;
-use stead::ledger::state::entry::{Entry, Identity, Owned};
-use stead::ledger::stores::file::store::{FileStore, Opening};
+use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
+use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
 use stead::model::address::Address;
 use stead::model::secret::FingerprintKey;
 use stead::model::value::{Attributes, Value};
@@ -125,16 +125,27 @@ fn copy(from: &Path, to: &Path) {
 fn forge(directory: &Path, lineage: u128, object: &str) {
     let (stack, environment) = ("story".into(), "default".into());
     let key = FingerprintKey([7; 32]);
-    let identity = Identity { lineage: Uuid::from_u128(lineage), stack, environment, account: None, key };
+    let identity =
+        LedgerIdentity { lineage: Uuid::from_u128(lineage), stack, environment, account: None, key };
     let _ = fs::remove_dir_all(directory);
-    let opening =
-        Opening { directory, identity: &identity, who: "ada@loom", now: Timestamp::UNIX_EPOCH, seal: None };
+    let opening = FileStoreOptions {
+        directory,
+        identity: &identity,
+        who: "ada@loom",
+        now: Timestamp::UNIX_EPOCH,
+        seal: None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let journal = Journal::open(FileStore::open(&opening).unwrap()).await.unwrap();
         let cidr = (stead::model::address::Name::new("cidr"), Value::Text("10.9.0.0/16".into()));
-        let owned =
-            Owned { id: object.into(), parent: None, project: None, created_at: None, provisional: false };
+        let owned = OwnedObject {
+            id: object.into(),
+            parent: None,
+            project: None,
+            created_at: None,
+            provisional: false,
+        };
         let entry = Entry {
             kind: "vpc".into(),
             current: Some(owned),

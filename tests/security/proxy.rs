@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use secrecy::SecretString;
-use stead::cloud::http::https_transport::{HttpCloud, Options};
+use stead::cloud::http::https_transport::{HttpsTransport, TransportOptions};
 use stead::model::schema::Method;
 
 use crate::trap::{KEY, Trap, request, send};
@@ -17,7 +17,7 @@ const VARIABLES: &[&str] =
 #[ignore = "runs in a process of its own, with other variables"]
 fn one_request() {
     let url = std::env::var("SECURITY_URL").unwrap();
-    let cloud = HttpCloud::new(&Options::new(url, Some(SecretString::from(KEY)))).unwrap();
+    let cloud = HttpsTransport::new(&TransportOptions::new(url, Some(SecretString::from(KEY)))).unwrap();
     for method in [Method::Get, Method::Post] {
         match send(&cloud, &request(method)) {
             Ok(answer) => println!("answer {}", answer.status),

@@ -1,7 +1,7 @@
 //! The redirect matrix: statuses x targets x verbs. The key and the request go nowhere else.
 
 use secrecy::SecretString;
-use stead::cloud::http::https_transport::{HttpCloud, Options};
+use stead::cloud::http::https_transport::{HttpsTransport, TransportOptions};
 
 use crate::trap::{KEY, Trap, VERBS, request, send};
 
@@ -33,8 +33,8 @@ fn a_redirect_leads_nowhere() {
                 format!("HTTP/1.1 {status} Moved\r\nlocation: {location}\r\n{close}\r\n\r\n").into_bytes()
             });
             let options =
-                Options::new(format!("http://{}", service.address), Some(SecretString::from(KEY)));
-            let cloud = HttpCloud::new(&options).unwrap();
+                TransportOptions::new(format!("http://{}", service.address), Some(SecretString::from(KEY)));
+            let cloud = HttpsTransport::new(&options).unwrap();
             for verb in VERBS {
                 let answer = send(&cloud, &request(verb)).unwrap();
                 assert_eq!(answer.status, status, "{verb} {target}");

@@ -14,7 +14,7 @@ use stead::ledger::integrity::export;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::expression::Expression;
 use stead::plan::artifact::saved_plan::SavedPlan;
-use stead::plan::artifact::signature::Signed;
+use stead::plan::artifact::signature::SignedPlanText;
 use stead::plan::model::step::{CriticalPath, Operation};
 
 use crate::case::{Case, Run};
@@ -40,7 +40,7 @@ fn small() -> Case {
 
 /// Edits a saved plan and computes its digest again, as anybody can.
 fn forge(case: &Case, from: &str, to: &str, edit: impl FnOnce(&mut SavedPlan)) -> String {
-    let text = Signed::parse(&fs::read_to_string(case.path(from)).unwrap()).text;
+    let text = SignedPlanText::parse(&fs::read_to_string(case.path(from)).unwrap()).text;
     let mut saved = SavedPlan::parse(&text, REGISTRY).unwrap();
     edit(&mut saved);
     let saved = SavedPlan::new(saved.plan, saved.binding, saved.stead_version).unwrap();

@@ -9,8 +9,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use secrecy::SecretString;
-use stead::cloud::http::https_transport::{HttpCloud, Options, Roots};
-use stead::cloud::http::message::ExchangeError;
+use stead::cloud::http::https_transport::{CaBundle, HttpsTransport, TransportOptions};
+use stead::cloud::http::message::TransportError;
 use stead::model::schema::Method;
 
 use crate::trap::{KEY, Trap, head, request, send};
@@ -59,13 +59,13 @@ fn leaf(issuer: &CertifiedIssuer<'static, KeyPair>, name: &str, expired: bool) -
     (params.signed_by(&key, issuer).unwrap().pem(), key)
 }
 
-fn cloud(trap: &Trap, roots: &str) -> HttpCloud {
+fn cloud(trap: &Trap, roots: &str) -> HttpsTransport {
     let url = format!("https://localhost:{}", trap.address.port());
-    let mut options = Options::new(url, Some(SecretString::from(KEY)));
+    let mut options = TransportOptions::new(url, Some(SecretString::from(KEY)));
     if !roots.is_empty() {
-        options.roots = Roots::parse(roots.as_bytes()).unwrap();
+        options.roots = CaBundle::parse(roots.as_bytes()).unwrap();
     }
-    HttpCloud::new(&options).unwrap()
+    HttpsTransport::new(&options).unwrap()
 }
 
 /// Nothing left, and nothing was read; the certificate was the reason where `why` says so.
@@ -73,8 +73,8 @@ fn refused(trap: &Trap, roots: &str, why: Option<&str>) {
     for method in [Method::Get, Method::Post] {
         let answer = send(&cloud(trap, roots), &request(method));
         match (why, answer) {
-            (None, Err(ExchangeError::NotSent { .. })) => {}
-            (Some(why), Err(ExchangeError::Untrusted { reason, .. })) => assert_eq!(reason, why),
+            (None, Err(TransportError::NotSent { .. })) => {}
+            (Some(why), Err(TransportError::Untrusted { reason, .. })) => assert_eq!(reason, why),
             (why, answer) => panic!("{why:?}: {answer:?}"),
         }
     }
@@ -158,7 +158,7 @@ fn a_file_of_roots_holds_certificates() {
         ("hello", "no certificate"),
         ("-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n", "damaged"),
     ] {
-        let error = Roots::parse(text.as_bytes()).unwrap_err();
+        let error = CaBundle::parse(text.as_bytes()).unwrap_err();
         assert!(error.contains(why), "{text}: {error}");
     }
 }

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use stead::cloud::http::https_transport::HttpCloud;
-use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::http::https_transport::HttpsTransport;
+use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, TransportError};
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 
@@ -79,8 +79,8 @@ pub fn head(stream: &mut impl Read) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-pub fn request(method: Method) -> Request {
-    Request {
+pub fn request(method: Method) -> HttpRequest {
+    HttpRequest {
         method,
         path: "/api/v1/vms".to_owned(),
         query: vec![],
@@ -92,7 +92,7 @@ pub fn request(method: Method) -> Request {
 }
 
 /// Sends one request.
-pub fn send(cloud: &HttpCloud, request: &Request) -> Result<Answer, ExchangeError> {
+pub fn send(cloud: &HttpsTransport, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(cloud.exchange(request))
 }

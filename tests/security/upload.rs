@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 
 use bytes::Bytes;
 use secrecy::SecretString;
-use stead::cloud::http::https_transport::{HttpCloud, Options};
-use stead::cloud::http::message::{Answer, Cloud, ExchangeError, SignedUrl, Upload};
+use stead::cloud::http::https_transport::{HttpsTransport, TransportOptions};
+use stead::cloud::http::message::{HttpResponse, SignedUpload, SignedUrl, Transport, TransportError};
 use stead::kinds::REGISTRY;
 
 use crate::trap::{KEY, Trap, head};
@@ -14,14 +14,14 @@ use crate::trap::{KEY, Trap, head};
 /// What the query of a signed address holds.
 const SIGNATURE: &str = "canary-signature-0123456789";
 
-fn options(base: &str) -> Options {
-    Options::new(base, Some(SecretString::from(KEY)))
+fn options(base: &str) -> TransportOptions {
+    TransportOptions::new(base, Some(SecretString::from(KEY)))
 }
 
-fn put(options: &Options, url: &str) -> Result<Answer, ExchangeError> {
-    let cloud = HttpCloud::new(options).unwrap();
+fn put(options: &TransportOptions, url: &str) -> Result<HttpResponse, TransportError> {
+    let cloud = HttpsTransport::new(options).unwrap();
     let pieces = vec![Bytes::from_static(b"first,"), Bytes::from_static(b"second")];
-    let upload = Upload::new(SignedUrl::new(format!("{url}?signature={SIGNATURE}")), pieces);
+    let upload = SignedUpload::new(SignedUrl::new(format!("{url}?signature={SIGNATURE}")), pieces);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(cloud.upload(&upload))
 }
@@ -95,7 +95,7 @@ fn only_a_safe_address_is_spoken_to() {
         "",
     ] {
         let error = put(&options("https://api.example"), url).unwrap_err();
-        assert!(matches!(error, ExchangeError::Held { .. }), "{url}: {error}");
+        assert!(matches!(error, TransportError::NotPermitted { .. }), "{url}: {error}");
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains(SIGNATURE) && !shown.contains("password@"), "{shown}");
     }
@@ -114,7 +114,7 @@ fn a_service_elsewhere_may_not_name_this_machine() {
         format!("https://[::1]:{port}/x"),
     ] {
         let error = put(&options("https://api.example"), &url).unwrap_err();
-        assert!(matches!(error, ExchangeError::Held { .. }), "{url}: {error}");
+        assert!(matches!(error, TransportError::NotPermitted { .. }), "{url}: {error}");
     }
     assert_eq!(here.seen(), Vec::<String>::new());
 }
@@ -122,7 +122,7 @@ fn a_service_elsewhere_may_not_name_this_machine() {
 #[test]
 fn who_only_looks_uploads_nothing() {
     let store = store();
-    let looks = Options { only_looks: Some(REGISTRY), ..options("http://127.0.0.1:1") };
+    let looks = TransportOptions { only_looks: Some(REGISTRY), ..options("http://127.0.0.1:1") };
     assert!(put(&looks, &format!("http://{}/x", store.address)).is_err());
     assert_eq!(store.seen(), Vec::<String>::new());
 }

@@ -8,15 +8,15 @@ use std::path::Path;
 use proptest::prelude::*;
 use stead::config::input::files::Files;
 use stead::config::load::{check, load};
-use stead::config::request::Request;
-use stead::config::syntax::parse_cache::Trees;
+use stead::config::request::LoadRequest;
+use stead::config::syntax::parse_cache::ParseCache;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
 use stead::report::diagnostics::{diagnostic_lines, diagnostics_page};
-use stead::report::review::{Format, Problems, Root};
-use stead::report::text::style::Style;
+use stead::report::review::{RepositoryRoot, ReviewDiagnostics, ReviewFormat};
+use stead::report::text::style::TextStyle;
 
 use crate::case::Case;
 
@@ -54,18 +54,18 @@ impl Files for NoFiles {
 
 /// Everything that is said of a stack with these variables, in every form.
 fn said(path: &str, text: &str, env_vars: &BTreeMap<&str, &str>) -> String {
-    let request = Request {
+    let request = LoadRequest {
         var_files: vec![(path.to_owned(), text.to_owned())],
         env_vars: env_vars.iter().map(|(name, text)| ((*name).into(), Secret::new(*text))).collect(),
-        ..Request::default()
+        ..LoadRequest::default()
     };
     said_of(STACK, &request)
 }
 
-fn said_of(stack: &str, request: &Request) -> String {
+fn said_of(stack: &str, request: &LoadRequest) -> String {
     let mut sources = Sources::default();
     sources.add(Source::new("stead.yaml", stack));
-    let checked = check(REGISTRY, sources.clone(), request, &NoFiles, &Trees::default());
+    let checked = check(REGISTRY, sources.clone(), request, &NoFiles, &ParseCache::default());
     let mut all = shown(&checked.diagnostics, &checked.sources);
     match load(REGISTRY, sources, request, &NoFiles) {
         Ok((stack, warnings)) => all.push_str(&shown(&warnings, &stack.sources)),
@@ -75,12 +75,14 @@ fn said_of(stack: &str, request: &Request) -> String {
 }
 
 fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
-    let style = Style::plain(100);
+    let style = TextStyle::plain(100);
     let mut all =
         diagnostics_page(diagnostics, sources, style) + &diagnostic_lines(diagnostics, sources, style);
-    let root = Root::default();
-    for format in Format::OF_PROBLEMS {
-        all.push_str(&format.render_problems(&Problems { diagnostics, sources, root: &root }).unwrap());
+    let root = RepositoryRoot::default();
+    for format in ReviewFormat::FOR_DIAGNOSTICS {
+        all.push_str(
+            &format.render_problems(&ReviewDiagnostics { diagnostics, sources, root: &root }).unwrap(),
+        );
     }
     // What an editor is sent is made of the same texts.
     for problem in diagnostics {
@@ -216,7 +218,7 @@ fn what_is_wrong_with_a_secrets_declaration_does_not_show_its_value() {
         "vars: { token: { type: secret } }\nenvironments: { dev: { vars: { token: [CANARY] } } }",
     ] {
         let stack = format!("stead: 1\nstack: shop\n{}\n", text.replace("CANARY", canary));
-        let said = said_of(&stack, &Request::default());
+        let said = said_of(&stack, &LoadRequest::default());
         assert!(said.contains("S02") && !leaks(canary, &said), "{text}\n{said}");
     }
 }

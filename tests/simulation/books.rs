@@ -8,12 +8,12 @@ use stead::config::stack::model::Stack;
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::holder::{Holder, Process};
+use stead::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use stead::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use stead::ledger::stores::shared::lease::Lease;
-use stead::ledger::stores::shared::lease_rules::Opening;
-use stead::ledger::stores::shared::memory_backend::MemoryShelf;
+use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
+use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::clock::Random;
 
@@ -34,13 +34,19 @@ impl SimBooks {
             return Ok(Self::Memory(SimStore(Rc::clone(outside))));
         }
         let identity = identity(stack);
-        let process = Process { boot: "b".into(), namespace: "n".into(), id: 1, started: 1 };
+        let process = ProcessIdentity { boot: "b".into(), namespace: "n".into(), id: 1, started: 1 };
         let session = SimRandom::new(outside.machine.elapsed().as_nanos() as u64).uuid();
         let since = wall(outside.machine.elapsed());
-        let holder = Holder { session, who: "sim@sim".to_owned(), process: Some(process), since };
+        let holder = LeaseHolder { session, who: "sim@sim".to_owned(), process: Some(process), since };
         let (effect, clock) = (Duration::from_mins(1), SimClock(Rc::clone(&outside.machine)));
-        let opening =
-            Opening { seal: None, identity: &identity, holder, effect, is_dead: &|_| true, force: None };
+        let opening = SharedStoreOptions {
+            seal: None,
+            identity: &identity,
+            holder,
+            effect,
+            is_dead: &|_| true,
+            force: None,
+        };
         let store = SharedStore::open(PointShelf(Rc::clone(outside)), clock, &opening).await?;
         Ok(Self::Shared(Box::new(store)))
     }
@@ -97,8 +103,8 @@ impl PointShelf {
     async fn write<T>(
         &self,
         what: &str,
-        write: impl AsyncFnOnce(&MemoryShelf) -> Result<T, ShelfError>,
-    ) -> Result<T, ShelfError> {
+        write: impl AsyncFnOnce(&MemoryBackend) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
         self.0.point(&format!("before the shelf's {what}")).await;
         let shelf = self.0.shelf.as_ref().unwrap();
         shelf.0.now.set(self.0.machine.elapsed());
@@ -107,31 +113,35 @@ impl PointShelf {
         result
     }
 
-    fn shelf(&self) -> &MemoryShelf {
+    fn shelf(&self) -> &MemoryBackend {
         let shelf = self.0.shelf.as_ref().unwrap();
         shelf.0.now.set(self.0.machine.elapsed());
         shelf
     }
 }
 
-impl Shelf for PointShelf {
+impl SharedBackend for PointShelf {
     fn display_location(&self) -> String {
         "simulation".to_owned()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         self.shelf().lease().await
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         self.write("lease", async |shelf| shelf.put_lease(lease, mark).await).await
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         self.shelf().lines(after).await
     }
 
-    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         self.write("line", async |shelf| {
             shelf.put_line(number, epoch, line).await?;
             // The oracle reads along; the birth is known.
@@ -143,19 +153,19 @@ impl Shelf for PointShelf {
         .await
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         self.shelf().summaries().await
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         self.shelf().summary(number).await
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         self.write("summary", async |shelf| shelf.put_summary(number, summary).await).await
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         self.write("pruning", async |shelf| shelf.prune(before).await).await
     }
 }

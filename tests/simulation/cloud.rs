@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request, Upload};
+use stead::cloud::http::message::{HttpRequest, HttpResponse, SignedUpload, Transport, TransportError};
 use stead::emulator::world::{self, World};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::replay::load_ledger;
@@ -25,18 +25,18 @@ const WAY: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub struct SimCloud(pub Rc<Outside>);
 
-impl Cloud for SimCloud {
-    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for SimCloud {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         if request.method.mutates() { change(&self.0, request).await } else { read(&self.0, request).await }
     }
 
-    async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
+    async fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
         let outside = &self.0;
         outside.point("before an upload").await;
         outside.machine.sleep(WAY).await;
         let (path, query) = upload.url.expose().split_once('?').unwrap();
         let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap());
-        let request = world::Request {
+        let request = world::ApiRequest {
             method: Method::Put,
             path: path[path.find("/uploads/").unwrap()..].to_owned(),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -53,7 +53,7 @@ impl Cloud for SimCloud {
 }
 
 /// A read has no effect: one moment of it is as good to be killed at as another.
-async fn read(outside: &Outside, request: &Request) -> Result<Answer, ExchangeError> {
+async fn read(outside: &Outside, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     outside.machine.sleep(WAY).await;
     outside.point(&format!("during {} {}", request.method, request.path)).await;
     let answer = arrive(outside, request);
@@ -61,7 +61,7 @@ async fn read(outside: &Outside, request: &Request) -> Result<Answer, ExchangeEr
     Ok(answer)
 }
 
-async fn change(outside: &Outside, request: &Request) -> Result<Answer, ExchangeError> {
+async fn change(outside: &Outside, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let name = format!("{} {}", request.method, request.path);
     outside.point(&format!("before {name}")).await;
     assert_intended(outside, request);
@@ -73,7 +73,14 @@ async fn change(outside: &Outside, request: &Request) -> Result<Answer, Exchange
     outside.changes.set(number + 1);
     if let Some((_, status)) = outside.refuse.filter(|(refused, _)| *refused == number) {
         let body = serde_json::json!({"error": "Refused", "message": "not today"}).to_string().into_bytes();
-        return Ok(Answer { status, retry_after: None, limit: None, remaining: None, date: None, body });
+        return Ok(HttpResponse {
+            status,
+            retry_after: None,
+            limit: None,
+            remaining: None,
+            date: None,
+            body,
+        });
     }
     if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
         outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));
@@ -103,12 +110,12 @@ fn copy(outside: &Outside) -> World {
     serde_json::from_slice(&serde_json::to_vec(&*outside.world.borrow()).unwrap()).unwrap()
 }
 
-fn lost() -> ExchangeError {
-    ExchangeError::Lost { host: "simulation".to_owned(), reason: "the connection was reset".to_owned() }
+fn lost() -> TransportError {
+    TransportError::Lost { host: "simulation".to_owned(), reason: "the connection was reset".to_owned() }
 }
 
 /// A request reaches the service, after those that are late.
-fn arrive(outside: &Outside, request: &Request) -> Answer {
+fn arrive(outside: &Outside, request: &HttpRequest) -> HttpResponse {
     let now = outside.machine.elapsed();
     deliver_late(outside, now);
     let mut answer = serve(outside, request, now);
@@ -137,7 +144,7 @@ pub fn deliver_late(outside: &Outside, upto: Duration) {
 
 /// Someone else sends a request, past the client and its network.
 pub fn meddle(outside: &Outside, method: Method, path: &str, project: Option<&str>, body: Json) -> Json {
-    let request = Request {
+    let request = HttpRequest {
         method,
         path: path.to_owned(),
         query: Vec::new(),
@@ -151,8 +158,8 @@ pub fn meddle(outside: &Outside, method: Method, path: &str, project: Option<&st
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
-    let request_of_world = world::Request {
+fn serve(outside: &Outside, request: &HttpRequest, now: Duration) -> HttpResponse {
+    let request_of_world = world::ApiRequest {
         method: request.method,
         path: request.path.clone(),
         query: request.query.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
@@ -168,16 +175,17 @@ fn serve(outside: &Outside, request: &Request, now: Duration) -> Answer {
 }
 
 /// The world's answer at a time.
-fn arrived(outside: &Outside, request: &world::Request, now: Duration) -> Answer {
+fn arrived(outside: &Outside, request: &world::ApiRequest, now: Duration) -> HttpResponse {
     outside.thaw();
     let mut service = outside.service.borrow_mut();
-    let world::Response { status, body, .. } = service(&mut outside.world.borrow_mut(), request, wall(now));
+    let world::ApiResponse { status, body, .. } =
+        service(&mut outside.world.borrow_mut(), request, wall(now));
     if status >= 400 && (request.method.mutates() || status != 404) {
         let (method, path, why) = (request.method, &request.path, String::from_utf8_lossy(&body));
         outside.refusals.borrow_mut().push(format!("{method} {path} {status} {why}"));
     }
     let date = wall(now).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    Answer {
+    HttpResponse {
         status,
         retry_after: None,
         limit: None,
@@ -188,7 +196,7 @@ fn arrived(outside: &Outside, request: &world::Request, now: Duration) -> Answer
 }
 
 /// Remembers what is made, and takes out of lists what is too young for them.
-fn lagged(outside: &Outside, request: &Request, now: Duration, body: Vec<u8>) -> Vec<u8> {
+fn lagged(outside: &Outside, request: &HttpRequest, now: Duration, body: Vec<u8>) -> Vec<u8> {
     let mut json: Json = serde_json::from_slice(&body).unwrap();
     let made = json.get("data").or_else(|| json.get("database")).and_then(|data| data.get("id")?.as_str());
     if let Some(id) = made.filter(|_| request.method.mutates()) {
@@ -208,7 +216,7 @@ fn lagged(outside: &Outside, request: &Request, now: Duration, body: Vec<u8>) ->
 
 /// No request that changes something leaves before its intent is durable. Leave to upload changes
 /// nothing.
-fn assert_intended(outside: &Outside, request: &Request) {
+fn assert_intended(outside: &Outside, request: &HttpRequest) {
     if request.path.ends_with("/source-upload") {
         return;
     }
@@ -222,7 +230,7 @@ fn assert_intended(outside: &Outside, request: &Request) {
     );
 }
 
-fn means(intent: &Intent, request: &Request) -> bool {
+fn means(intent: &Intent, request: &HttpRequest) -> bool {
     let kind = REGISTRY.kind(&intent.kind).unwrap();
     let (endpoint, id) = match &intent.action {
         IntentAction::Create { .. } => (kind.api.create, ""),

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use stead::apply::context::Bounds;
+use stead::apply::context::TimingBounds;
 use stead::config::stack::model::Stack;
-use stead::ledger::journal::record::{Answer, Record};
+use stead::ledger::journal::record::{IntentResolution, Record};
 use stead::ledger::journal::replay::load_ledger;
-use stead::ledger::state::entry::Owned;
-use stead::ledger::stores::shared::memory_backend::MemoryShelf;
+use stead::ledger::state::entry::OwnedObject;
+use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 use stead::model::address::{Address, Name};
 use stead::model::expression::Expression;
 use stead::model::schema::Method;
@@ -23,7 +23,7 @@ use super::machine::SimRandom;
 use super::process::{Aim, assert_converged, assert_still, beginning, listed, process};
 use super::stack::{Builder, KEY, edited, id, number, setting, shop, sources, text};
 use super::{converge, recorded, standing};
-use stead::config::stack::declarations::Moved;
+use stead::config::stack::declarations::MovedDeclaration;
 
 /// Pairs that are tried when nobody says how many: `STEAD_PAIRS=20000` does.
 const USUAL_PAIRS: usize = 160;
@@ -62,7 +62,7 @@ const SCENARIOS: &[(&str, Begin)] = &[
     }),
     ("a shared ledger", || {
         let mut outside = beginning(&web());
-        outside.shelf = Some(MemoryShelf::default());
+        outside.shelf = Some(MemoryBackend::default());
         (outside, Aim::build(web()))
     }),
     ("adopting", adopting),
@@ -132,7 +132,14 @@ fn renamed() -> (Outside, Aim) {
     let kind = Some(resources[&to].kind);
     let span = resources[&to].span;
     stack.resources = resources;
-    stack.declarations.moved.push(Moved { from, to, kind, whole: false, module: Name::default(), span });
+    stack.declarations.moved.push(MovedDeclaration {
+        from,
+        to,
+        kind,
+        whole: false,
+        module: Name::default(),
+        span,
+    });
     (outside, Aim::build(stack))
 }
 
@@ -145,7 +152,7 @@ fn carried() -> (Outside, Aim) {
     stack.resources.sort_keys();
     let (from, to) = (Address::parse_path("eu").unwrap(), Address::parse_path("europe").unwrap());
     let span = stack.resources[0].span;
-    let moved = Moved { from, to, kind: None, whole: false, module: Name::default(), span };
+    let moved = MovedDeclaration { from, to, kind: None, whole: false, module: Name::default(), span };
     stack.declarations.moved.push(moved);
     (outside, Aim::build(stack))
 }
@@ -253,14 +260,17 @@ fn answer(outside: &Outside) {
     for (op, question) in ledger.questions {
         let strangers = outside.strangers.borrow();
         let ours = question.candidates.iter().find(|id| !strangers.contains(id.as_str())).unwrap();
-        let object = Owned {
+        let object = OwnedObject {
             id: ours.clone(),
             parent: question.intent.parent.clone(),
             project: question.intent.project.clone(),
             created_at: None,
             provisional: false,
         };
-        outside.records.borrow_mut().push(Record::Answered { op, answer: Answer::Made { object } });
+        outside
+            .records
+            .borrow_mut()
+            .push(Record::Answered { op, answer: IntentResolution::Made { object } });
     }
 }
 
@@ -294,7 +304,7 @@ fn points(begin: Begin, what: &str) -> (Aim, Vec<Remains>) {
 fn after_kill(left: &Remains, late: bool, pause: u64, chance: &SimRandom) -> Outside {
     let outside = Outside::after(left, Duration::from_millis(chance.below(pause)));
     if late {
-        let within = Bounds::default().effect.as_millis() as u64;
+        let within = TimingBounds::default().effect.as_millis() as u64;
         let requests = left.in_flight.iter();
         let late = requests
             .map(|request| (left.now + Duration::from_millis(chance.below(within)), request.clone()));

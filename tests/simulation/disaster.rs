@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::cloud::http::message::Request;
+use stead::cloud::http::message::HttpRequest;
 use stead::emulator::world::{self, World, handle_request};
 use stead::ledger::journal::record::Record;
-use stead::ledger::stores::shared::memory_backend::{Contents, MemoryShelf};
+use stead::ledger::stores::shared::memory_backend::{MemoryBackend, MemoryContents};
 
 use super::machine::Machine;
 
 /// What answers a request: the world alone, or a layer before it.
-pub type Service = Box<dyn FnMut(&mut World, &world::Request, Timestamp) -> world::Response>;
+pub type Service = Box<dyn FnMut(&mut World, &world::ApiRequest, Timestamp) -> world::ApiResponse>;
 
 /// Everything that outlives a process.
 #[derive(Clone)]
@@ -29,22 +29,22 @@ pub struct Remains {
     pub world: Rc<Vec<u8>>,
     pub records: Vec<Record>,
     /// Requests that had left and not arrived.
-    pub in_flight: Vec<Request>,
-    pub shelf: Option<MemoryShelf>,
+    pub in_flight: Vec<HttpRequest>,
+    pub shelf: Option<MemoryBackend>,
     pub lag: Duration,
     pub born: BTreeMap<String, Duration>,
     pub strangers: BTreeSet<String>,
 }
 
 /// Returns a shelf with the same on it.
-fn copied(shelf: &MemoryShelf) -> MemoryShelf {
-    let Contents { lease, lines, summaries, now, .. } = &*shelf.0;
-    MemoryShelf(Rc::new(Contents {
+fn copied(shelf: &MemoryBackend) -> MemoryBackend {
+    let MemoryContents { lease, lines, summaries, now, .. } = &*shelf.0;
+    MemoryBackend(Rc::new(MemoryContents {
         lease: lease.clone(),
         lines: lines.clone(),
         summaries: summaries.clone(),
         now: now.clone(),
-        ..Contents::default()
+        ..MemoryContents::default()
     }))
 }
 
@@ -56,9 +56,9 @@ pub struct Outside {
     pub records: RefCell<Vec<Record>>,
     /// Facts that the journal did not take.
     pub rescued: RefCell<Vec<Record>>,
-    pub in_flight: RefCell<Vec<Request>>,
+    pub in_flight: RefCell<Vec<HttpRequest>>,
     /// Requests of an earlier process that arrive late.
-    pub late: RefCell<Vec<(Duration, Request)>>,
+    pub late: RefCell<Vec<(Duration, HttpRequest)>>,
     points: Cell<usize>,
     /// Changing requests that arrived in this process, in order.
     pub changes: Cell<usize>,
@@ -95,7 +95,7 @@ pub struct Outside {
     pub remains: Option<RefCell<Vec<Remains>>>,
     frozen: RefCell<Option<Rc<Vec<u8>>>>,
     /// The ledger is on a shelf that many share.
-    pub shelf: Option<MemoryShelf>,
+    pub shelf: Option<MemoryBackend>,
     /// A list shows a new object only after this.
     pub lag: Duration,
     /// When objects were made; kept where lists lag.

@@ -12,9 +12,9 @@ use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::handle::Journal;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::entry::{Entry, Identity, Owned};
+use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::stores::file::store::{FileStore, Opening};
+use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
 use stead::model::address::Address;
 use stead::model::value::Attributes;
 
@@ -27,13 +27,13 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
 }
 
-fn identity() -> Identity {
-    Identity::new_random("shop", "prod", &SimRandom::new(7))
+fn identity() -> LedgerIdentity {
+    LedgerIdentity::new_random("shop", "prod", &SimRandom::new(7))
 }
 
 pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
     let identity = identity();
-    FileStore::open(&Opening {
+    FileStore::open(&FileStoreOptions {
         seal: None,
         directory,
         identity: &identity,
@@ -48,7 +48,7 @@ pub fn read(directory: &Path) -> Result<Option<Ledger>, StoreError> {
 
 fn adopted(number: usize) -> Record {
     let id = format!("id-{number}").as_str().into();
-    let current = Owned { id, parent: None, project: None, created_at: None, provisional: false };
+    let current = OwnedObject { id, parent: None, project: None, created_at: None, provisional: false };
     let entry = Entry {
         kind: "volume".into(),
         current: Some(current),

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::apply::event::StepError;
-use stead::ledger::journal::record::Answer;
-use stead::ledger::state::entry::Question;
+use stead::ledger::journal::record::IntentResolution;
+use stead::ledger::state::entry::AmbiguousIntent;
 
 use super::converge;
 use super::disaster::Outside;
@@ -26,7 +26,7 @@ fn grown() -> (Outside, Aim) {
 
 /// Runs until the address is frozen by a question without candidates, and checks that nothing is done
 /// there however often it runs. Returns the question.
-fn assert_frozen(outside: &Rc<Outside>, aim: &Aim, told: &str) -> Question {
+fn assert_frozen(outside: &Rc<Outside>, aim: &Aim, told: &str) -> AmbiguousIntent {
     for seed in 20..22 {
         let run = process(outside, aim, seed).unwrap();
         assert!(run.plan.steps.iter().all(|step| step.address.as_str() != VOLUME), "{:?}", run.plan.steps);
@@ -56,7 +56,11 @@ fn a_change_of_a_holder_that_may_still_send_is_asked_about_whatever_the_object_s
         assert!(question.intent.foreign);
         // Whoever sent it is known to be dead, and the request has come or will not.
         super::cloud::deliver_late(&again, again.machine.elapsed() + Duration::from_hours(48));
-        say(&again, question.intent.op, if lost { Answer::Nothing } else { Answer::Dropped });
+        say(
+            &again,
+            question.intent.op,
+            if lost { IntentResolution::Nothing } else { IntentResolution::Dropped },
+        );
         converge(&again, &aim, 30, "answered");
     }
 }
@@ -68,9 +72,9 @@ fn a_strict_run_presumes_of_no_change_that_it_had_no_effect() {
     outside.delay = Some((0, Duration::from_hours(24)));
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
-    assert!(matches!(failed(&run, VOLUME), StepError::Question(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, VOLUME), StepError::Ambiguous(_)), "{:?}", run.outcome);
     let question = assert_frozen(&outside, &aim, "its effect is not seen");
-    say(&outside, question.intent.op, Answer::Nothing);
+    say(&outside, question.intent.op, IntentResolution::Nothing);
     converge(&outside, &aim, 30, "answered");
     // What is seen needs no answer.
     let (mut outside, mut aim) = grown();
@@ -99,7 +103,7 @@ fn a_refused_second_deletion_says_nothing_of_the_first_one() {
         if foreign || strict {
             let told = if foreign { "may still have its effect" } else { "the object is there" };
             let question = assert_frozen(&again, &aim, told);
-            say(&again, question.intent.op, Answer::Nothing);
+            say(&again, question.intent.op, IntentResolution::Nothing);
         }
         converge(&again, &aim, 30, &story);
     }

@@ -14,8 +14,8 @@ use stead::kinds::REGISTRY;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::snapshot::ObjectKey;
 use stead::model::value::Value;
-use stead::plan::inputs::Options;
-use stead::plan::join::prices::Prices;
+use stead::plan::inputs::PlanningOptions;
+use stead::plan::join::prices::ObjectPrices;
 
 use crate::disaster::Outside;
 use crate::loading::{loaded, seed};
@@ -53,8 +53,8 @@ fn hourly(month: Decimal) -> Decimal {
 /// Every price of a month is whole cents, so the plan's lines are exact, and so are the hours that the
 /// service makes of them: both are compared without a tolerance.
 fn is_billed(outside: &Rc<Outside>, aim: &Aim, planned: (Decimal, usize), now: Decimal) -> Found {
-    let (snapshot, catalog) = observed(outside, aim, &Options::default());
-    let prices = Prices::new(&catalog);
+    let (snapshot, catalog) = observed(outside, aim, &PlanningOptions::default());
+    let prices = ObjectPrices::new(&catalog);
     let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
     let (mut month, mut hour) = (Decimal::ZERO, Decimal::ZERO);
     for entry in ledger.entries.values() {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::apply::context::Bounds;
+use stead::apply::context::TimingBounds;
 use stead::apply::event::StepError;
 use stead::ledger::journal::record::{ClosedOutcome, Record};
 
@@ -38,7 +38,7 @@ fn what_waited_longer_than_the_bound_of_sending_does_not_leave() {
         let mut outside = beginning(&aim.stack);
         // The machine sleeps while a record is written: an intent, sooner or later.
         let asleep = |outside: &Outside| {
-            outside.machine.skip(Bounds::default().sending + Duration::from_secs(1));
+            outside.machine.skip(TimingBounds::default().sending + Duration::from_secs(1));
         };
         outside.before_append = Some((append, asleep));
         let outside = Rc::new(outside);
@@ -59,7 +59,7 @@ fn a_conflict_may_be_the_late_effect_of_a_request_of_ours() {
     outside.refuse = Some((SPARE + 1, 409));
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
-    assert!(matches!(failed(&run, "volume.spare"), StepError::Question(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, "volume.spare"), StepError::Ambiguous(_)), "{:?}", run.outcome);
     assert_eq!(live(&outside)["volume"].len(), 1);
 }
 
@@ -79,7 +79,7 @@ fn an_object_that_was_born_at_another_time_is_not_deleted() {
     });
     let outside = Rc::new(standing(&build));
     let run = process(&outside, &aim, 2).unwrap();
-    assert!(matches!(failed(&run, "volume.spare"), StepError::Moved(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, "volume.spare"), StepError::ObjectChanged(_)), "{:?}", run.outcome);
     assert_eq!(live(&outside)["volume"].len(), 1);
 }
 
@@ -88,7 +88,7 @@ fn a_lost_change_is_not_sent_again_before_its_bounds_have_passed() {
     let named =
         |words| Aim::build(Builder::new().with("project", "shop", &[("description", text(words))]).build());
     let mut outside = standing(&named("old"));
-    outside.delay = Some((0, Bounds::default().effect));
+    outside.delay = Some((0, TimingBounds::default().effect));
     let outside = Rc::new(outside);
     process(&outside, &named("new"), 2).unwrap();
     assert_eq!(outside.changes.get(), 1, "it was under way all the time");

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use stead::config::input::files::{Files, Listed, Listing};
+use stead::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 use stead::config::load::load;
-use stead::config::request::Request;
+use stead::config::request::LoadRequest;
 use stead::config::stack::model::Stack;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Severity;
@@ -27,11 +27,11 @@ impl Files for Beside {
         }
     }
 
-    fn list(&self, path: &Path) -> std::io::Result<Vec<Listed>> {
+    fn list(&self, path: &Path) -> std::io::Result<Vec<DirectoryEntry>> {
         match path.to_str() {
             Some("one" | "two") => {
-                let what = Listing::File { size: 8, executable: false };
-                Ok(vec![Listed { name: "main".into(), what }])
+                let what = DirectoryEntryKind::File { size: 8, executable: false };
+                Ok(vec![DirectoryEntry { name: "main".into(), what }])
             }
             _ => Err(std::io::ErrorKind::NotFound.into()),
         }
@@ -46,7 +46,7 @@ pub fn loaded(text: &str) -> Result<(Stack, BTreeSet<String>), BTreeSet<String>>
 pub fn loaded_by(registry: Registry, text: &str) -> Result<(Stack, BTreeSet<String>), BTreeSet<String>> {
     let mut sources = Sources::default();
     sources.add(Source::new("a.stead.yaml", format!("{HEAD}{text}")));
-    match load(registry, sources, &Request::default(), &Beside) {
+    match load(registry, sources, &LoadRequest::default(), &Beside) {
         Ok((stack, warnings)) => Ok((stack, warnings.iter().map(|w| w.code.to_owned()).collect())),
         Err(rejected) => {
             let errors = rejected.diagnostics.iter().filter(|d| d.severity == Severity::Error);

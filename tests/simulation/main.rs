@@ -45,7 +45,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::apply::context::Bounds;
+use stead::apply::context::TimingBounds;
 
 use disaster::{Outside, Remains};
 use process::{Aim, assert_converged, assert_still, beginning, process};
@@ -116,7 +116,7 @@ fn a_lost_answer_is_looked_up() {
             converge(&Rc::new(outside), &aim, 1, &story);
             let story = format!("{what}, request {lost} is thought lost and arrives late");
             let (mut outside, _) = begin();
-            outside.delay = Some((lost, Bounds::default().effect - Duration::from_secs(1)));
+            outside.delay = Some((lost, TimingBounds::default().effect - Duration::from_secs(1)));
             converge(&Rc::new(outside), &aim, 1, &story);
         }
     }

@@ -81,7 +81,7 @@ fn refusals(outside: &Rc<Outside>, text: &str) -> BTreeSet<String> {
         Err(codes) => return codes,
     };
     let plan = planning(outside, &Aim::build(stack), seed(outside));
-    let word = |block: &stead::plan::model::block::Block| {
+    let word = |block: &stead::plan::model::block::Blocker| {
         let rule = block.help.strip_prefix("Rule ").and_then(|rest| rest.split(':').next());
         rule.filter(|_| block.code == "rule").unwrap_or(&block.code).to_owned()
     };

@@ -6,29 +6,29 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::apply::context::{Bounds, Context, PARALLEL, Undelivered};
-use stead::apply::event::{Event, Outcome};
+use stead::apply::context::{DEFAULT_CONCURRENCY, DeliveryError, ExecutionContext, TimingBounds};
+use stead::apply::event::{ApplyEvent, Outcome};
 use stead::apply::run::{resolve_open_intents, run};
 use stead::cloud::client::Client;
 use stead::config::stack::model::Stack;
-use stead::emulator::world::{self, Setup, Tier, World, handle_request};
+use stead::emulator::world::{self, RateTier, World, WorldSetup, handle_request};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::handle::Journal;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
-use stead::ledger::state::entry::Identity;
+use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::state::origins::Here;
-use stead::ledger::state::run_history::Origin;
+use stead::ledger::state::origins::CurrentOrigin;
+use stead::ledger::state::run_history::RunOrigin;
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
 use stead::model::clock::{Clock, Random};
-use stead::model::schema::{Method, Scope};
+use stead::model::schema::{KindScope, Method};
 use stead::model::secret::FingerprintKey;
 use stead::model::snapshot::Snapshot;
-use stead::plan::artifact::binding::Binding;
+use stead::plan::artifact::binding::PlanBinding;
 use stead::plan::artifact::saved_plan::SavedPlan;
-use stead::plan::inputs::{Inputs, Options};
+use stead::plan::inputs::{PlanInputs, PlanningOptions};
 use stead::plan::model::change::Plan;
 use stead::plan::pipeline::{make_plan, refresh_request};
 use uuid::Uuid;
@@ -65,7 +65,7 @@ pub struct Aim {
     /// Something consents to the loss of all data.
     pub consents: bool,
     /// Where the stack is planned from, over a ledger on a shared backend.
-    pub directory: Option<Here>,
+    pub directory: Option<CurrentOrigin>,
     catalog: Rc<OnceCell<Catalog>>,
 }
 
@@ -74,7 +74,7 @@ impl Aim {
         Self {
             stack,
             destroy: false,
-            parallel: PARALLEL,
+            parallel: DEFAULT_CONCURRENCY,
             stop_after: None,
             sink_is_full: false,
             strict: false,
@@ -103,7 +103,7 @@ impl Aim {
 pub struct Run {
     pub plan: Plan,
     pub outcome: Outcome,
-    pub events: Vec<Event>,
+    pub events: Vec<ApplyEvent>,
     /// Whose secrets were handed on.
     pub delivered: Vec<Address>,
     /// How long the apply took.
@@ -113,8 +113,8 @@ pub struct Run {
 }
 
 /// Returns whose ledger it is.
-pub fn identity(stack: &Stack) -> Identity {
-    Identity {
+pub fn identity(stack: &Stack) -> LedgerIdentity {
+    LedgerIdentity {
         lineage: Uuid::from_u128(1),
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
@@ -123,8 +123,8 @@ pub fn identity(stack: &Stack) -> Identity {
     }
 }
 
-fn setup() -> Setup {
-    Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard }
+fn setup() -> WorldSetup {
+    WorldSetup { seed: 7, api_key: KEY.to_owned(), tier: RateTier::Standard }
 }
 
 /// Returns an empty cloud and the ledger of a stack that was never applied.
@@ -153,7 +153,7 @@ pub fn planning(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Plan {
 }
 
 /// Reads the world and the catalog as a plan would.
-pub fn observed(outside: &Rc<Outside>, aim: &Aim, options: &Options) -> (Snapshot, Catalog) {
+pub fn observed(outside: &Rc<Outside>, aim: &Aim, options: &PlanningOptions) -> (Snapshot, Catalog) {
     let machine = Rc::clone(&outside.machine);
     let read = async {
         let clock = SimClock(Rc::clone(&outside.machine));
@@ -172,11 +172,11 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let journal = Journal::open(SimBooks::open(outside, stack).await.unwrap()).await.unwrap();
     let (stop, events) = (Cell::new(false), RefCell::new(Vec::new()));
     let delivered = RefCell::new(Vec::new());
-    let context = Context {
+    let context = ExecutionContext {
         client: &client,
         journal: &journal,
         who: "sim@sim",
-        origin: &Origin::default(),
+        origin: &RunOrigin::default(),
         strict: aim.strict,
         sources: &Packs { moved: aim.sources_move },
         secrets: &|address, name| {
@@ -189,7 +189,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         keep: &|_, _, _| None,
         deliver: &|address, _, _| {
             delivered.borrow_mut().push(address.clone());
-            let full = || Undelivered { reason: "the disk is full".to_owned(), kept: None };
+            let full = || DeliveryError { reason: "the disk is full".to_owned(), kept: None };
             if aim.sink_is_full { Err(full()) } else { Ok(()) }
         },
         rescue: &|records| outside.rescued.borrow_mut().extend_from_slice(records),
@@ -199,7 +199,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         },
         stop: &stop,
         parallel: aim.parallel,
-        bounds: Bounds::default(),
+        bounds: TimingBounds::default(),
     };
     resolve_open_intents(&context).await.unwrap();
     let ledger = journal.ledger().clone();
@@ -234,7 +234,7 @@ async fn planned(
     aim: &Aim,
     ledger: &Ledger,
 ) -> (Plan, u32) {
-    let options = Options {
+    let options = PlanningOptions {
         allow_deletes: true,
         destroy: aim.destroy,
         adopt: aim.adopt.clone(),
@@ -242,7 +242,7 @@ async fn planned(
         // What most stories are about is not whether data may go.
         delete_data: ledger.entries.keys().filter(|_| aim.consents).cloned().collect(),
         directory: aim.directory.clone(),
-        ..Options::default()
+        ..PlanningOptions::default()
     };
     let (wanted, tables) = refresh_request(REGISTRY, &aim.stack, ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
@@ -254,7 +254,7 @@ async fn planned(
             aim.catalog.get_or_init(|| read)
         }
     };
-    let plan = make_plan(&Inputs {
+    let plan = make_plan(&PlanInputs {
         registry: REGISTRY,
         stack: &aim.stack,
         ledger,
@@ -271,7 +271,7 @@ async fn planned(
 /// Returns the plan as it is after it was saved for a while, if it is to be.
 async fn saved(outside: &Outside, aim: &Aim, plan: Plan) -> Plan {
     let Some(time) = aim.saved_for else { return plan };
-    let text = SavedPlan::new(plan, Binding::default(), "sim").unwrap().to_text().unwrap();
+    let text = SavedPlan::new(plan, PlanBinding::default(), "sim").unwrap().to_text().unwrap();
     outside.machine.sleep(time).await;
     SavedPlan::parse(&text, REGISTRY).unwrap().plan
 }
@@ -332,7 +332,7 @@ fn kind_of<'a>(stack: &'a Stack, address: &Address) -> &'a str {
 pub fn live(outside: &Outside) -> BTreeMap<&'static str, Vec<String>> {
     let mut found: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
     let mut new = World::new(&setup(), wall(Duration::ZERO));
-    for kind in REGISTRY.kinds.iter().filter(|kind| !matches!(kind.scope, Scope::Child { .. })) {
+    for kind in REGISTRY.kinds.iter().filter(|kind| !matches!(kind.scope, KindScope::Child { .. })) {
         // There is one for the account, and no list.
         if kind.api.absent_when.is_some() {
             continue;
@@ -361,7 +361,7 @@ pub fn listed(outside: &Outside, path: &str) -> Vec<Json> {
 }
 
 fn listed_in(world: &mut World, path: &str, now: Duration) -> Vec<Json> {
-    let request = world::Request {
+    let request = world::ApiRequest {
         method: Method::Get,
         path: path.to_owned(),
         query: vec![("limit".to_owned(), "100".to_owned())],

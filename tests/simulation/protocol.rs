@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
-use stead::apply::context::Bounds;
-use stead::apply::event::{Event, StepError};
-use stead::emulator::world::Tier;
+use stead::apply::context::TimingBounds;
+use stead::apply::event::{ApplyEvent, StepError};
+use stead::emulator::world::RateTier;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::address::Address;
 use stead::model::schema::Method;
@@ -56,7 +56,7 @@ fn a_stop_lets_running_steps_finish_and_starts_no_other() {
     let run = process(&outside, &aim, 1).unwrap();
     assert!(run.outcome.interrupted && run.outcome.failed.is_empty(), "{:?}", run.outcome);
     assert!(!run.outcome.skipped.is_empty() && !run.outcome.done.is_empty());
-    let started = run.events.iter().filter(|event| matches!(event, Event::Started { .. })).count();
+    let started = run.events.iter().filter(|event| matches!(event, ApplyEvent::Started { .. })).count();
     assert_eq!(started, run.outcome.done.len(), "what was started was finished");
     aim.stop_after = None;
     converge(&outside, &aim, 100, "stopped");
@@ -68,7 +68,7 @@ fn nothing_starts_after_the_key_was_refused() {
     aim.parallel = 1;
     let mut outside = beginning(&shop());
     outside.before_change =
-        Some((0, |outside| outside.world.borrow_mut().set_key("another", Tier::Standard)));
+        Some((0, |outside| outside.world.borrow_mut().set_key("another", RateTier::Standard)));
     let run = process(&Rc::new(outside), &aim, 1).unwrap();
     assert_eq!((run.outcome.failed.len(), run.outcome.done.len()), (1, 0), "{:?}", run.outcome);
     assert_eq!(run.outcome.skipped.len(), shop().resources.len() - 1);
@@ -82,16 +82,20 @@ fn a_revoked_key_ends_the_scheduling_and_loses_nothing() {
     for change in 0..undisturbed.changes.get() {
         let mut outside = beginning(&shop());
         outside.before_change =
-            Some((change, |outside| outside.world.borrow_mut().set_key("another", Tier::Standard)));
+            Some((change, |outside| outside.world.borrow_mut().set_key("another", RateTier::Standard)));
         let outside = Rc::new(outside);
         let run = process(&outside, &aim, 1).unwrap();
         let refused =
             |error: &StepError| matches!(error, StepError::Refused(refusal) if refusal.status == 401);
         assert!(run.outcome.failed.iter().any(|(_, error)| refused(error)), "{change}: {:?}", run.outcome);
-        let told = |event: &Event| matches!(event, Event::Failed { error, .. } if refused(error));
+        let told = |event: &ApplyEvent| matches!(event, ApplyEvent::Failed { error, .. } if refused(error));
         let after = run.events.iter().skip_while(|event| !told(event));
-        assert_eq!(after.filter(|event| matches!(event, Event::Started { .. })).count(), 0, "{change}");
-        outside.world.borrow_mut().set_key(KEY, Tier::Standard);
+        assert_eq!(
+            after.filter(|event| matches!(event, ApplyEvent::Started { .. })).count(),
+            0,
+            "{change}"
+        );
+        outside.world.borrow_mut().set_key(KEY, RateTier::Standard);
         converge(&outside, &aim, 100, &format!("the key was revoked before change {change}"));
     }
 }
@@ -120,7 +124,7 @@ fn two_objects_that_could_be_it_are_asked_about_and_frozen() {
     outside.lose = vec![SPARE];
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
-    assert!(matches!(failed(&run, "volume.spare"), StepError::Question(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, "volume.spare"), StepError::Ambiguous(_)), "{:?}", run.outcome);
     assert_eq!(run.outcome.questions.len(), 1);
     assert_eq!(live(&outside)["volume"].len(), 2);
     let again = process(&outside, &aim, 2).unwrap();
@@ -176,11 +180,11 @@ fn an_effect_that_comes_right_after_giving_up_stops_the_next_attempt() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     // The list that shows nothing is answered 20 ms after the bounds, the next one 40 ms later.
-    let Bounds { effect, listing, .. } = Bounds::default();
+    let TimingBounds { effect, listing, .. } = TimingBounds::default();
     outside.delay = Some((SPARE, effect + listing + Duration::from_millis(40)));
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
-    assert!(matches!(failed(&run, "volume.spare"), StepError::Question(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, "volume.spare"), StepError::Ambiguous(_)), "{:?}", run.outcome);
     assert_eq!(live(&outside)["volume"].len(), 1);
 }
 
@@ -231,7 +235,7 @@ fn what_moved_since_the_plan_is_not_touched() {
     });
     let outside = Rc::new(standing());
     let run = process(&outside, &aim, 1).unwrap();
-    let StepError::Moved(text) = failed(&run, "project.shop") else { panic!("{:?}", run.outcome) };
+    let StepError::ObjectChanged(text) = failed(&run, "project.shop") else { panic!("{:?}", run.outcome) };
     assert!(text.contains("description") && text.contains("someone else's"), "{text}");
     aim.meanwhile = None;
     converge(&outside, &aim, 2, "moved");

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::json;
 use stead::apply::event::StepError;
 use stead::config::stack::model::SecretSink;
-use stead::ledger::journal::record::{Answer, Record};
+use stead::ledger::journal::record::{IntentResolution, Record};
 use stead::ledger::journal::recovered_facts::records_to_replay;
 use stead::ledger::journal::replay::load_ledger;
-use stead::ledger::state::entry::{Owned, Question};
-use stead::ledger::state::holder::Holder;
+use stead::ledger::state::entry::{AmbiguousIntent, OwnedObject};
+use stead::ledger::state::holder::LeaseHolder;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Name;
 use stead::model::schema::Method;
@@ -30,28 +30,28 @@ pub(super) fn ledger(outside: &Outside) -> Ledger {
     load_ledger(outside.records.borrow().iter().cloned()).unwrap()
 }
 
-pub(super) fn only_question(outside: &Outside) -> Question {
+pub(super) fn only_question(outside: &Outside) -> AmbiguousIntent {
     let ledger = ledger(outside);
     assert_eq!(ledger.questions.len(), 1, "{:?}", ledger.questions);
     ledger.questions.into_values().next().unwrap()
 }
 
-pub(super) fn say(outside: &Outside, op: Uuid, answer: Answer) {
+pub(super) fn say(outside: &Outside, op: Uuid, answer: IntentResolution) {
     outside.records.borrow_mut().push(Record::Answered { op, answer });
     ledger(outside);
 }
 
 /// The object that a human takes for what a request made.
-fn object(question: &Question, id: &str) -> Owned {
+fn object(question: &AmbiguousIntent, id: &str) -> OwnedObject {
     let project = question.intent.project.clone();
-    Owned { id: id.into(), parent: None, project, created_at: None, provisional: false }
+    OwnedObject { id: id.into(), parent: None, project, created_at: None, provisional: false }
 }
 
 /// Someone else takes the ledger over from a holder that nobody has proven dead.
 pub(super) fn take_over(outside: &Outside) {
     let who = "eve@sim".to_owned();
     let since = wall(outside.machine.elapsed());
-    let holder = Holder { session: Uuid::from_u128(2), who, process: None, since };
+    let holder = LeaseHolder { session: Uuid::from_u128(2), who, process: None, since };
     let epoch = ledger(outside).epoch + 1;
     outside.records.borrow_mut().push(Record::Took { epoch, holder, proven: false, reason: None });
 }
@@ -76,7 +76,7 @@ fn nothing_leaves_that_the_lease_does_not_outlast() {
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert_eq!(outside.changes.get(), 0);
-    assert!(run.outcome.failed.iter().all(|(_, error)| matches!(error, StepError::Displaced(_))));
+    assert!(run.outcome.failed.iter().all(|(_, error)| matches!(error, StepError::LeaseLost(_))));
     let ledger = ledger(&outside);
     assert!(ledger.intents.is_empty() && ledger.watched.is_empty(), "what did not leave is closed as such");
     converge(&in_ten_minutes(&outside), &aim, 2, "the lease was too short");
@@ -92,7 +92,7 @@ fn a_paused_holder_sends_nothing_once_it_wakes() {
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert_eq!(outside.changes.get(), 1, "{:?}", run.outcome);
-    assert!(matches!(failed(&run, VOLUME), StepError::Displaced(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, VOLUME), StepError::LeaseLost(_)), "{:?}", run.outcome);
     assert!(ledger(&outside).entries.contains_key("project.shop"), "the lease still holds for a record");
 }
 
@@ -109,7 +109,7 @@ fn after_a_take_over_nothing_is_sent_or_recorded_and_no_object_is_made_twice() {
         if run.outcome.failed.is_empty() {
             continue;
         }
-        let displaced = |error: &StepError| matches!(error, StepError::Displaced(_));
+        let displaced = |error: &StepError| matches!(error, StepError::LeaseLost(_));
         assert!(run.outcome.failed.iter().any(|(_, error)| displaced(error)), "{story}: {:?}", run.outcome);
         let grace = Duration::from_secs(second + 1);
         assert!(outside.machine.elapsed() < grace, "{story}: it ended {:?}", outside.machine.elapsed());
@@ -117,7 +117,7 @@ fn after_a_take_over_nothing_is_sent_or_recorded_and_no_object_is_made_twice() {
         let again = in_ten_minutes(&outside);
         process(&again, &aim, 2).unwrap();
         for op in ledger(&again).questions.into_keys() {
-            say(&again, op, Answer::Nothing);
+            say(&again, op, IntentResolution::Nothing);
         }
         converge(&again, &aim, 3, &story);
     }
@@ -144,7 +144,7 @@ fn a_foreign_request_that_made_nothing_yet_is_asked_about_and_the_rest_goes_on()
     let asked = question.intent.address.as_str();
     let blocked: Vec<_> = run.plan.blocks.iter().map(|block| block.code.as_str()).collect();
     assert_eq!(blocked, ["question"]);
-    assert!(run.plan.blocks.iter().all(stead::plan::model::block::Block::only_freezes));
+    assert!(run.plan.blocks.iter().all(stead::plan::model::block::Blocker::only_freezes));
     assert_eq!(live(&again)["volume"].len(), 1, "the other one was made, {asked} was not");
     assert!(run.outcome.questions[0].contains("stead resolve"), "{:?}", run.outcome.questions);
     // Nothing is presumed, however often it runs.
@@ -156,7 +156,7 @@ fn a_foreign_request_that_made_nothing_yet_is_asked_about_and_the_rest_goes_on()
     let others: Vec<String> = others.map(|owned| owned.id.to_string()).collect();
     super::cloud::deliver_late(&found, found.machine.elapsed());
     let id = live(&found)["volume"].iter().find(|id| !others.contains(id)).unwrap().clone();
-    say(&found, question.intent.op, Answer::Made { object: object(&question, &id) });
+    say(&found, question.intent.op, IntentResolution::Made { object: object(&question, &id) });
     converge(&found, &aim, 4, "answered");
 }
 
@@ -182,10 +182,14 @@ fn a_strict_run_asks_even_about_the_only_candidate() {
     outside.lose = vec![SPARE];
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
-    assert!(matches!(failed(&run, VOLUME), StepError::Question(_)), "{:?}", run.outcome);
+    assert!(matches!(failed(&run, VOLUME), StepError::Ambiguous(_)), "{:?}", run.outcome);
     let question = only_question(&outside);
     assert_eq!(question.candidates.len(), 1);
-    say(&outside, question.intent.op, Answer::Made { object: object(&question, &question.candidates[0]) });
+    say(
+        &outside,
+        question.intent.op,
+        IntentResolution::Made { object: object(&question, &question.candidates[0]) },
+    );
     converge(&outside, &aim, 2, "the human said that it is ours");
     assert!(!ledger(&outside).entries[VOLUME].current.as_ref().unwrap().provisional);
 }
@@ -205,7 +209,7 @@ fn a_strict_run_presumes_nothing_and_makes_no_second_object_however_late_the_fir
         assert_eq!((run.outcome.questions.len(), live(&outside)["volume"].len()), (1, 0));
     }
     // A human knows better, and the first one comes after all: it is told, and deleted on demand.
-    say(&outside, question.intent.op, Answer::Nothing);
+    say(&outside, question.intent.op, IntentResolution::Nothing);
     let run = process(&outside, &aim, 5).unwrap();
     assert!(run.outcome.failed.is_empty() && run.outcome.questions.is_empty(), "{:?}", run.outcome);
     let after = Rc::new(later(&outside, Duration::from_hours(30)));
@@ -226,7 +230,7 @@ fn surplus_is_deleted(outside: &Rc<Outside>, aim: &Aim) {
     say(
         outside,
         question.intent.op,
-        Answer::Surplus { object: object(&question, &question.candidates[0]) },
+        IntentResolution::Surplus { object: object(&question, &question.candidates[0]) },
     );
     let run = process(outside, aim, 11).unwrap();
     assert_eq!(run.plan.changes.len(), 1, "{:?}", run.plan.changes);
@@ -247,7 +251,7 @@ fn a_late_effect_is_told_by_the_plan_and_asked_about_by_the_apply() {
 
 #[test]
 fn what_is_none_of_ours_is_not_asked_about_again() {
-    for answer in [Answer::Dropped, Answer::Nothing] {
+    for answer in [IntentResolution::Dropped, IntentResolution::Nothing] {
         let aim = two();
         let mut outside = beginning(&aim.stack);
         outside.before_change = Some((SPARE, twin));
@@ -383,7 +387,7 @@ fn an_answer_that_names_an_older_object_is_asked_about() {
         let outside = Rc::new(outside);
         let named = other(&outside);
         let run = process(&outside, &aim, 1).unwrap();
-        assert!(matches!(failed(&run, VOLUME), StepError::Question(_)), "{whose}: {:?}", run.outcome);
+        assert!(matches!(failed(&run, VOLUME), StepError::Ambiguous(_)), "{whose}: {:?}", run.outcome);
         let question = only_question(&outside);
         assert!(question.text.contains(&named), "{whose}: {}", question.text);
         let owners = |id: &str| {
@@ -396,7 +400,7 @@ fn an_answer_that_names_an_older_object_is_asked_about() {
             outside.strangers.borrow().iter().cloned().chain([ours(&outside)]).collect();
         let id = live(&outside)["volume"].iter().find(|id| !known.contains(id)).unwrap().clone();
         assert_eq!(question.candidates, [Name::new(&id)], "{whose}: what was named is no candidate");
-        say(&outside, question.intent.op, Answer::Made { object: object(&question, &id) });
+        say(&outside, question.intent.op, IntentResolution::Made { object: object(&question, &id) });
         converge(&outside, &aim, 2, whose);
     }
 }

@@ -77,7 +77,7 @@ fn a_suspended_database_is_resumed_by_the_change_that_needs_it() {
         let run = apply(&outside, text);
         assert_eq!(calls(&run), wanted);
         let change = run.plan.changes.iter().find(|change| change.kind == "database").unwrap();
-        let told = |effect: &stead::plan::model::change::Consequence| {
+        let told = |effect: &stead::plan::model::change::ChangeEffect| {
             effect.text.contains("resumed first; in use it costs")
         };
         assert!(change.effects.iter().any(told), "{:?}", change.effects);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
+use stead::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use stead::model::address::{Address, Name};
 use stead::model::value::Attributes;
 use uuid::Uuid;
@@ -88,7 +88,7 @@ fn intent(number: usize) -> Record {
 
 fn bound(number: usize) -> Record {
     let id = Name::new(format!("made-{number}"));
-    let object = Owned { id, parent: None, project: None, created_at: None, provisional: false };
+    let object = OwnedObject { id, parent: None, project: None, created_at: None, provisional: false };
     Record::Bound { op: op(number), object }
 }
 

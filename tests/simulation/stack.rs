@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use stead::apply::context::{Pack, Pieces, Unpacked};
+use stead::apply::context::{ArchiveChunks, ArchivePacker, PackError};
 use stead::config::stack::declarations::Declarations;
-use stead::config::stack::model::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
+use stead::config::stack::model::{
+    AttributeSetting, ConfirmationMode, Environment, Lifecycle, Resource, Stack,
+};
 use stead::kinds::REGISTRY;
 use stead::model::address::Address;
 use stead::model::expression::{Expression, Reference};
@@ -15,8 +17,15 @@ use stead::model::value::Value;
 const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// Returns a setting that stands nowhere.
-pub fn setting(expression: Expression) -> Setting {
-    Setting { expression, span: NOWHERE, set_by: None, parts: None, directory: None, exclusive: false }
+pub fn setting(expression: Expression) -> AttributeSetting {
+    AttributeSetting {
+        expression,
+        span: NOWHERE,
+        set_by: None,
+        parts: None,
+        directory: None,
+        exclusive: false,
+    }
 }
 
 /// Builds a stack, one resource after the other.
@@ -96,7 +105,7 @@ impl Builder {
             self.resources.into_iter().map(|resource| (resource.address.clone(), resource)).collect();
         Stack {
             name: "sim".into(),
-            environment: Environment { name: "default".into(), confirm: Confirm::Ask },
+            environment: Environment { name: "default".into(), confirm: ConfirmationMode::YesOrNo },
             environments: Vec::new(),
             resources,
             outputs: BTreeMap::new(),
@@ -208,13 +217,14 @@ pub fn archive(digest: &str) -> Vec<u8> {
     [&[0x1f, 0x8b, 8], digest.as_bytes()].concat()
 }
 
-impl Pack for Packs {
-    fn pack(&self, _address: &Address, _attribute: &str, digest: &str) -> Pieces<'_> {
+impl ArchivePacker for Packs {
+    fn pack(&self, _address: &Address, _attribute: &str, digest: &str) -> ArchiveChunks<'_> {
         let archive = archive(digest);
         let (first, rest) = archive.split_at(5);
         let mut pieces: Vec<_> = [first, &[], rest].map(|piece| Ok(piece.to_vec().into())).into();
         if self.moved {
-            pieces.push(Err(Unpacked::Moved("the files in `app` are not those that …".to_owned())));
+            pieces
+                .push(Err(PackError::DigestChanged("the files in `app` are not those that …".to_owned())));
         }
         Box::new(pieces.into_iter())
     }

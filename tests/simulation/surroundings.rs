@@ -46,7 +46,7 @@ fn what_does_not_come_to_rest_stays_owned_and_is_not_made_twice() {
         outside.shows = Some(("status", json!(status)));
         let outside = Rc::new(outside);
         let run = process(&outside, &aim, 1).unwrap();
-        let StepError::Unsettled(text) = failed(&run, "volume.spare") else { panic!("{:?}", run.outcome) };
+        let StepError::NotReady(text) = failed(&run, "volume.spare") else { panic!("{:?}", run.outcome) };
         assert!(text.contains(told), "{text}");
         let entry =
             load_ledger(outside.records.borrow().iter().cloned()).unwrap().entries["volume.spare"].clone();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use stead::cloud::client::Client;
 use stead::config::load::load;
-use stead::config::request::Request;
+use stead::config::request::LoadRequest;
 use stead::config::stack::model::Stack;
 use stead::config::syntax::document::Syntax;
 use stead::emulator::seed::seed_objects;
@@ -21,10 +21,10 @@ use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Name;
 use stead::model::catalog::Catalog;
-use stead::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use stead::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use stead::model::source::{Source, Sources};
-use stead::plan::import::{Accepted, Order, accept_order};
-use stead::plan::inputs::{Inputs, Options};
+use stead::plan::import::{ImportRequest, ImportResult, accept_order};
+use stead::plan::inputs::{PlanInputs, PlanningOptions};
 use stead::plan::pipeline::make_plan;
 use uuid::Uuid;
 
@@ -76,7 +76,7 @@ fn everything(outside: &Rc<Outside>) -> (Snapshot, Catalog) {
         let clock = SimClock(Rc::clone(&outside.machine));
         let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(1), REGISTRY);
         let kinds = REGISTRY.top_level().map(|kind| Name::new(kind.name)).collect();
-        let mut all = client.refresh(&Wanted { kinds, ..Wanted::default() }).await.unwrap();
+        let mut all = client.refresh(&RefreshRequest { kinds, ..RefreshRequest::default() }).await.unwrap();
         for _ in 0..2 {
             let under = |kind: &stead::model::schema::Kind| {
                 let children: Vec<Name> = REGISTRY.children(kind.name).map(|c| c.name.into()).collect();
@@ -94,8 +94,10 @@ fn everything(outside: &Rc<Outside>) -> (Snapshot, Catalog) {
                 .filter(|object| REGISTRY.kind(&object.kind).unwrap().attributes.iter().any(|a| !a.listed))
                 .map(Object::key)
                 .collect();
-            let more =
-                client.refresh(&Wanted { parents, details: short, ..Wanted::default() }).await.unwrap();
+            let more = client
+                .refresh(&RefreshRequest { parents, details: short, ..RefreshRequest::default() })
+                .await
+                .unwrap();
             for (key, object) in more.objects {
                 if object.detailed || !all.objects.get(&key).is_some_and(|known| known.detailed) {
                     all.objects.insert(key, object);
@@ -120,8 +122,8 @@ fn law(number: u64) -> Result<Figure, String> {
     let (snapshot, catalog) = everything(&outside);
     let stack = empty();
     let ledger = Ledger::new(identity(&stack));
-    let options = Options::default();
-    let inputs = Inputs {
+    let options = PlanningOptions::default();
+    let inputs = PlanInputs {
         registry: REGISTRY,
         stack: &stack,
         ledger: &ledger,
@@ -133,10 +135,10 @@ fn law(number: u64) -> Result<Figure, String> {
         nonce: Uuid::from_u128(number.into()),
     };
     let format = if number % 4 < 2 { Syntax::Yaml } else { Syntax::Kdl };
-    let order = Order {
+    let order = ImportRequest {
         inputs,
         files: &Sources::default(),
-        request: &Request::default(),
+        request: &LoadRequest::default(),
         read: &read,
         format,
         only: None,
@@ -156,14 +158,14 @@ fn law(number: u64) -> Result<Figure, String> {
 }
 
 /// Reads the written files anew; with the ledger that goes with them, nothing is left to do.
-fn holds(accepted: &Accepted, inputs: &Inputs<'_>) -> Result<(), String> {
+fn holds(accepted: &ImportResult, inputs: &PlanInputs<'_>) -> Result<(), String> {
     let mut sources = Sources::default();
     for (name, text) in &accepted.files {
         sources.add(Source::new(name.clone(), text.as_str()));
     }
     let secrets: BTreeMap<_, _> =
         accepted.variables.iter().map(|secret| (secret.name.clone(), secret.value.clone())).collect();
-    let request = Request { env_vars: secrets, ..Request::default() };
+    let request = LoadRequest { env_vars: secrets, ..LoadRequest::default() };
     let all = || accepted.files.iter().map(|(_, text)| text.as_str()).collect::<String>();
     let (stack, _) = load(REGISTRY, sources, &request, &read)
         .map_err(|rejected| format!("{:#?}\n{}", rejected.diagnostics, all()))?;
@@ -172,7 +174,7 @@ fn holds(accepted: &Accepted, inputs: &Inputs<'_>) -> Result<(), String> {
         let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
         apply_record(&mut ledger, &record).map_err(|illegal| illegal.to_string())?;
     }
-    let plan = make_plan(&Inputs { stack: &stack, ledger: &ledger, ..*inputs });
+    let plan = make_plan(&PlanInputs { stack: &stack, ledger: &ledger, ..*inputs });
     let quiet = plan.changes.is_empty() && plan.steps.is_empty() && plan.blocks.is_empty();
     let wrong = || format!("{:#?}\n{:#?}\n{}", plan.changes, plan.blocks, all());
     if !quiet || !plan.bookkeeping.is_empty() || plan.unchanged != accepted.entries.len() {

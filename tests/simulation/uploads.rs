@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
-use stead::apply::event::{Event, StepError};
-use stead::cloud::http::message::Request;
+use stead::apply::event::{ApplyEvent, StepError};
+use stead::cloud::http::message::HttpRequest;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
@@ -81,8 +81,7 @@ fn a_lost_upload_is_sent_again() {
     assert_converged(&outside, &aim, &run, "an upload is lost");
     assert_eq!(outside.uploads.get(), 2 + 3);
     assert_runs(&outside, "two", 2);
-    let said =
-        |event: &Event| matches!(event, Event::Progress { text, .. } if text.contains("the upload failed"));
+    let said = |event: &ApplyEvent| matches!(event, ApplyEvent::Progress { text, .. } if text.contains("the upload failed"));
     assert!(run.events.iter().any(said), "{:?}", run.events);
     assert_still(&outside, &aim, 7, "an upload is lost");
 }
@@ -94,7 +93,7 @@ fn sources_that_moved_are_not_deployed() {
     aim.sources_move = true;
     let run = process(&outside, &aim, 5).unwrap();
     let errors: Vec<_> = run.outcome.failed.iter().map(|(_, error)| error).collect();
-    assert!(matches!(errors[..], [StepError::Moved(_), StepError::Moved(_)]), "{errors:?}");
+    assert!(matches!(errors[..], [StepError::ObjectChanged(_), StepError::ObjectChanged(_)]), "{errors:?}");
     assert_eq!(outside.uploads.get(), 2, "nothing was uploaded");
     assert_runs(&outside, "one", 1);
     let mut aim = aim;
@@ -107,7 +106,7 @@ fn sources_that_moved_are_not_deployed() {
 fn a_deployment_that_loses_its_place_is_made_again() {
     let outside = running();
     let service = app(&outside);
-    let someone = Request {
+    let someone = HttpRequest {
         method: Method::Post,
         path: format!("/api/v1/apps/services/{}/deployments", service["id"].as_str().unwrap()),
         query: Vec::new(),
@@ -119,7 +118,7 @@ fn a_deployment_that_loses_its_place_is_made_again() {
     let soon = outside.machine.elapsed() + Duration::from_secs(12);
     outside.late.borrow_mut().push((soon, someone));
     let run = process(&outside, &Aim::build(sources("two")), 9).unwrap();
-    let [(address, StepError::Unsettled(text))] = &run.outcome.failed[..] else {
+    let [(address, StepError::NotReady(text))] = &run.outcome.failed[..] else {
         panic!("{:?}", run.outcome)
     };
     assert!(address.as_str() == "app.web" && text.contains("is superseded"), "{text}");

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use stead::ledger::state::holder::Holder;
-use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError};
+use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend};
 use stead::ledger::stores::shared::lease::Lease;
-use stead::ledger::stores::shared::memory_backend::MemoryShelf;
+use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 use uuid::Uuid;
 
 /// A line, and a summary, that is larger than what a store may take in one piece.
 const LARGE: usize = 5 << 20;
 
 /// Checks a shelf that holds nothing yet; `make` returns one more handle on it.
-pub async fn keeps_its_word<H: Shelf>(make: impl Fn() -> H) {
+pub async fn keeps_its_word<H: SharedBackend>(make: impl Fn() -> H) {
     leases_change_under_their_condition(&make(), &make()).await;
     lines_are_written_once(&make(), &make()).await;
     summaries_are_written_once(&make(), &make()).await;
@@ -21,7 +21,7 @@ pub async fn keeps_its_word<H: Shelf>(make: impl Fn() -> H) {
 
 /// Returns a lease; what it holds would break a careless text.
 pub fn lease(epoch: u64) -> Lease {
-    let holder = Holder {
+    let holder = LeaseHolder {
         session: Uuid::from_u128(u128::from(epoch)),
         who: "o'hara \\ \"ä\"@host\n\u{2028}; drop table x; --".to_owned(),
         process: None,
@@ -42,13 +42,13 @@ pub fn bytes(length: usize, seed: u32) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-pub fn is_conflict<T: std::fmt::Debug>(result: &Result<T, ShelfError>) -> bool {
-    matches!(result, Err(ShelfError::Conflict))
+pub fn is_conflict<T: std::fmt::Debug>(result: &Result<T, BackendError>) -> bool {
+    matches!(result, Err(BackendError::Conflict))
 }
 
-async fn leases_change_under_their_condition<H: Shelf>(one: &H, two: &H) {
+async fn leases_change_under_their_condition<H: SharedBackend>(one: &H, two: &H) {
     assert_eq!(one.lease().await.unwrap(), None, "the shelf must be empty");
-    let no_such = Mark("0".to_owned());
+    let no_such = LeaseVersion("0".to_owned());
     let stale = one.put_lease(&lease(1), Some(&no_such)).await;
     assert!(stale.is_err(), "a lease that is not there cannot be replaced: {stale:?}");
     let first = one.put_lease(&lease(1), None).await.unwrap();
@@ -69,7 +69,7 @@ async fn leases_change_under_their_condition<H: Shelf>(one: &H, two: &H) {
     assert_eq!(two.lease().await.unwrap().unwrap().lease, given_back);
 }
 
-async fn lines_are_written_once<H: Shelf>(one: &H, two: &H) {
+async fn lines_are_written_once<H: SharedBackend>(one: &H, two: &H) {
     assert_eq!(one.lines(0).await.unwrap(), vec![]);
     let binary: Vec<u8> = (0..=255).collect();
     let lines = [binary, bytes(LARGE, 1), b"'; --\n".to_vec()];
@@ -90,7 +90,7 @@ async fn lines_are_written_once<H: Shelf>(one: &H, two: &H) {
     assert_eq!(one.lines(12).await.unwrap(), vec![]);
 }
 
-async fn summaries_are_written_once<H: Shelf>(one: &H, two: &H) {
+async fn summaries_are_written_once<H: SharedBackend>(one: &H, two: &H) {
     assert_eq!(one.summaries().await.unwrap(), Vec::<u64>::new());
     assert_eq!(one.summary(3).await.unwrap(), None);
     let large = bytes(LARGE, 3);
@@ -103,7 +103,7 @@ async fn summaries_are_written_once<H: Shelf>(one: &H, two: &H) {
     assert_eq!(two.summary(9).await.unwrap().as_deref(), Some(&b"\0\xff"[..]));
 }
 
-async fn old_ones_are_removed<H: Shelf>(one: &H, two: &H) {
+async fn old_ones_are_removed<H: SharedBackend>(one: &H, two: &H) {
     one.prune(9).await.unwrap();
     assert_eq!(two.summaries().await.unwrap(), vec![9, 12]);
     let numbers = |lines: Vec<(u64, Vec<u8>)>| lines.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
@@ -116,6 +116,6 @@ async fn old_ones_are_removed<H: Shelf>(one: &H, two: &H) {
 
 #[tokio::test]
 async fn a_shelf_in_memory_keeps_its_word() {
-    let shelf = MemoryShelf::default();
+    let shelf = MemoryBackend::default();
     keeps_its_word(|| shelf.clone()).await;
 }

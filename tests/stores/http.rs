@@ -9,7 +9,9 @@ use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::stores::http::store::{HttpStore, Opening, Settings, find_lock_holder};
+use stead::ledger::stores::http::store::{
+    HttpStore, HttpStoreOptions, StateServerSettings, find_lock_holder,
+};
 
 use crate::people::{self, TestClock, identity};
 use crate::state_server::{Laxity, Mishap, StateServer};
@@ -17,14 +19,14 @@ use crate::wire::{self, Answer};
 
 type Opened = Result<HttpStore<TestClock>, StoreError>;
 
-fn settings(address: &str) -> Settings {
-    Settings::new(&format!("{address}/state"), ("shop", "prod"), [])
+fn settings(address: &str) -> StateServerSettings {
+    StateServerSettings::new(&format!("{address}/state"), ("shop", "prod"), [])
 }
 
-async fn open_with(settings: &Settings, session: u128, force: Option<&str>) -> Opened {
+async fn open_with(settings: &StateServerSettings, session: u128, force: Option<&str>) -> Opened {
     let identity = identity();
     let holder = people::holder(session);
-    let opening = Opening { seal: None, identity: &identity, holder, is_dead: &|_| false, force };
+    let opening = HttpStoreOptions { seal: None, identity: &identity, holder, is_dead: &|_| false, force };
     HttpStore::open(settings, TestClock::default(), &opening).await
 }
 
@@ -73,8 +75,8 @@ async fn another_stacks_ledger_is_left_alone() {
     let server = StateServer::new();
     open(&server, 1).await.unwrap().release().await.unwrap();
     let before = server.world().documents.clone();
-    let other = stead::ledger::state::entry::Identity { stack: "blog".into(), ..identity() };
-    let opening = Opening {
+    let other = stead::ledger::state::entry::LedgerIdentity { stack: "blog".into(), ..identity() };
+    let opening = HttpStoreOptions {
         seal: None,
         identity: &other,
         holder: people::holder(2),
@@ -191,7 +193,8 @@ async fn gitlabs_methods_are_settings() {
         ("STEAD_HTTP_PASSWORD", "hunter2"),
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let settings = Settings::new(&format!("{}/{{stack}}", server.address), ("shop", "prod"), variables);
+    let settings =
+        StateServerSettings::new(&format!("{}/{{stack}}", server.address), ("shop", "prod"), variables);
     let store = open_with(&settings, 1, None).await.unwrap();
     store.release().await.unwrap();
     let world = server.world();

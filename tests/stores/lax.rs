@@ -5,32 +5,32 @@ use std::time::Duration;
 use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::entry::Identity;
-use stead::ledger::state::holder::Holder;
-use stead::ledger::stores::postgres::backend::PostgresShelf;
-use stead::ledger::stores::shared::lease_rules::Opening;
+use stead::ledger::state::entry::LedgerIdentity;
+use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::postgres::backend::PostgresBackend;
+use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::clock::{Clock, Random};
 
 use crate::postgres::{administer, ask};
 use crate::server::Database;
 
-type Kept = SharedStore<PostgresShelf, SystemClock>;
+type Kept = SharedStore<PostgresBackend, SystemClock>;
 
-fn shelf(address: &str) -> PostgresShelf {
-    PostgresShelf::new(address, "shop", "prod").unwrap()
+fn shelf(address: &str) -> PostgresBackend {
+    PostgresBackend::new(address, "shop", "prod").unwrap()
 }
 
 async fn open(address: &str) -> Result<Kept, StoreError> {
-    let holder = Holder {
+    let holder = LeaseHolder {
         session: SystemRandom.uuid(),
         who: "ada@host".to_owned(),
         process: None,
         since: SystemClock.now(),
     };
-    let opening = Opening {
+    let opening = SharedStoreOptions {
         seal: None,
-        identity: &Identity::new_random("shop", "prod", &SystemRandom),
+        identity: &LedgerIdentity::new_random("shop", "prod", &SystemRandom),
         holder,
         effect: Duration::from_mins(1),
         is_dead: &|_| false,

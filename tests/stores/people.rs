@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use stead::ledger::state::entry::Identity;
-use stead::ledger::state::holder::Holder;
+use stead::ledger::state::entry::LedgerIdentity;
+use stead::ledger::state::holder::LeaseHolder;
 use stead::model::clock::Clock;
 use stead::model::secret::FingerprintKey;
 use uuid::Uuid;
@@ -29,8 +29,8 @@ impl Clock for TestClock {
     }
 }
 
-pub fn holder(session: u128) -> Holder {
-    Holder {
+pub fn holder(session: u128) -> LeaseHolder {
+    LeaseHolder {
         session: Uuid::from_u128(session << 16),
         who: "ada@host".to_owned(),
         process: None,
@@ -38,8 +38,8 @@ pub fn holder(session: u128) -> Holder {
     }
 }
 
-pub fn identity() -> Identity {
-    Identity {
+pub fn identity() -> LedgerIdentity {
+    LedgerIdentity {
         lineage: Uuid::from_u128(7),
         stack: "shop".into(),
         environment: "prod".into(),

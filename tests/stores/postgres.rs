@@ -1,15 +1,15 @@
-//! `PostgresShelf` against a real PostgreSQL, and through a real pgbouncer that gives every statement
+//! `PostgresBackend` against a real PostgreSQL, and through a real pgbouncer that gives every statement
 //! another session.
 
-use stead::ledger::stores::postgres::backend::PostgresShelf;
-use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError};
+use stead::ledger::stores::postgres::backend::PostgresBackend;
+use stead::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend};
 use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{is_conflict, keeps_its_word, lease};
 use crate::server::{Bouncer, Database};
 
-fn shelf(address: &str) -> PostgresShelf {
-    PostgresShelf::new(address, "shop", "prod").unwrap()
+fn shelf(address: &str) -> PostgresBackend {
+    PostgresBackend::new(address, "shop", "prod").unwrap()
 }
 
 /// Runs statements as the administrator.
@@ -29,9 +29,9 @@ async fn connected<T>(address: &str, work: impl AsyncFnOnce(&Client) -> T) -> T 
     task.run_until(work(&client)).await
 }
 
-fn reason<T: std::fmt::Debug>(result: Result<T, ShelfError>) -> String {
+fn reason<T: std::fmt::Debug>(result: Result<T, BackendError>) -> String {
     match result {
-        Err(ShelfError::Failed { action, reason }) => format!("{action}: {reason}"),
+        Err(BackendError::Failed { action, reason }) => format!("{action}: {reason}"),
         other => panic!("{other:?}"),
     }
 }
@@ -118,8 +118,8 @@ async fn ledgers_and_schemas_do_not_meet() {
     administer(&address, "create schema books").await;
     let places = [
         shelf(&address),
-        PostgresShelf::new(&address, "shop", "test").unwrap(),
-        PostgresShelf::new(&format!("{address}?schema=books"), "shop", "prod").unwrap(),
+        PostgresBackend::new(&address, "shop", "test").unwrap(),
+        PostgresBackend::new(&format!("{address}?schema=books"), "shop", "prod").unwrap(),
     ];
     for shelf in &places {
         shelf.put_lease(&lease(1), None).await.unwrap();
@@ -215,7 +215,7 @@ async fn what_was_acknowledged_is_durable_in_a_hasty_database() {
          alter database hasty set default_transaction_isolation = 'serializable'",
     )
     .await;
-    let shelf = PostgresShelf::new(&address, "shop", "prod").unwrap();
+    let shelf = PostgresBackend::new(&address, "shop", "prod").unwrap();
     shelf.put_lease(&lease(1), Some(&mark)).await.unwrap();
     shelf.put_line(1, 1, b"a").await.unwrap();
     shelf.put_summary(1, b"a").await.unwrap();
@@ -330,9 +330,9 @@ async fn a_standby_and_strangers_are_told_apart() {
     assert!(told.contains("no connection: database \"nowhere\" does not exist (3D000)"), "{told}");
     let told = reason(shelf(&format!("{address}?sslmode=require")).lease().await);
     assert!(told.contains("ssl = on"), "{told}");
-    let bad = PostgresShelf::new("postgres://u:hunter2@db/x?sslmode=prefer", "a", "b").err().unwrap();
+    let bad = PostgresBackend::new("postgres://u:hunter2@db/x?sslmode=prefer", "a", "b").err().unwrap();
     assert!(bad.to_string().contains("sslmode=verify-full") && !bad.to_string().contains("hunter2"));
-    assert!(is_conflict(&shelf(&address).put_lease(&lease(1), Some(&Mark("x".to_owned()))).await));
+    assert!(is_conflict(&shelf(&address).put_lease(&lease(1), Some(&LeaseVersion("x".to_owned()))).await));
 }
 
 #[tokio::test]
@@ -342,7 +342,7 @@ async fn the_ledgers_of_a_database_are_listed() {
     let address = server.database("listed");
     assert_eq!(shelf(&address).list_ledgers().await.unwrap(), Vec::<String>::new(), "no table is there");
     for (stack, environment) in [("shop", "prod"), ("blog", "test")] {
-        let shelf = PostgresShelf::new(&address, stack, environment).unwrap();
+        let shelf = PostgresBackend::new(&address, stack, environment).unwrap();
         shelf.put_lease(&lease(1), None).await.unwrap();
     }
     assert_eq!(shelf(&address).list_ledgers().await.unwrap(), ["blog/test", "shop/prod"]);

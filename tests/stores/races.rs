@@ -12,13 +12,13 @@ use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::entry::Identity;
-use stead::ledger::state::holder::Holder;
+use stead::ledger::state::entry::LedgerIdentity;
+use stead::ledger::state::holder::LeaseHolder;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::state::run_history::Origin;
-use stead::ledger::stores::any_store::{AnyStore, Opening};
+use stead::ledger::state::run_history::RunOrigin;
+use stead::ledger::stores::any_store::{AnyStore, StoreOptions};
 use stead::ledger::stores::file::process;
-use stead::ledger::stores::location::Place;
+use stead::ledger::stores::location::LedgerLocation;
 use stead::model::clock::{Clock, Random};
 
 use crate::server::{Bouncer, Database};
@@ -31,16 +31,16 @@ const RACES: usize = 40;
 
 type Kept = AnyStore<SystemClock>;
 
-async fn open(place: &Place, environment: &str, force: Option<&str>) -> Result<Kept, StoreError> {
-    let holder = Holder {
+async fn open(place: &LedgerLocation, environment: &str, force: Option<&str>) -> Result<Kept, StoreError> {
+    let holder = LeaseHolder {
         session: SystemRandom.uuid(),
         who: format!("racer{}@host", std::process::id()),
         process: process::current_process(),
         since: SystemClock.now(),
     };
-    let opening = Opening {
+    let opening = StoreOptions {
         seal: None,
-        identity: &Identity::new_random("shop", environment, &SystemRandom),
+        identity: &LedgerIdentity::new_random("shop", environment, &SystemRandom),
         holder,
         now: SystemClock.now(),
         effect: Duration::from_mins(1),
@@ -57,11 +57,11 @@ fn record() -> Record {
         plan: SystemRandom.uuid(),
         who: std::process::id().to_string(),
         at: SystemClock.now(),
-        origin: Origin::default(),
+        origin: RunOrigin::default(),
     }
 }
 
-async fn ledger(place: &Place, environment: &str) -> Ledger {
+async fn ledger(place: &LedgerLocation, environment: &str) -> Ledger {
     Kept::read(place, "shop", environment, None).await.unwrap().unwrap()
 }
 
@@ -69,7 +69,7 @@ async fn ledger(place: &Place, environment: &str) -> Ledger {
 #[test]
 fn plays_its_role() {
     let Ok(place) = std::env::var(ROLE) else { return };
-    let place = Place::parse(&place).unwrap();
+    let place = LedgerLocation::parse(&place).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut held: Option<Kept> = None;
     for line in std::io::stdin().lines() {
@@ -187,10 +187,10 @@ pub async fn one_of_two_gets_it(place: &str, environment: &[(&str, String)]) {
         assert!(answers.contains(&"locked".to_owned()), "round {round}: {answers:?}");
         win(&mut racers[winners[0]], &marker);
     }
-    let place = Place::parse(place).unwrap();
+    let place = LedgerLocation::parse(place).unwrap();
     let again = ledger(&place, "again").await;
     assert_eq!((again.epoch, again.holder.is_none()), (rounds.div_ceil(2) as u64, true));
-    assert_eq!(again.history.len(), rounds.div_ceil(2).min(stead::ledger::state::run_history::REMEMBERED));
+    assert_eq!(again.history.len(), rounds.div_ceil(2).min(stead::ledger::state::run_history::MAX_RUNS));
     for round in (1..rounds).step_by(2) {
         let new = ledger(&place, &format!("new{round}")).await;
         assert_eq!((new.epoch, new.history.len()), (1, 1), "round {round}");
@@ -201,11 +201,11 @@ pub async fn one_of_two_gets_it(place: &str, environment: &[(&str, String)]) {
     );
 }
 
-fn again_at(place: &Place) -> String {
+fn again_at(place: &LedgerLocation) -> String {
     match place {
-        Place::Postgres(address) | Place::Http(address) => address.clone(),
-        Place::S3 { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
-        Place::Directory(path) => path.display().to_string(),
+        LedgerLocation::Postgres(address) | LedgerLocation::Http(address) => address.clone(),
+        LedgerLocation::S3 { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
+        LedgerLocation::Directory(path) => path.display().to_string(),
     }
 }
 
@@ -221,7 +221,7 @@ pub async fn the_dead_are_succeeded_at_once(place: &str, environment: &[(&str, S
     let mut racer = Racer::start(place, environment);
     assert_eq!(racer.ask("open killed"), "held");
     assert_eq!(racer.ask("append"), "written");
-    let place = Place::parse(place).unwrap();
+    let place = LedgerLocation::parse(place).unwrap();
     let early = open(&place, "killed", None).await;
     assert!(matches!(early, Err(StoreError::Locked { .. })), "the living are not dead");
     racer.signal("-KILL");
@@ -238,7 +238,7 @@ pub async fn a_sleeper_wakes_to_nothing(place: &str, environment: &[(&str, Strin
     assert_eq!(racer.ask("open asleep"), "held");
     assert_eq!(racer.ask("append"), "written");
     racer.signal("-STOP");
-    let place = Place::parse(place).unwrap();
+    let place = LedgerLocation::parse(place).unwrap();
     let locked = open(&place, "asleep", None).await;
     assert!(matches!(locked, Err(StoreError::Locked { .. })), "the sleeping are not dead");
     let next = open(&place, "asleep", Some("it sleeps")).await.unwrap();

@@ -7,10 +7,10 @@ use std::time::Duration;
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
-use stead::ledger::state::holder::Holder;
-use stead::ledger::stores::s3::backend::S3Shelf;
-use stead::ledger::stores::shared::backend::Shelf;
-use stead::ledger::stores::shared::lease_rules::Opening;
+use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::s3::backend::S3Backend;
+use stead::ledger::stores::shared::backend::SharedBackend;
+use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
 use stead::ledger::stores::shared::store::SharedStore;
 
 use crate::contract;
@@ -32,20 +32,20 @@ fn variables(endpoint: &str) -> Vec<(String, String)> {
     .to_vec()
 }
 
-async fn shelf(endpoint: &str, bucket: &str) -> S3Shelf {
-    S3Shelf::open(bucket, "ledgers", ("shop", "prod"), variables(endpoint)).await.unwrap()
+async fn shelf(endpoint: &str, bucket: &str) -> S3Backend {
+    S3Backend::open(bucket, "ledgers", ("shop", "prod"), variables(endpoint)).await.unwrap()
 }
 
-type Opened = Result<SharedStore<S3Shelf, TestClock>, StoreError>;
+type Opened = Result<SharedStore<S3Backend, TestClock>, StoreError>;
 
-async fn open(shelf: S3Shelf, session: u128) -> Opened {
+async fn open(shelf: S3Backend, session: u128) -> Opened {
     open_as(shelf, &people::holder(session), None).await
 }
 
-async fn open_as(shelf: S3Shelf, holder: &Holder, force: Option<&str>) -> Opened {
+async fn open_as(shelf: S3Backend, holder: &LeaseHolder, force: Option<&str>) -> Opened {
     let identity = identity();
     let effect = Duration::from_mins(1);
-    let opening = Opening {
+    let opening = SharedStoreOptions {
         seal: None,
         identity: &identity,
         holder: holder.clone(),
@@ -285,7 +285,7 @@ async fn credentials_come_from_where_the_variables_say() {
         ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.display().to_string()),
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
-    let shelf = S3Shelf::open("b", "", ("shop", "prod"), variables).await.unwrap();
+    let shelf = S3Backend::open("b", "", ("shop", "prod"), variables).await.unwrap();
     assert_eq!(shelf.lease().await.unwrap(), None);
     let seen = seen.lock().unwrap();
     assert!(seen[0].header("authorization").unwrap().contains("Credential=ASIAGIVEN/"));
@@ -297,7 +297,7 @@ async fn a_machine_that_gives_no_credentials_is_told_which_variables_are_missing
     let address = wire::serve(|_| Answer::new(404, ""));
     let variables = [("AWS_ENDPOINT_URL", address.clone()), ("AWS_METADATA_ENDPOINT", address)];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
-    let error = S3Shelf::open("b", "", ("shop", "prod"), variables).await.map(|_| ()).unwrap_err();
+    let error = S3Backend::open("b", "", ("shop", "prod"), variables).await.map(|_| ()).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are missing"), "{text}");
 }
@@ -373,12 +373,12 @@ async fn settings_that_are_missing_or_unsafe_are_named() {
         let kept = all.iter().filter(|(name, _)| *name != leave_out).copied();
         let endpoint = Some(("AWS_ENDPOINT_URL", set)).filter(|(_, set)| !set.is_empty());
         let variables = kept.chain(endpoint).map(|(n, v)| (n.to_owned(), v.to_owned()));
-        let error = S3Shelf::open("b", "", ("shop", "prod"), variables).await.map(|_| ()).unwrap_err();
+        let error = S3Backend::open("b", "", ("shop", "prod"), variables).await.map(|_| ()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(wanted), "{text}");
         assert!(!text.contains(SECRET) && !text.contains("hunter2"), "{text}");
     }
-    let odd = S3Shelf::open("b", "", ("../shop", "prod"), variables("http://127.0.0.1:1")).await;
+    let odd = S3Backend::open("b", "", ("../shop", "prod"), variables("http://127.0.0.1:1")).await;
     assert!(matches!(odd, Err(StoreError::Shared { .. })));
 }
 
@@ -394,7 +394,7 @@ async fn the_ledgers_of_a_bucket_are_listed() {
         ("", "top", "prod"),
     ] {
         let variables = variables(moto::address());
-        let shelf = S3Shelf::open("listed", prefix, (stack, environment), variables).await.unwrap();
+        let shelf = S3Backend::open("listed", prefix, (stack, environment), variables).await.unwrap();
         shelf.put_lease(&contract::lease(1), None).await.unwrap();
     }
     assert_eq!(

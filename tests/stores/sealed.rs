@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use stead::ledger::integrity::export;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::apply_record;
-use stead::ledger::state::entry::{Entry, Identity, Owned};
+use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Address;
 use stead::model::secret::FingerprintKey;
@@ -233,8 +233,9 @@ fn copy(stack: &str) -> Vec<u8> {
     let (stack, environment) = (stack.into(), "default".into());
     let key = FingerprintKey([7; 32]);
     let lineage = Uuid::new_v4();
-    let mut ledger = Ledger::new(Identity { lineage, stack, environment, account: None, key });
-    let owned = Owned { id: "x".into(), parent: None, project: None, created_at: None, provisional: false };
+    let mut ledger = Ledger::new(LedgerIdentity { lineage, stack, environment, account: None, key });
+    let owned =
+        OwnedObject { id: "x".into(), parent: None, project: None, created_at: None, provisional: false };
     let entry = Box::new(Entry {
         kind: "vpc".into(),
         current: Some(owned),

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use stead::ledger::stores::postgres::backend::PostgresShelf;
-use stead::ledger::stores::shared::backend::{Shelf, ShelfError};
+use stead::ledger::stores::postgres::backend::PostgresBackend;
+use stead::ledger::stores::shared::backend::{BackendError, SharedBackend};
 
 use crate::contract::lease;
 use crate::postgres::administer;
@@ -32,13 +32,13 @@ fn certify(folder: &Path) {
 }
 
 async fn tried(address: &str) -> String {
-    let shelf = match PostgresShelf::new(address, "shop", "prod") {
+    let shelf = match PostgresBackend::new(address, "shop", "prod") {
         Ok(shelf) => shelf,
         Err(error) => return error.to_string(),
     };
     match shelf.lease().await {
         Ok(_) => "good".to_owned(),
-        Err(ShelfError::Failed { reason, .. }) => reason,
+        Err(BackendError::Failed { reason, .. }) => reason,
         Err(error) => error.to_string(),
     }
 }
@@ -64,7 +64,7 @@ async fn only_a_server_that_is_vouched_for_is_talked_to() {
         tokio::task::yield_now().await;
     }
     assert_eq!(tried(&good).await, "good");
-    let shelf = PostgresShelf::new(&good, "shop", "prod").unwrap();
+    let shelf = PostgresBackend::new(&good, "shop", "prod").unwrap();
     shelf.put_lease(&lease(1), None).await.unwrap();
     shelf.put_line(1, 1, &vec![7; 1 << 20]).await.unwrap();
     assert_eq!(shelf.lines(0).await.unwrap().len(), 1);

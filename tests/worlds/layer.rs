@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use stead::emulator::world::{Request, Response, Time, World, handle_request};
+use stead::emulator::world::{ApiRequest, ApiResponse, Time, World, handle_request};
 use stead::model::schema::Method;
 
 use crate::contract::{COMMON, Collection, Field, SPEND_SETTINGS, Target, target};
@@ -190,7 +190,7 @@ impl Layer {
     }
 
     /// Answers a request: through the variation, from the world.
-    pub fn handle(&mut self, world: &mut World, request: &Request, now: Time) -> Response {
+    pub fn handle(&mut self, world: &mut World, request: &ApiRequest, now: Time) -> ApiResponse {
         self.seen.now = Some(now);
         let mut asked = Asked {
             method: request.method,
@@ -210,7 +210,7 @@ impl Layer {
             None => {
                 let is_json = !request.body.is_empty() && asked.body.is_some();
                 let body = asked.body.as_ref().filter(|_| is_json).map(Json::to_string);
-                let request = Request {
+                let request = ApiRequest {
                     method: asked.method,
                     path: asked.path.clone(),
                     query: asked.query.clone(),
@@ -231,7 +231,7 @@ impl Layer {
         self.show_edits(&asked, &mut told);
         (self.variation.tell)(&mut self.seen, &asked, &mut told);
         let body = told.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-        Response { status: told.status, headers, body }
+        ApiResponse { status: told.status, headers, body }
     }
 }
 
@@ -257,9 +257,9 @@ impl Layer {
     }
 
     /// The service starts the machines that it resized, as soon as they are at rest and stopped.
-    fn start_resized(&mut self, world: &mut World, request: &Request, now: Time) {
+    fn start_resized(&mut self, world: &mut World, request: &ApiRequest, now: Time) {
         self.seen.resized.retain(|(machine, project)| {
-            let of = |method, path: &str| Request {
+            let of = |method, path: &str| ApiRequest {
                 method,
                 path: path.to_owned(),
                 query: Vec::new(),
@@ -282,7 +282,7 @@ impl Layer {
 /// A command that reads more often does not end.
 const MOST_READS: usize = 20_000;
 
-fn sent(request: &Request, told: &Told) -> Sent {
+fn sent(request: &ApiRequest, told: &Told) -> Sent {
     let record = |body: &Json| {
         ["data", "database"].iter().find_map(|key| body.get(key)).filter(|json| json.is_object()).cloned()
     };

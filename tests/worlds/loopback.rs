@@ -17,7 +17,7 @@ use hyper::{Request as HttpRequest, Response as HttpResponse};
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::emulator::world::{Request, Response, Setup, Tier, Time, World, handle_request};
+use stead::emulator::world::{ApiRequest, ApiResponse, RateTier, Time, World, WorldSetup, handle_request};
 use stead::model::schema::Method;
 use tokio::sync::oneshot;
 
@@ -65,7 +65,8 @@ impl Loopback {
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let at = Timestamp::now();
-        let mut world = World::new(&Setup { seed: 7, api_key: KEY.to_owned(), tier: Tier::Standard }, at);
+        let mut world =
+            World::new(&WorldSetup { seed: 7, api_key: KEY.to_owned(), tier: RateTier::Standard }, at);
         world.set_origin(&url);
         let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
         world.mutate("account", "", &rich, at).unwrap();
@@ -82,7 +83,7 @@ impl Loopback {
     /// Sends a request past the layer.
     pub fn ask(&self, method: Method, path: &str, project: Option<&str>, body: &Json) -> (u16, Json) {
         let query = vec![("limit".to_owned(), "100".to_owned())];
-        let request = Request {
+        let request = ApiRequest {
             method,
             path: path.to_owned(),
             query: if method == Method::Get { query } else { Vec::new() },
@@ -154,7 +155,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let verb = VERBS.into_iter().find(|verb| verb.to_string() == parts.method.as_str());
-    let request = Request {
+    let request = ApiRequest {
         method: verb.unwrap(),
         path: parts.uri.path().to_owned(),
         query: query(parts.uri.query().unwrap_or_default()),
@@ -172,7 +173,7 @@ async fn answer(
     Ok(http(response, now))
 }
 
-fn http(response: Response, now: Time) -> HttpResponse<Full<Bytes>> {
+fn http(response: ApiResponse, now: Time) -> HttpResponse<Full<Bytes>> {
     let mut built = HttpResponse::builder()
         .status(response.status)
         .header(DATE, now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string())

@@ -11,7 +11,7 @@ use std::time::Duration;
 use stead::config::stack::model::Stack;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
-use stead::ledger::state::origins::{Here, StackOrigin};
+use stead::ledger::state::origins::{CurrentOrigin, StackOrigin};
 use stead::plan::decide::checks::lost_ledger;
 use stead::plan::model::change::Plan;
 
@@ -114,9 +114,9 @@ fn objects(outside: &Rc<Outside>) -> usize {
     DATA.iter().filter_map(|(_, path)| all.get(*path)).map(Vec::len).sum()
 }
 
-fn here(repository: &str, directory: &str) -> Here {
+fn here(repository: &str, directory: &str) -> CurrentOrigin {
     let origin = StackOrigin { repository: repository.into(), directory: directory.into() };
-    Here { origin: Some(origin), ..Here::default() }
+    CurrentOrigin { origin: Some(origin), ..CurrentOrigin::default() }
 }
 
 /// Blocks are removed: the plan names each object whose data would go, and applies only where none would.

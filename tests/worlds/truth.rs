@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::emulator::world::{Request, handle_request};
+use stead::emulator::world::{ApiRequest, handle_request};
 use stead::model::schema::Method;
 
 use crate::cloud::KEY;
@@ -25,7 +25,7 @@ pub fn ask(
 ) -> (u16, Json) {
     outside.thaw();
     let query = vec![("limit".to_owned(), "100".to_owned())];
-    let request = Request {
+    let request = ApiRequest {
         method,
         path: path.to_owned(),
         query: if method == Method::Get { query } else { Vec::new() },

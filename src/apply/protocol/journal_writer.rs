@@ -1,4 +1,4 @@
-//! `Scribe`: one writer for many steps. Records that wait at the same time become durable in one
+//! `JournalWriter`: one writer for many steps. Records that wait at the same time become durable in one
 //! append, in the order in which they came; after a failed append nothing is written any more.
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +15,7 @@ use crate::ledger::journal::store::Store;
 
 /// The queue in front of a journal.
 #[derive(Debug, Default)]
-pub(in crate::apply) struct Scribe {
+pub(in crate::apply) struct JournalWriter {
     queue: RefCell<Vec<Record>>,
     queued: Cell<u64>,
     written: Cell<u64>,
@@ -23,7 +23,7 @@ pub(in crate::apply) struct Scribe {
     turn: Mutex<()>,
 }
 
-impl Scribe {
+impl JournalWriter {
     /// Makes records durable and part of the ledger. What comes first in one call stays first. Facts
     /// that the journal does not take are handed to `rescue`.
     ///
@@ -70,7 +70,7 @@ impl Scribe {
     pub(in crate::apply) fn record_failure(&self, error: &StoreError) {
         let text = with_sources(error);
         let failure = match error {
-            StoreError::Displaced { .. } => StepError::Displaced(text),
+            StoreError::Displaced { .. } => StepError::LeaseLost(text),
             _ => StepError::Ledger(text),
         };
         self.failure.borrow_mut().get_or_insert(failure);

@@ -1,4 +1,4 @@
-//! `Baselines`: which objects a creation cannot have made, because they were there before.
+//! `PreexistingObjects`: which objects a creation cannot have made, because they were there before.
 //!
 //! A creation whose answer is lost is found again by what its object shows. An older object that
 //! shows the same must not be taken for it, so its id stands in the intent. Two savings, and why they
@@ -25,9 +25,9 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 
 use crate::apply::event::StepError;
 use crate::apply::request_encoding;
-use crate::apply::step::{Scope, read_failed};
+use crate::apply::step::{MutationScope, read_failed};
 use crate::cloud::client::Client;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -36,48 +36,48 @@ use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// How long one list serves.
-const SERVES: Duration = Duration::from_mins(1);
+const LISTING_LIFETIME: Duration = Duration::from_mins(1);
 
 /// Where a creation takes place: kind, parent and project.
-type Place = (&'static str, Scope);
+type CreationScope = (&'static str, MutationScope);
 
 /// The list of a place, once it was read.
-type Shared = Arc<Mutex<Option<List>>>;
+type SharedListing = Arc<Mutex<Option<ObjectListing>>>;
 
 /// The queue of creations that could be taken for each other.
-type Queue = Arc<Mutex<()>>;
+type CreationQueue = Arc<Mutex<()>>;
 
 /// Objects among which no two have the same id: those of a kind, under one parent.
-type Family = (Name, Option<Name>);
+type IdNamespace = (Name, Option<Name>);
 
 /// Lists by place, and the queues of creations that could be taken for each other.
 #[derive(Default)]
-pub(in crate::apply) struct Baselines {
-    lists: RefCell<BTreeMap<Place, Shared>>,
-    queues: RefCell<BTreeMap<(Place, String), Queue>>,
+pub(in crate::apply) struct PreexistingObjects {
+    lists: RefCell<BTreeMap<CreationScope, SharedListing>>,
+    queues: RefCell<BTreeMap<(CreationScope, String), CreationQueue>>,
     /// Every id that a list showed or the ledger knows, and since when. Ids are never used again: no
     /// later creation makes one of them.
-    known: RefCell<HashMap<Family, HashMap<Name, Duration>>>,
+    known: RefCell<HashMap<IdNamespace, HashMap<Name, Duration>>>,
 }
 
-struct List {
+struct ObjectListing {
     ids: BTreeMap<String, Vec<Name>>,
     date: Option<Name>,
     read_at: Duration,
 }
 
 /// What an intent says of the time before it.
-pub(in crate::apply) struct Baseline {
+pub(in crate::apply) struct PreexistingIds {
     pub(in crate::apply) ids: Vec<Name>,
     pub(in crate::apply) date: Option<Name>,
 }
 
-impl Baselines {
+impl PreexistingObjects {
     /// Waits until no other creation runs that could be taken for this one.
     pub(in crate::apply) async fn lock_similar_creations(
         &self,
         kind: &'static Kind,
-        scope: &Scope,
+        scope: &MutationScope,
         expected: &Attributes,
     ) -> OwnedMutexGuard<()> {
         let key = ((kind.name, scope.clone()), distinguishing_value(kind, expected));
@@ -89,7 +89,7 @@ impl Baselines {
     pub(in crate::apply) async fn add_created_object(
         &self,
         kind: &'static Kind,
-        scope: &Scope,
+        scope: &MutationScope,
         expected: &Attributes,
         id: Name,
     ) {
@@ -159,38 +159,38 @@ impl Baselines {
     }
 
     /// Drops a list that may be out of date.
-    pub(in crate::apply) async fn discard_list(&self, kind: &'static Kind, scope: &Scope) {
+    pub(in crate::apply) async fn discard_list(&self, kind: &'static Kind, scope: &MutationScope) {
         let list = self.shared_list(kind, scope);
         *list.lock().await = None;
     }
 
-    fn shared_list(&self, kind: &'static Kind, scope: &Scope) -> Shared {
+    fn shared_list(&self, kind: &'static Kind, scope: &MutationScope) -> SharedListing {
         Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
     }
 
     /// Returns what was there before a creation that is about to be sent.
-    pub(in crate::apply) async fn preexisting_objects<C: Cloud, K: Clock, R: Random>(
+    pub(in crate::apply) async fn preexisting_objects<C: Transport, K: Clock, R: Random>(
         &self,
         client: &Client<C, K, R>,
         kind: &'static Kind,
-        scope: &Scope,
+        scope: &MutationScope,
         expected: &Attributes,
-    ) -> Result<Baseline, StepError> {
+    ) -> Result<PreexistingIds, StepError> {
         let place = self.shared_list(kind, scope);
         let mut list = place.lock().await;
         let now = client.clock().elapsed();
-        if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > SERVES) {
+        if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > LISTING_LIFETIME) {
             let (objects, date) = self.list_stable(client, kind, scope).await?;
             let mut ids: BTreeMap<String, Vec<Name>> = BTreeMap::new();
             for object in objects {
                 ids.entry(distinguishing_value(kind, &object.attributes)).or_default().push(object.id);
             }
-            *list = Some(List { ids, date, read_at: now });
+            *list = Some(ObjectListing { ids, date, read_at: now });
         }
         let key = distinguishing_value(kind, expected);
-        Ok(list.as_ref().map_or(Baseline { ids: Vec::new(), date: None }, |list| Baseline {
+        Ok(list.as_ref().map_or(PreexistingIds { ids: Vec::new(), date: None }, |list| PreexistingIds {
             // An object that hides the attribute could be any.
-            ids: [key.as_str(), HIDDEN]
+            ids: [key.as_str(), HIDDEN_VALUE]
                 .into_iter()
                 .filter_map(|key| list.ids.get(key))
                 .flatten()
@@ -202,11 +202,11 @@ impl Baselines {
 
     /// Lists the objects of a place until two passes agree; a parent that is gone has none. What they show
     /// was made by no creation that leaves after now.
-    pub(in crate::apply) async fn list_stable<C: Cloud, K: Clock, R: Random>(
+    pub(in crate::apply) async fn list_stable<C: Transport, K: Clock, R: Random>(
         &self,
         client: &Client<C, K, R>,
         kind: &'static Kind,
-        scope: &Scope,
+        scope: &MutationScope,
     ) -> Result<(Vec<Object>, Option<Name>), StepError> {
         match client.list_stable(kind, scope.parent.as_ref(), scope.project.as_ref()).await {
             Err(error) if scope.parent.is_some() && error.is_not_found() => Ok((Vec::new(), None)),
@@ -221,13 +221,13 @@ impl Baselines {
 }
 
 /// Stands for the value of objects that do not show the distinguishing attribute.
-const HIDDEN: &str = "\0";
+const HIDDEN_VALUE: &str = "\0";
 
 fn distinguishing_value(kind: &Kind, attributes: &Attributes) -> String {
     let value = request_encoding::distinguishing_attribute(kind)
         .and_then(|attribute| attributes.get(attribute.name));
     match value {
-        None | Some(Value::Null) => HIDDEN.to_owned(),
+        None | Some(Value::Null) => HIDDEN_VALUE.to_owned(),
         Some(value) => value.to_string(),
     }
 }
@@ -236,12 +236,12 @@ fn distinguishing_value(kind: &Kind, attributes: &Attributes) -> String {
 mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
-    use crate::ledger::state::entry::{Entry, Identity, Owned, Tombstone};
+    use crate::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject, Tombstone};
     use crate::model::address::Address;
 
     #[test]
     fn an_object_is_taken_once_and_only_by_a_creation_that_is_older() {
-        let (baselines, kind) = (Baselines::default(), REGISTRY.kind("volume").unwrap());
+        let (baselines, kind) = (PreexistingObjects::default(), REGISTRY.kind("volume").unwrap());
         let second = Duration::from_secs(1);
         let claim = |id: &str, sent| baselines.claim(kind, None, &id.into(), sent);
         baselines.record_seen("volume", None, std::iter::once("seen".into()), 2 * second);
@@ -257,7 +257,7 @@ mod tests {
         let mut ledger = deposing();
         let stone = Tombstone { kind: "vpc".into(), at: jiff::Timestamp::UNIX_EPOCH };
         ledger.tombstones.insert("gone".into(), stone);
-        let baselines = Baselines::from_ledger(&ledger);
+        let baselines = PreexistingObjects::from_ledger(&ledger);
         let kind = REGISTRY.kind("vpc").unwrap();
         for (id, is_free) in [("now", false), ("before", false), ("gone", false), ("new", true)] {
             assert_eq!(baselines.claim(kind, None, &id.into(), Duration::ZERO), is_free, "{id}");
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_name_for_an_id_comes_again() {
-        let (baselines, kind) = (Baselines::default(), REGISTRY.kind("database_user").unwrap());
+        let (baselines, kind) = (PreexistingObjects::default(), REGISTRY.kind("database_user").unwrap());
         let parent: Name = "d1".into();
         for _ in 0..2 {
             assert!(baselines.claim(kind, Some(&parent), &"app".into(), Duration::ZERO));
@@ -277,7 +277,7 @@ mod tests {
 
     /// A ledger in the middle of a replacement.
     fn deposing() -> Ledger {
-        let owned = |id: &str| Owned {
+        let owned = |id: &str| OwnedObject {
             id: id.into(),
             parent: None,
             project: None,
@@ -299,7 +299,7 @@ mod tests {
             unfinished: false,
             secret_lost: false,
         };
-        let mut ledger = Ledger::new(Identity::new_placeholder("s", "e"));
+        let mut ledger = Ledger::new(LedgerIdentity::new_placeholder("s", "e"));
         ledger.entries.insert(Address::new("vpc", "net"), entry);
         ledger
     }

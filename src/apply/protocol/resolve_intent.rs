@@ -1,27 +1,27 @@
 //! Finding what came of a request whose answer is lost, once its bounds have passed.
 
 use crate::apply::event::StepError;
-use crate::apply::step::{Job, Scope};
+use crate::apply::step::{MutationScope, StepContext};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::http::message::Cloud;
-use crate::ledger::journal::intent_candidates::{LATE_EFFECT, creation_candidates};
+use crate::cloud::http::message::Transport;
+use crate::ledger::journal::intent_candidates::{LATE_EFFECT_REASON, creation_candidates};
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::{Intent, Owned, Question};
+use crate::ledger::state::entry::{AmbiguousIntent, Intent, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
 /// What is asked of an object whose secret was shown once, in an answer that nobody has.
-pub(in crate::apply) const LOST_SECRET: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
+pub(in crate::apply) const LOST_SECRET_REASON: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
                                       (surplus: the next apply deletes it and makes another), or keep it without a \
                                       delivery (adopt)";
 
 /// What a list says of a creation.
-pub(in crate::apply) enum Found {
+pub(in crate::apply) enum IntentMatch {
     /// One object could be it: bound, provisionally.
-    Bound(Owned, Box<Object>),
+    Bound(OwnedObject, Box<Object>),
     /// No object could be it. Nothing is recorded yet.
     Absent,
 }
@@ -31,12 +31,12 @@ pub(in crate::apply) enum Found {
 ///
 /// # Errors
 /// When several objects could be it (then the question is recorded), or the list cannot be read.
-pub(in crate::apply) async fn find_created_object<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn find_created_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
     intent: &Intent,
-) -> Result<Found, StepError> {
-    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+) -> Result<IntentMatch, StepError> {
+    let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
     let (objects, _) = parts.list_stable(kind, &scope).await?;
     classify_candidates(parts, intent, objects).await
 }
@@ -45,11 +45,11 @@ pub(in crate::apply) async fn find_created_object<C: Cloud, K: Clock, R: Random,
 ///
 /// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
 /// still leave, so that it made nothing is never presumed either.
-pub(in crate::apply) async fn classify_candidates<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
     objects: Vec<Object>,
-) -> Result<Found, StepError> {
+) -> Result<IntentMatch, StepError> {
     let registry = parts.context.client.registry();
     let mut found: Vec<Object> = {
         let ledger = parts.context.journal.ledger();
@@ -61,7 +61,7 @@ pub(in crate::apply) async fn classify_candidates<C: Cloud, K: Clock, R: Random,
         0 if intent.foreign => {
             "whoever sent the request lost the ledger and is not proven dead: nothing came of it yet"
         }
-        1 if lost_secret(parts, &intent.kind, &intent.address) => LOST_SECRET,
+        1 if lost_secret(parts, &intent.kind, &intent.address) => LOST_SECRET_REASON,
         1 if strict => "this object could be what the request made, or somebody else's",
         0 | 1 => "",
         _ => "several objects could be what the request made",
@@ -70,16 +70,16 @@ pub(in crate::apply) async fn classify_candidates<C: Cloud, K: Clock, R: Random,
         let ids = found.into_iter().map(|object| object.id).collect();
         return Err(record_ambiguous_intent(parts, intent, ids, why).await);
     }
-    let Some(object) = found.pop() else { return Ok(Found::Absent) };
+    let Some(object) = found.pop() else { return Ok(IntentMatch::Absent) };
     let owned = owned_from_intent(intent, &object, true);
     parts.preexisting.mark_claimed(&intent.kind, intent.parent.as_ref(), &owned.id);
     parts.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
     parts.objects.drop_object(&intent.address);
-    Ok(Found::Bound(owned, Box::new(object)))
+    Ok(IntentMatch::Bound(owned, Box::new(object)))
 }
 
 /// Tells whether a secret is lost for good when the answer with it is: it is wanted, and nothing shows it again.
-pub(in crate::apply) fn lost_secret<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) fn lost_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &str,
     address: &Address,
@@ -90,7 +90,7 @@ pub(in crate::apply) fn lost_secret<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Records a question that only a human can answer, and returns it as the step's error.
-pub(in crate::apply) async fn record_ambiguous_intent<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn record_ambiguous_intent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
     candidates: Vec<Name>,
@@ -103,18 +103,18 @@ pub(in crate::apply) async fn record_ambiguous_intent<C: Cloud, K: Clock, R: Ran
         format!("{address}: {why} ({})", candidates.join(", "))
     };
     let text = parts.context.client.redact(&text);
-    let question = Question { intent: intent.clone(), candidates, text: text.clone() };
+    let question = AmbiguousIntent { intent: intent.clone(), candidates, text: text.clone() };
     match parts.commit([Record::Asked(Box::new(question))]).await {
-        Ok(()) => StepError::Question(text),
+        Ok(()) => StepError::Ambiguous(text),
         Err(error) => error,
     }
 }
 
 /// Stops a creation when an earlier one for the same address, presumed without effect, turns out
 /// to have had one after all: a second object would be the duplicate.
-pub(in crate::apply) async fn check_late_effects<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn check_late_effects<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
 ) -> Result<(), StepError> {
     let watched: Vec<Intent> = {
         let ledger = parts.context.journal.ledger();
@@ -131,7 +131,7 @@ pub(in crate::apply) async fn check_late_effects<C: Cloud, K: Clock, R: Random, 
 ///
 /// # Errors
 /// The question, once it is recorded; or when the list cannot be read.
-pub(in crate::apply) async fn look_for_late_effect<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn look_for_late_effect<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
     intent: &Intent,
@@ -140,17 +140,17 @@ pub(in crate::apply) async fn look_for_late_effect<C: Cloud, K: Clock, R: Random
     if ids.is_empty() {
         Ok(())
     } else {
-        Err(record_ambiguous_intent(parts, intent, ids, LATE_EFFECT).await)
+        Err(record_ambiguous_intent(parts, intent, ids, LATE_EFFECT_REASON).await)
     }
 }
 
 /// Returns the objects that are listed now and could be what a creation made.
-pub(in crate::apply) async fn could_be<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn could_be<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
     intent: &Intent,
 ) -> Result<Vec<Name>, StepError> {
-    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
     let (objects, _) = parts.list_stable(kind, &scope).await?;
     let (registry, ledger) = (parts.context.client.registry(), parts.context.journal.ledger());
     let found = creation_candidates(registry, intent, &ledger, &objects);
@@ -162,7 +162,7 @@ pub(in crate::apply) async fn could_be<C: Cloud, K: Clock, R: Random, S: Store>(
 ///
 /// # Errors
 /// The question, once it is recorded; or when the ledger cannot be written.
-pub(in crate::apply) async fn presume_absent<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn presume_absent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
     why: &str,
@@ -174,8 +174,12 @@ pub(in crate::apply) async fn presume_absent<C: Cloud, K: Clock, R: Random, S: S
 }
 
 /// Returns the birth certificate of an object that came of an intent.
-pub(in crate::apply) fn owned_from_intent(intent: &Intent, object: &Object, provisional: bool) -> Owned {
-    Owned {
+pub(in crate::apply) fn owned_from_intent(
+    intent: &Intent,
+    object: &Object,
+    provisional: bool,
+) -> OwnedObject {
+    OwnedObject {
         id: object.id.clone(),
         parent: intent.parent.clone(),
         project: object.project.clone().or_else(|| intent.project.clone()),

@@ -54,8 +54,8 @@ fn a_body_notes_the_texts_that_no_answer_may_repeat() {
 
 #[test]
 fn a_value_without_its_text_is_not_sent() {
-    let sealed = values(&[("name", "web".into()), ("user_data", Value::Secret(Secret::Sealed(None)))]);
-    assert_eq!(create_body(kind("vm"), &sealed), Err(Unsendable("user_data".into())));
+    let sealed = values(&[("name", "web".into()), ("user_data", Value::Secret(Secret::Fingerprint(None)))]);
+    assert_eq!(create_body(kind("vm"), &sealed), Err(UnsendableValue("user_data".into())));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_live_text_is_a_secret_where_one_was_or_will_be() {
     let never = |_: &Secret, _: &str| false;
     let map =
         |key: Value, mode: &str| Value::Map([("KEY".into(), key), ("MODE".into(), mode.into())].into());
-    let model = map(Value::Secret(Secret::Sealed(None)), "live");
+    let model = map(Value::Secret(Secret::Fingerprint(None)), "live");
     let live = map("canary".into(), "test").with_secrets_like(&[&model], &never);
     assert_eq!(live, map(Value::Secret(Secret::new("canary")), "test"));
     assert!(!seal_parts(&live, &KEY).to_string().contains("canary"));
@@ -213,7 +213,7 @@ fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
         (map(seal("other")), false),
         (written, false),
         // A plan without a ledger has no key: that something is there is all that it knows.
-        (map(Value::Secret(Secret::Sealed(None))), true),
+        (map(Value::Secret(Secret::Fingerprint(None))), true),
     ] {
         assert_eq!(same_sealed(attribute, &planned, &live, &KEY), same, "{planned}");
     }

@@ -8,23 +8,23 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::rollout::{Rollout, explain_failure, foresee_at_parent, roll_out_parent};
 use super::upload::settle_new;
-use super::verify_written::{Verified, Written, verify};
+use super::verify_written::{VerifiedWrite, WrittenValues, verify};
 use super::wait::needs_come_to_rest;
-use crate::apply::context::Undelivered;
+use crate::apply::context::DeliveryError;
 use crate::apply::event::StepError;
 use crate::apply::protocol::resolve_intent::{
-    Found, LOST_SECRET, check_late_effects, could_be, find_created_object, lost_secret, owned_from_intent,
-    record_ambiguous_intent,
+    IntentMatch, LOST_SECRET_REASON, check_late_effects, could_be, find_created_object, lost_secret,
+    owned_from_intent, record_ambiguous_intent,
 };
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
-use crate::apply::step::{Job, Scope, Target, read_failed};
+use crate::apply::step::{MutationScope, MutationTarget, StepContext, read_failed};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::error::{Mutation, Refusal, ShownOnce};
-use crate::cloud::http::message::{Body, Cloud};
-use crate::cloud::write::mutation::Changes;
+use crate::cloud::error::{ApiError, MutationOutcome, OneTimeSecret};
+use crate::cloud::http::message::{JsonBody, Transport};
+use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::ledger::state::kept_secrets::RotationStep;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
@@ -32,26 +32,26 @@ use crate::model::expression::Expression;
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 use crate::model::value::Attributes;
-use crate::plan::model::step::{ProjectOf, Remember};
+use crate::plan::model::step::{LedgerMetadata, TargetProject};
 
 /// Requests of one creation, at most: a new one only after the last is known, or presumed by the
 /// stated bounds, to have had no effect.
-const ATTEMPTS: usize = 3;
+const MAX_CREATE_ATTEMPTS: usize = 3;
 
 /// What the plan says of a creation.
-pub(in crate::apply) struct Wish<'p> {
+pub(in crate::apply) struct PlannedCreate<'p> {
     pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
-    pub(in crate::apply) project: &'p ProjectOf,
+    pub(in crate::apply) project: &'p TargetProject,
     pub(in crate::apply) parent: Option<&'p Address>,
-    pub(in crate::apply) remember: &'p Remember,
+    pub(in crate::apply) remember: &'p LedgerMetadata,
     pub(in crate::apply) deposes: bool,
 }
 
 /// A creation whose values are all known.
-struct Birth {
-    scope: Scope,
+struct PreparedCreate {
+    scope: MutationScope,
     values: Attributes,
-    body: Body,
+    body: JsonBody,
     expected: Attributes,
     entry: Entry,
     /// Attributes whose live values are not compared with the sent ones.
@@ -60,17 +60,17 @@ struct Birth {
 }
 
 /// What became of one attempt.
-enum Attempt {
-    Bound(Owned, Box<Object>),
+enum CreateAttempt {
+    Bound(OwnedObject, Box<Object>),
     /// It had no effect; why.
-    Vain(StepError),
+    NoEffect(StepError),
 }
 
 /// Makes an object and waits until it can be used. Returns its id.
-pub(in crate::apply) async fn create_object<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn create_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    wish: &Wish<'_>,
+    job: &StepContext<'_>,
+    wish: &PlannedCreate<'_>,
 ) -> Result<Name, StepError> {
     let birth = prepare_create(parts, job, wish).await?;
     let rollout = Box::pin(foresee_at_parent(parts, job, wish.parent)).await?;
@@ -83,24 +83,24 @@ pub(in crate::apply) async fn create_object<C: Cloud, K: Clock, R: Random, S: St
     Ok(owned.id)
 }
 
-async fn prepare_create<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn prepare_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    wish: &Wish<'_>,
-) -> Result<Birth, StepError> {
+    job: &StepContext<'_>,
+    wish: &PlannedCreate<'_>,
+) -> Result<PreparedCreate, StepError> {
     if let Some(owned) = parts.current_object(job.address).filter(|_| !wish.deposes) {
-        return Err(StepError::Moved(format!("{} already owns {}", job.address, owned.id)));
+        return Err(StepError::ObjectChanged(format!("{} already owns {}", job.address, owned.id)));
     }
     let id_of = |address: &Address| match parts.current_object(address) {
         Some(owned) => Ok(owned.id),
         None => Err(StepError::Failed(format!("{address} has no object"))),
     };
     let project = match wish.project {
-        ProjectOf::None => None,
-        ProjectOf::Id(id) => Some(id.clone()),
-        ProjectOf::Resource(address) => Some(id_of(address)?),
+        TargetProject::None => None,
+        TargetProject::Id(id) => Some(id.clone()),
+        TargetProject::Resource(address) => Some(id_of(address)?),
     };
-    let scope = Scope { parent: wish.parent.map(id_of).transpose()?, project };
+    let scope = MutationScope { parent: wish.parent.map(id_of).transpose()?, project };
     let values = parts.evaluate_all(job.address, wish.desired).await?;
     let body = request_encoding::create_body(job.kind, &values).map_err(missing_value_error)?;
     let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
@@ -115,31 +115,31 @@ async fn prepare_create<C: Cloud, K: Clock, R: Random, S: Store>(
     // What was to step down may have gone along with another object meanwhile.
     let deposes = wish.deposes && parts.current_object(job.address).is_some();
     let unverified = wish.remember.unverified.clone();
-    Ok(Birth { scope, values, body, expected, entry, unverified, deposes })
+    Ok(PreparedCreate { scope, values, body, expected, entry, unverified, deposes })
 }
 
-async fn attempt_until_bound<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn attempt_until_bound<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
-) -> Result<(Owned, Object), StepError> {
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
+) -> Result<(OwnedObject, Object), StepError> {
     let mut attempts = 1;
     loop {
         match attempt_create(parts, job, birth).await? {
-            Attempt::Bound(owned, object) => return Ok((owned, *object)),
-            Attempt::Vain(error) if attempts == ATTEMPTS => return Err(error),
-            Attempt::Vain(error) => parts.emit_progress(job, format!("{error}; trying again")),
+            CreateAttempt::Bound(owned, object) => return Ok((owned, *object)),
+            CreateAttempt::NoEffect(error) if attempts == MAX_CREATE_ATTEMPTS => return Err(error),
+            CreateAttempt::NoEffect(error) => parts.emit_progress(job, format!("{error}; trying again")),
         }
         attempts += 1;
     }
 }
 
 /// One intent and one request.
-async fn attempt_create<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
-) -> Result<Attempt, StepError> {
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
+) -> Result<CreateAttempt, StepError> {
     check_late_effects(parts, job).await?;
     let baseline = parts
         .preexisting
@@ -155,25 +155,25 @@ async fn attempt_create<C: Cloud, K: Clock, R: Random, S: Store>(
     let armed = parts.record_intent(job, birth.scope.clone(), action).await?;
     let before = parts.clock().elapsed();
     let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
-    let request = async |changes: Changes<'_, C, K, R>| {
+    let request = async |changes: MutationClient<'_, C, K, R>| {
         changes.create(job.kind, parent, project, birth.body.clone()).await
     };
     let ended = parts.send_mutation(job, &armed, request).await?;
     let intent = armed.intent;
     match ended {
-        Mutation::Done(Some(object), secret) => {
+        MutationOutcome::Done(Some(object), secret) => {
             bind_created(parts, job, birth, (&intent, before), *object, secret).await
         }
-        Mutation::Done(None, _) => {
+        MutationOutcome::Done(None, _) => {
             let error = StepError::Unreachable("the answer names no object".to_owned());
             resolve_lost_request(parts, job, &intent, error, true).await
         }
-        Mutation::Refused(refusal) => handle_refusal(parts, job, birth, &intent, refusal).await,
-        Mutation::NotSent(reason) => {
+        MutationOutcome::Refused(refusal) => handle_refusal(parts, job, birth, &intent, refusal).await,
+        MutationOutcome::NotSent(reason) => {
             parts.not_sent(&intent).await?;
-            Ok(Attempt::Vain(StepError::Unreachable(reason)))
+            Ok(CreateAttempt::NoEffect(StepError::Unreachable(reason)))
         }
-        Mutation::Unknown { reason, settled, answer } => {
+        MutationOutcome::Unknown { reason, settled, answer } => {
             resolve_lost_request(parts, job, &intent, StepError::from_unanswered(reason, answer), settled)
                 .await
         }
@@ -182,21 +182,21 @@ async fn attempt_create<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// The service answered with an object: it must be new and ours before it is bound. `sent` is when the
 /// request left, at the earliest.
-async fn bind_created<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
     (intent, sent): (&Intent, Duration),
     object: Object,
-    secret: Option<ShownOnce>,
-) -> Result<Attempt, StepError> {
+    secret: Option<OneTimeSecret>,
+) -> Result<CreateAttempt, StepError> {
     if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
         return Err(report_contradiction(parts, job, intent, &oddity).await);
     }
     // What the ledger keeps is delivered once it has it: with the object's binding, in one transaction.
     let mut secret = secret;
     let kept =
-        secret.as_ref().and_then(|ShownOnce(text)| (parts.context.keep)(job.address, &object.id, text));
+        secret.as_ref().and_then(|OneTimeSecret(text)| (parts.context.keep)(job.address, &object.id, text));
     let delivered = match &kept {
         Some(_) => None,
         None => Some(hand_on(parts, job, &object.id, secret.take()).await),
@@ -209,33 +209,35 @@ async fn bind_created<C: Cloud, K: Clock, R: Random, S: Store>(
         let oddity = format!("the answer names {}, which was there before or is another's", object.id);
         return Err(report_contradiction(parts, job, intent, &oddity).await);
     }
-    if matches!(delivered, Some(Delivery::Missing)) && lost_secret(parts, job.kind.name, job.address) {
-        return Err(record_ambiguous_intent(parts, intent, vec![object.id], LOST_SECRET).await);
+    if matches!(delivered, Some(DeliveryOutcome::Missing)) && lost_secret(parts, job.kind.name, job.address)
+    {
+        return Err(record_ambiguous_intent(parts, intent, vec![object.id], LOST_SECRET_REASON).await);
     }
     let owned = owned_from_intent(intent, &object, false);
     // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
-    let is_delivered = matches!(delivered, Some(Delivery::Done));
+    let is_delivered = matches!(delivered, Some(DeliveryOutcome::Delivered));
     record_binding(parts, job, birth, intent, &owned, (is_delivered, kept)).await?;
     let delivered = match delivered {
         Some(delivered) => delivered,
         None => hand_on_kept(parts, job, birth, &object.id, secret).await?,
     };
     match delivered {
-        Delivery::Done | Delivery::Missing => Ok(Attempt::Bound(owned, Box::new(object))),
-        Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
-            "{} was made with the id {}, but its secret {text}",
-            job.address, owned.id
-        ))),
+        DeliveryOutcome::Delivered | DeliveryOutcome::Missing => {
+            Ok(CreateAttempt::Bound(owned, Box::new(object)))
+        }
+        DeliveryOutcome::StoredElsewhere(text) | DeliveryOutcome::Lost(text) => Err(StepError::Failed(
+            format!("{} was made with the id {}, but its secret {text}", job.address, owned.id),
+        )),
     }
 }
 
 /// Reads a new object before it is bound: an answer can be right in all but the id, and only what has
 /// the id shows that it is another object. It costs nothing where the object is waited for anyway, and
 /// many creations share one list. Returns what it shows, or why it cannot be what the request made.
-async fn read_back<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
     intent: &Intent,
     answered: Object,
 ) -> Result<Result<Object, String>, StepError> {
@@ -255,9 +257,9 @@ async fn read_back<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// An answer cannot be true. What the request made is listed once the bound of listing has passed; which
 /// object that is, only a human can say.
-async fn report_contradiction<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: &Intent,
     oddity: &str,
 ) -> StepError {
@@ -271,53 +273,55 @@ async fn report_contradiction<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Delivers a secret that its sink does not have yet: one that was kept, or that is shown again. Tells
 /// whether nobody has it: then a plan makes another object.
-pub(in crate::apply) async fn still_lacks_secret<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
 ) -> Result<bool, StepError> {
     let lost = parts.context.journal.ledger().entries.get(job.address).is_some_and(|e| e.secret_lost);
     if !lost {
         return Ok(false);
     }
     let secret = match (parts.context.kept)(job.address, &target.key.id) {
-        Some(secret) => Some(ShownOnce(secret)),
+        Some(secret) => Some(OneTimeSecret(secret)),
         None if job.kind.reveal().is_none() => return Ok(true),
         None => parts.context.client.reveal_secret(job.kind, &target.key).await.map_err(read_failed)?,
     };
     match hand_on(parts, job, &target.key.id, secret).await {
-        Delivery::Done => Ok(false),
-        Delivery::Missing => Ok(true),
-        Delivery::Kept(text) | Delivery::Lost(text) => {
+        DeliveryOutcome::Delivered => Ok(false),
+        DeliveryOutcome::Missing => Ok(true),
+        DeliveryOutcome::StoredElsewhere(text) | DeliveryOutcome::Lost(text) => {
             Err(StepError::Failed(format!("the secret of {} {text}", job.address)))
         }
     }
 }
 
 /// Delivers the secret that an answer shows once, before anything else is done with the answer.
-async fn hand_on<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     id: &str,
-    secret: Option<ShownOnce>,
-) -> Delivery {
+    secret: Option<OneTimeSecret>,
+) -> DeliveryOutcome {
     match (secret, job.kind.shown_once) {
-        (None, None) => Delivery::Done,
-        (None, Some(_)) => Delivery::Missing,
-        (Some(ShownOnce(secret)), _) => {
+        (None, None) => DeliveryOutcome::Delivered,
+        (None, Some(_)) => DeliveryOutcome::Missing,
+        (Some(OneTimeSecret(secret)), _) => {
             // A ledger that does not take it is told of when the object is bound: the secret, which is
             // shown once, is delivered all the same.
             if let Some(record) = (parts.context.delivers)(job.address, &secret) {
                 let _ = parts.commit(vec![record]).await;
             }
             match (parts.context.deliver)(job.address, id, &secret) {
-                Ok(()) => Delivery::Done,
-                Err(Undelivered { reason, kept: Some(place) }) => Delivery::Kept(format!(
-                    "could not be delivered ({reason}); it is kept in {place}, from where the next \
+                Ok(()) => DeliveryOutcome::Delivered,
+                Err(DeliveryError { reason, kept: Some(place) }) => {
+                    DeliveryOutcome::StoredElsewhere(format!(
+                        "could not be delivered ({reason}); it is kept in {place}, from where the next \
                      apply delivers it"
-                )),
-                Err(Undelivered { reason, kept: None }) => {
-                    Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
+                    ))
+                }
+                Err(DeliveryError { reason, kept: None }) => {
+                    DeliveryOutcome::Lost(format!("could not be delivered and is lost: {reason}"))
                 }
             }
         }
@@ -325,15 +329,15 @@ async fn hand_on<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Delivers a secret that the ledger keeps by now.
-async fn hand_on_kept<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
     id: &str,
-    secret: Option<ShownOnce>,
-) -> Result<Delivery, StepError> {
+    secret: Option<OneTimeSecret>,
+) -> Result<DeliveryOutcome, StepError> {
     let delivered = hand_on(parts, job, id, secret).await;
-    if matches!(delivered, Delivery::Done) {
+    if matches!(delivered, DeliveryOutcome::Delivered) {
         let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
         parts.commit([Record::Applied { address: job.address.clone(), entry }]).await?;
     }
@@ -341,9 +345,9 @@ async fn hand_on_kept<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Returns the record that ends a rotation, once the new object's secret is where it should be.
-fn end_of_rotation<C: Cloud, K: Clock, R: Random, S: Store>(
+fn end_of_rotation<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
 ) -> Option<Record> {
     let address = Name::new(job.address.as_str());
     let ledger = parts.context.journal.ledger();
@@ -351,12 +355,12 @@ fn end_of_rotation<C: Cloud, K: Clock, R: Random, S: Store>(
     rotates.then_some(Record::SecretRotation { address, step: RotationStep::Done })
 }
 
-async fn record_binding<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
     intent: &Intent,
-    owned: &Owned,
+    owned: &OwnedObject,
     (has_secret, kept): (bool, Option<Record>),
 ) -> Result<(), StepError> {
     parts.context.client.keep_id(&owned.key(job.kind.name));
@@ -373,7 +377,7 @@ async fn record_binding<C: Cloud, K: Clock, R: Random, S: Store>(
     };
     parts.commit(records).await.map_err(|error| match error {
         StepError::Ledger(text) => StepError::Ledger(with_id(text)),
-        StepError::Displaced(text) => StepError::Displaced(with_id(text)),
+        StepError::LeaseLost(text) => StepError::LeaseLost(with_id(text)),
         error => error,
     })?;
     parts.objects.drop_object(job.address);
@@ -382,22 +386,22 @@ async fn record_binding<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Nobody knows what became of the request: waits out the bounds and looks.
-async fn resolve_lost_request<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: &Intent,
     error: StepError,
     settled: bool,
-) -> Result<Attempt, StepError> {
+) -> Result<CreateAttempt, StepError> {
     parts.emit_progress(job, format!("{error}; looking for what came of the request"));
     parts.wait_until_visible(settled).await;
-    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
     parts.preexisting.discard_list(job.kind, &scope).await;
     match find_created_object(parts, job.kind, intent).await? {
-        Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
-        Found::Absent => {
+        IntentMatch::Bound(owned, object) => Ok(CreateAttempt::Bound(owned, object)),
+        IntentMatch::Absent => {
             parts.close(intent, ClosedOutcome::PresumedAbsent).await?;
-            Ok(Attempt::Vain(error))
+            Ok(CreateAttempt::NoEffect(error))
         }
     }
 }
@@ -405,13 +409,13 @@ async fn resolve_lost_request<C: Cloud, K: Clock, R: Random, S: Store>(
 /// The service said no. A conflict may be the late effect of a request of ours that was given up, or
 /// come of something that the object needs and that is not at rest: both are looked into before
 /// the refusal is believed.
-async fn handle_refusal<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
     intent: &Intent,
-    refusal: Refusal,
-) -> Result<Attempt, StepError> {
+    refusal: ApiError,
+) -> Result<CreateAttempt, StepError> {
     parts.close(intent, ClosedOutcome::Refused).await?;
     let conflict = refusal.status == 409;
     let error = StepError::of_creation(refusal, job.kind, &birth.values);
@@ -420,24 +424,24 @@ async fn handle_refusal<C: Cloud, K: Clock, R: Random, S: Store>(
     }
     parts.preexisting.discard_list(job.kind, &birth.scope).await;
     check_late_effects(parts, job).await?;
-    if needs_come_to_rest(parts, job).await? { Ok(Attempt::Vain(error)) } else { Err(error) }
+    if needs_come_to_rest(parts, job).await? { Ok(CreateAttempt::NoEffect(error)) } else { Err(error) }
 }
 
 /// Waits until a bound object can be used, sets what creation does not, and records it whole.
-async fn finish_create<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    birth: &Birth,
-    (owned, rollout): (&Owned, Option<&Rollout>),
+    job: &StepContext<'_>,
+    birth: &PreparedCreate,
+    (owned, rollout): (&OwnedObject, Option<&Rollout>),
     object: Object,
 ) -> Result<(), StepError> {
-    let target = Target::from_owned(job.kind, owned);
+    let target = MutationTarget::from_owned(job.kind, owned);
     let object = match settle_new(parts, job, &target, &birth.values, object).await {
         Ok(object) => object,
         Err(error) => return Err(Box::pin(explain_failure(parts, job, &target, error)).await),
     };
-    let written = Written { values: &birth.values, unverified: &birth.unverified, sent: None };
-    let Verified { object, verification, failure } =
+    let written = WrittenValues { values: &birth.values, unverified: &birth.unverified, sent: None };
+    let VerifiedWrite { object, verification, failure } =
         Box::pin(verify(parts, job, &target, &written, object)).await?;
     if let Some(rollout) = rollout {
         // Until it has ended the ledger says that the creation is not finished: the next run asks.
@@ -453,19 +457,19 @@ async fn finish_create<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// What became of a secret that is shown once.
-enum Delivery {
+enum DeliveryOutcome {
     /// It is where it should be, or there was none.
-    Done,
+    Delivered,
     /// The answer did not hold it: it may be read again.
     Missing,
     /// It is somewhere else; where.
-    Kept(String),
+    StoredElsewhere(String),
     /// Nobody has it; why.
     Lost(String),
 }
 
 /// Tells why an answered object cannot be what the request made.
-fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Option<String> {
+fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Object) -> Option<String> {
     let known =
         matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
     let id = &object.id;

@@ -2,36 +2,36 @@
 //! mistaken, and out of the ledger only when the object is proven gone.
 
 use super::rollout::{foresee_at_parent, roll_out_parent};
-use super::wait::{TICK, is_leaving, needs_come_to_rest, wait_until_gone};
+use super::wait::{POLL_INTERVAL, is_leaving, needs_come_to_rest, wait_until_gone};
 use crate::apply::event::StepError;
-use crate::apply::step::{Armed, Job, Scope, Target};
+use crate::apply::step::{DurableIntent, MutationScope, MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::error::Mutation;
-use crate::cloud::http::message::Cloud;
-use crate::cloud::write::mutation::Changes;
+use crate::cloud::error::MutationOutcome;
+use crate::cloud::http::message::Transport;
+use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::model::address::Address;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Object;
 
 /// Requests of one deletion, at most: it has one effect at most, as ids are never used twice.
-const ATTEMPTS: u32 = 3;
+const MAX_DELETE_ATTEMPTS: u32 = 3;
 
 /// Deletes an object that the ledger owns.
 /// What that begins at its parent is waited for, where this one stays.
-pub(in crate::apply) async fn delete_object<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn delete_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    object: &Owned,
+    job: &StepContext<'_>,
+    object: &OwnedObject,
     stays: Option<&Address>,
 ) -> Result<(), StepError> {
     if !owns(parts, job.address, object) {
         // It went along with another one in this run.
         return Ok(());
     }
-    let target = Target::from_owned(job.kind, object);
+    let target = MutationTarget::from_owned(job.kind, object);
     let rollout = Box::pin(foresee_at_parent(parts, job, stays)).await?;
     let intent = send_until_leaving(parts, job, &target, object).await?;
     wait_until_gone(parts, job, &target).await?;
@@ -42,28 +42,28 @@ pub(in crate::apply) async fn delete_object<C: Cloud, K: Clock, R: Random, S: St
     }
 }
 
-fn owns<C: Cloud, K: Clock, R: Random, S: Store>(
+fn owns<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
-    object: &Owned,
+    object: &OwnedObject,
 ) -> bool {
     let ledger = parts.context.journal.ledger();
     ledger.entries.get(address).is_some_and(|entry| entry_owns_object(entry, object))
 }
 
 /// Sends the deletion until it is known to work, or the object is gone already.
-async fn send_until_leaving<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    object: &Owned,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    object: &OwnedObject,
 ) -> Result<Option<Intent>, StepError> {
     // An intent whose request may still be under way stays open: a later one says nothing of it.
-    let mut open: Option<Armed> = None;
+    let mut open: Option<DurableIntent> = None;
     let (mut refused, mut broken) = (None, None);
-    for attempt in 0..ATTEMPTS {
+    for attempt in 0..MAX_DELETE_ATTEMPTS {
         if open.is_some() {
-            parts.clock().sleep(TICK * 4_u32.pow(attempt.saturating_sub(1))).await;
+            parts.clock().sleep(POLL_INTERVAL * 4_u32.pow(attempt.saturating_sub(1))).await;
         }
         match parts.get(&target.key).await? {
             None => return Ok(open.map(|armed| armed.intent)),
@@ -74,15 +74,16 @@ async fn send_until_leaving<C: Cloud, K: Clock, R: Random, S: Store>(
             armed
         } else {
             let action = IntentAction::Delete { object: object.clone() };
-            parts.record_intent(job, Scope::from_target(target), action).await?
+            parts.record_intent(job, MutationScope::from_target(target), action).await?
         };
         let project = target.project.as_ref();
-        let request =
-            async |changes: Changes<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
+        let request = async |changes: MutationClient<'_, C, K, R>| {
+            changes.delete(job.kind, &target.key, project).await
+        };
         match parts.send_mutation(job, &armed, request).await? {
-            Mutation::Done(..) => return Ok(Some(armed.intent)),
-            Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
-            Mutation::Refused(refusal) => {
+            MutationOutcome::Done(..) => return Ok(Some(armed.intent)),
+            MutationOutcome::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
+            MutationOutcome::Refused(refusal) => {
                 if is_gone_or_deleting(parts, job, target).await? {
                     return Ok(Some(armed.intent));
                 }
@@ -97,42 +98,42 @@ async fn send_until_leaving<C: Cloud, K: Clock, R: Random, S: Store>(
                 }
                 refused = Some(refusal);
             }
-            Mutation::NotSent(reason) if again => {
+            MutationOutcome::NotSent(reason) if again => {
                 parts.check_may_send()?;
                 return Err(StepError::Unreachable(reason));
             }
-            Mutation::NotSent(reason) => {
+            MutationOutcome::NotSent(reason) => {
                 parts.not_sent(&armed.intent).await?;
                 parts.emit_progress(job, format!("{reason}; trying again"));
             }
-            Mutation::Unknown { reason, answer, .. } => {
+            MutationOutcome::Unknown { reason, answer, .. } => {
                 parts.emit_progress(job, format!("{reason}; looking whether it is gone"));
                 broken = answer;
                 open = Some(armed);
             }
         }
     }
-    let text = format!("the deletion got no answer in {ATTEMPTS} attempts");
+    let text = format!("the deletion got no answer in {MAX_DELETE_ATTEMPTS} attempts");
     let silent = || StepError::from_unanswered(text, broken);
     Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
 }
 
 /// Tells whether an object is gone or on its way out.
-pub(in crate::apply) async fn is_gone_or_deleting<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn is_gone_or_deleting<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
 ) -> Result<bool, StepError> {
     let live = parts.get(&target.key).await?;
     Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
 }
 
 /// Takes a proven absence out of the ledger, and what went along with it.
-pub(in crate::apply) async fn record_gone<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn record_gone<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: Option<&Intent>,
-    object: &Owned,
+    object: &OwnedObject,
 ) -> Result<(), StepError> {
     let address = job.address.clone();
     let mut records =
@@ -147,31 +148,31 @@ pub(in crate::apply) async fn record_gone<C: Cloud, K: Clock, R: Random, S: Stor
 }
 
 /// Returns the objects of an address that are gone now that another one is.
-async fn lost_with<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn lost_with<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
-    gone: &Owned,
-) -> Result<Vec<Owned>, StepError> {
+    gone: &OwnedObject,
+) -> Result<Vec<OwnedObject>, StepError> {
     let entry = parts.context.journal.ledger().entries.get(address).cloned();
     let Some(entry) = entry else { return Ok(Vec::new()) };
     let kind = parts.kind(&entry.kind)?;
     let mut lost = Vec::new();
     for owned in entry.current.into_iter().chain(entry.deposed) {
         let child = owned.parent.as_ref() == Some(&gone.id);
-        if child || parts.get(&Target::from_owned(kind, &owned).key).await?.is_none() {
+        if child || parts.get(&MutationTarget::from_owned(kind, &owned).key).await?.is_none() {
             lost.push(owned);
         }
     }
     Ok(lost)
 }
 
-fn entry_owns_object(entry: &Entry, object: &Owned) -> bool {
+fn entry_owns_object(entry: &Entry, object: &OwnedObject) -> bool {
     entry.current.iter().chain(&entry.deposed).any(|owned| owned.id == object.id)
 }
 
 /// Compares a live object with what the ledger knows of its birth: an id alone is not enough to
 /// delete by.
-pub(in crate::apply) fn check_certificate(object: &Owned, live: &Object) -> Result<(), StepError> {
+pub(in crate::apply) fn check_certificate(object: &OwnedObject, live: &Object) -> Result<(), StepError> {
     let differs = |remembered: &Option<_>, shown: &Option<_>| matches!((remembered, shown), (Some(remembered), Some(shown)) if remembered != shown);
     let what = if live.id != object.id {
         "id"
@@ -182,7 +183,10 @@ pub(in crate::apply) fn check_certificate(object: &Owned, live: &Object) -> Resu
     } else {
         return Ok(());
     };
-    Err(StepError::Moved(format!("{} is another object: its {what} is not the remembered one", object.id)))
+    Err(StepError::ObjectChanged(format!(
+        "{} is another object: its {what} is not the remembered one",
+        object.id
+    )))
 }
 
 #[cfg(test)]
@@ -210,7 +214,7 @@ mod tests {
                 attributes: Attributes::new(),
                 detailed: true,
             };
-            let owned = Owned {
+            let owned = OwnedObject {
                 id: "a".into(),
                 parent: None,
                 project: Some("p".into()),

@@ -4,55 +4,55 @@
 
 use std::cell::Cell;
 
-use super::planned_call::{Move, Stand, call_progress, is_told};
+use super::planned_call::{CallProgress, PreparedCall, call_progress, is_told};
 use super::upload::{begun_by, rested_before, to_send, wait_until_finished};
-use super::wait::{TICK, at_rest, needs_come_to_rest, read_when_stable};
+use super::wait::{POLL_INTERVAL, at_rest, needs_come_to_rest, read_when_stable};
 use crate::apply::event::StepError;
 use crate::apply::protocol::resolve_intent::presume_absent;
 use crate::apply::request_encoding::{self, missing_value_error};
-use crate::apply::step::{Armed, Job, Scope, Target};
+use crate::apply::step::{DurableIntent, MutationScope, MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::error::Mutation;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::error::MutationOutcome;
+use crate::cloud::http::message::Transport;
 use crate::cloud::wait::run_records;
-use crate::cloud::write::mutation::Changes;
+use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Attribute, Kind, Run};
+use crate::model::schema::{Attribute, Kind, RunSchema};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// Requests of one call, at most.
-const ATTEMPTS: usize = 3;
+const MAX_CALL_ATTEMPTS: usize = 3;
 
 /// What is asked about a lost call where no bound is assumed.
-pub(in crate::apply) const UNSEEN: &str =
+pub(in crate::apply) const LOST_CALL_REASON: &str =
     "its effect is not seen, and nobody knows whether it is still to come";
 
 /// Makes one call and sees to it that it has its effect. Returns the object after it.
-pub(in crate::apply) async fn perform_call<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    step: &Move,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    step: &PreparedCall,
     values: &Attributes,
     reached: &Attributes,
 ) -> Result<Object, StepError> {
     let key = parts.secret_key();
     let (to_send, until) = to_send(parts, job, target, step).await?;
-    let job = &Job { until, ..*job };
+    let job = &StepContext { until, ..*job };
     let (mut open, mut broken): (Option<Intent>, _) = (None, None);
-    for _ in 0..ATTEMPTS {
+    for _ in 0..MAX_CALL_ATTEMPTS {
         let object = rested_before(parts, job, target, step).await?;
         match call_progress(job.kind, step, reached, &object, &key) {
-            Stand::There => return finish_call(parts, job, step, open, object).await,
-            Stand::Elsewhere(name) => {
+            CallProgress::Applied => return finish_call(parts, job, step, open, object).await,
+            CallProgress::Diverged(name) => {
                 return Err(report_conflict(parts, job.kind, open, step, (&name, &object)).await);
             }
-            Stand::Before => {}
+            CallProgress::NotApplied => {}
         }
         if let Some(intent) = open.take() {
             // The bounds have passed without an effect. Every attempt has an intent of its own: its
@@ -63,41 +63,41 @@ pub(in crate::apply) async fn perform_call<C: Cloud, K: Clock, R: Random, S: Sto
         let sent = step.with_what_stays(&to_send, &object, &key);
         let (mutation, run) = send_move(parts, job, &armed, target, (step, &sent, values, &object)).await?;
         match mutation {
-            Mutation::Done(answer, _) => {
+            MutationOutcome::Done(answer, _) => {
                 if let Some((run, id)) = run {
                     see_through(parts, job, target, &armed.intent, (run, &id)).await?;
                 }
                 let object = wait_for_effect(parts, job, target, step, answer.map(|object| *object)).await;
                 return record_call_result(parts, job, step, armed.intent, object).await;
             }
-            Mutation::Refused(refusal) => {
+            MutationOutcome::Refused(refusal) => {
                 parts.close(&armed.intent, ClosedOutcome::Refused).await?;
                 if refusal.status != 409 || !needs_come_to_rest(parts, job).await? {
                     return Err(StepError::Refused(refusal));
                 }
             }
-            Mutation::NotSent(reason) => {
+            MutationOutcome::NotSent(reason) => {
                 parts.not_sent(&armed.intent).await?;
                 parts.emit_progress(job, format!("{reason}; trying again"));
             }
-            Mutation::Unknown { reason, settled, answer } => {
+            MutationOutcome::Unknown { reason, settled, answer } => {
                 parts.emit_progress(job, format!("{reason}; looking whether the call had its effect"));
                 parts.wait_until_visible(settled).await;
                 (open, broken) = (Some(armed.intent), answer);
             }
         }
     }
-    let text = format!("{} got no answer in {ATTEMPTS} attempts", step.call.name);
+    let text = format!("{} got no answer in {MAX_CALL_ATTEMPTS} attempts", step.call.name);
     Err(StepError::from_unanswered(text, broken))
 }
 
-async fn intend_move<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn intend_move<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    step: &Move,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    step: &PreparedCall,
     object: &Object,
-) -> Result<Armed, StepError> {
+) -> Result<DurableIntent, StepError> {
     let before: Attributes = step
         .attributes
         .keys()
@@ -110,28 +110,28 @@ async fn intend_move<C: Cloud, K: Clock, R: Random, S: Store>(
         target: request_encoding::sealed_all(job.kind, &step.targets(), &parts.secret_key()),
     };
     parts.objects.mark_changing(job.address);
-    parts.record_intent(job, Scope::from_target(target), action).await
+    parts.record_intent(job, MutationScope::from_target(target), action).await
 }
 
-async fn send_move<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn send_move<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    armed: &Armed,
-    target: &Target,
-    (step, to_send, values, object): (&Move, &Attributes, &Attributes, &Object),
-) -> Result<(Mutation, Option<(&'static Run, Name)>), StepError> {
+    job: &StepContext<'_>,
+    armed: &DurableIntent,
+    target: &MutationTarget,
+    (step, to_send, values, object): (&PreparedCall, &Attributes, &Attributes, &Object),
+) -> Result<(MutationOutcome, Option<(&'static RunSchema, Name)>), StepError> {
     let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
     let body =
         request_encoding::call_body(job.kind, step.call, to_send, standing).map_err(missing_value_error)?;
     let (call, project) = (step.call, target.project.as_ref());
     let Some(run) = begun_by(job.kind, call, to_send) else {
-        let request = async |changes: Changes<'_, C, K, R>| {
+        let request = async |changes: MutationClient<'_, C, K, R>| {
             changes.send_call(job.kind, call, &target.key, project, body).await
         };
         return Ok((parts.send_mutation(job, armed, request).await?, None));
     };
     let begun = Cell::new(None);
-    let request = async |changes: Changes<'_, C, K, R>| {
+    let request = async |changes: MutationClient<'_, C, K, R>| {
         let (mutation, id) =
             run_records::begin_run(&changes, job.kind, call, (&target.key, project), run, body).await;
         begun.set(id);
@@ -143,33 +143,33 @@ async fn send_move<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Waits for the end of what an accepted call began. One that ended badly was accepted all the same,
 /// but nothing is remembered of it: the next plan makes the same call again.
-async fn see_through<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn see_through<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
     intent: &Intent,
-    run: (&'static Run, &str),
+    run: (&'static RunSchema, &str),
 ) -> Result<(), StepError> {
     let ended = wait_until_finished(parts, job, target, run).await;
-    if let Err(StepError::Unsettled(_)) = &ended {
+    if let Err(StepError::NotReady(_)) = &ended {
         parts.close(intent, ClosedOutcome::Done).await?;
     }
     ended
 }
 
 /// Reads until an accepted call shows its effect, within the bound of listing.
-async fn wait_for_effect<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn wait_for_effect<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    step: &Move,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    step: &PreparedCall,
     answer: Option<Object>,
 ) -> Result<Object, StepError> {
     let key = parts.secret_key();
     let shows_all =
         |object: &Object| step.attributes.keys().all(|name| object.attributes.contains_key(name));
     if let Some(object) = answer.filter(|object| at_rest(job.kind, object) && shows_all(object))
-        && call_progress(job.kind, step, &Attributes::new(), &object, &key) == Stand::There
+        && call_progress(job.kind, step, &Attributes::new(), &object, &key) == CallProgress::Applied
     {
         return Ok(object);
     }
@@ -177,10 +177,10 @@ async fn wait_for_effect<C: Cloud, K: Clock, R: Random, S: Store>(
     loop {
         let object = read_when_stable(parts, job, target).await?;
         let unlike = match call_progress(job.kind, step, &Attributes::new(), &object, &key) {
-            Stand::There => return Ok(object),
+            CallProgress::Applied => return Ok(object),
             _ if !is_told(job.kind, step, &object) => return Ok(object),
-            Stand::Before => "what it was",
-            Stand::Elsewhere(_) => "something else",
+            CallProgress::NotApplied => "what it was",
+            CallProgress::Diverged(_) => "something else",
         };
         let now = parts.clock().elapsed();
         if now >= *patience.get_or_insert(now + parts.context.bounds.listing) {
@@ -189,15 +189,15 @@ async fn wait_for_effect<C: Cloud, K: Clock, R: Random, S: Store>(
                 step.call.name
             )));
         }
-        parts.clock().sleep(TICK).await;
+        parts.clock().sleep(POLL_INTERVAL).await;
     }
 }
 
 /// The object is as it should be; what is open is closed.
-async fn finish_call<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn finish_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    step: &Move,
+    job: &StepContext<'_>,
+    step: &PreparedCall,
     open: Option<Intent>,
     object: Object,
 ) -> Result<Object, StepError> {
@@ -207,14 +207,16 @@ async fn finish_call<C: Cloud, K: Clock, R: Random, S: Store>(
     }
 }
 
-async fn record_call_result<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn record_call_result<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    step: &Move,
+    job: &StepContext<'_>,
+    step: &PreparedCall,
     intent: Intent,
     object: Result<Object, StepError>,
 ) -> Result<Object, StepError> {
-    if let Err(StepError::Unsettled(_) | StepError::Moved(_) | StepError::NotKept(_)) | Ok(_) = &object {
+    if let Err(StepError::NotReady(_) | StepError::ObjectChanged(_) | StepError::NotKept(_)) | Ok(_) =
+        &object
+    {
         parts.commit(completed_call_records(parts, job, &intent, &step.targets())).await?;
     }
     object
@@ -222,9 +224,9 @@ async fn record_call_result<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Returns the records of a call that had its effect. What the ledger remembers besides ids is the
 /// current object's: an older one, whose links are undone before it goes, changes none of it.
-pub(in crate::apply) fn completed_call_records<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) fn completed_call_records<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     intent: &Intent,
     targets: &Attributes,
 ) -> Vec<Record> {
@@ -244,19 +246,19 @@ pub(in crate::apply) fn completed_call_records<C: Cloud, K: Clock, R: Random, S:
 }
 
 /// Closes a lost call whose bounds have passed without an effect.
-async fn give_up<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn give_up<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
-    step: &Move,
+    step: &PreparedCall,
 ) -> Result<(), StepError> {
-    presume_absent(parts, intent, &format!("{}: {UNSEEN}", step.call.name)).await
+    presume_absent(parts, intent, &format!("{}: {LOST_CALL_REASON}", step.call.name)).await
 }
 
-async fn report_conflict<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn report_conflict<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &Kind,
     open: Option<Intent>,
-    step: &Move,
+    step: &PreparedCall,
     (name, object): (&Name, &Object),
 ) -> StepError {
     if let Some(intent) = open
@@ -271,7 +273,7 @@ async fn report_conflict<C: Cloud, K: Clock, R: Random, S: Store>(
     let live = shown(&step.mark_live_secrets(kind, name, object.attributes.get(name))).unwrap_or_default();
     let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
     let (before, live) = (before.to_string(), live.to_string());
-    StepError::Moved(if before == live {
+    StepError::ObjectChanged(if before == live {
         // Only what may not be shown differs.
         format!("{name}, {live}, is not what it was when the plan was made")
     } else {

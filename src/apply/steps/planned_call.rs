@@ -6,26 +6,30 @@ use std::collections::BTreeMap;
 use super::wait::is_in_use;
 use crate::apply::request_encoding;
 use crate::model::address::Name;
-use crate::model::reading::Reading;
-use crate::model::schema::{Attribute, Call, Kind, OnChange};
+use crate::model::reading::AttributeReading;
+use crate::model::schema::{ApiCall, Attribute, Kind, UpdateStrategy};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// One call whose values are all known.
-pub(in crate::apply) struct Move {
-    pub(in crate::apply) call: &'static Call,
+pub(in crate::apply) struct PreparedCall {
+    pub(in crate::apply) call: &'static ApiCall,
     /// Each attribute as the plan saw it, and as it should be.
     pub(super) attributes: BTreeMap<Name, (Value, Value)>,
 }
 
-impl Move {
+impl PreparedCall {
     pub(in crate::apply) fn targets(&self) -> Attributes {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
     }
 
     /// Returns a call that takes one attribute from one value to another.
-    pub(in crate::apply) fn new(call: &'static Call, attribute: &Attribute, ends: (Value, Value)) -> Self {
+    pub(in crate::apply) fn new(
+        call: &'static ApiCall,
+        attribute: &Attribute,
+        ends: (Value, Value),
+    ) -> Self {
         Self { call, attributes: [(attribute.name.into(), ends)].into() }
     }
 
@@ -78,38 +82,39 @@ impl Move {
 
 /// How far an object is along a move.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::apply) enum Stand {
+pub(in crate::apply) enum CallProgress {
     /// Everything that can be read is as it should be.
-    There,
+    Applied,
     /// It is as the plan saw it, at least in part.
-    Before,
+    NotApplied,
     /// This attribute is neither.
-    Elsewhere(Name),
+    Diverged(Name),
 }
 
 /// Returns a move that an intent recorded, for comparing only: its secrets have no text.
 pub(in crate::apply) fn prepared_from_intent(
-    call: &'static Call,
+    call: &'static ApiCall,
     before: &Attributes,
     target: &Attributes,
-) -> Move {
+) -> PreparedCall {
     let before_of = |name: &Name| before.get(name).cloned().unwrap_or_default();
     let attributes =
         target.iter().map(|(name, target)| (name.clone(), (before_of(name), target.clone()))).collect();
-    Move { call, attributes }
+    PreparedCall { call, attributes }
 }
 
 /// Compares an object with both ends of a move.
 pub(in crate::apply) fn call_progress(
     kind: &Kind,
-    step: &Move,
+    step: &PreparedCall,
     reached: &Attributes,
     object: &Object,
     key: &FingerprintKey,
-) -> Stand {
+) -> CallProgress {
     let mut all_there = is_told(kind, step, object);
     for (name, (before, target)) in &step.attributes {
-        let told = |attribute: &&Attribute| Reading::new(attribute, object).comparable_value().is_some();
+        let told =
+            |attribute: &&Attribute| AttributeReading::new(attribute, object).comparable_value().is_some();
         // What the service does not show is neither one end nor the other.
         let Some(attribute) = kind.attribute(name).filter(told) else { continue };
         let live = step.mark_live_secrets(kind, name, object.attributes.get(name));
@@ -118,20 +123,20 @@ pub(in crate::apply) fn call_progress(
         if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {
             continue;
         }
-        let unlinked = matches!(attribute.change, OnChange::Link { .. }) && is(&Value::Null);
+        let unlinked = matches!(attribute.change, UpdateStrategy::Link { .. }) && is(&Value::Null);
         if !is(before) && !unlinked && !reached.get(name).is_some_and(is) {
-            return Stand::Elsewhere(name.clone());
+            return CallProgress::Diverged(name.clone());
         }
         all_there = false;
     }
-    if all_there { Stand::There } else { Stand::Before }
+    if all_there { CallProgress::Applied } else { CallProgress::NotApplied }
 }
 
 /// Tells whether an object shows any of what a move changes: its effect can be seen.
-pub(super) fn is_told(kind: &Kind, step: &Move, object: &Object) -> bool {
+pub(super) fn is_told(kind: &Kind, step: &PreparedCall, object: &Object) -> bool {
     let told = |name: &Name| {
         kind.attribute(name)
-            .is_some_and(|attribute| Reading::new(attribute, object).comparable_value().is_some())
+            .is_some_and(|attribute| AttributeReading::new(attribute, object).comparable_value().is_some())
     };
     step.attributes.keys().any(told)
 }
@@ -162,24 +167,31 @@ mod tests {
     #[test]
     fn an_object_is_before_there_or_elsewhere() {
         let (vm, volume) = (REGISTRY.kind("vm").unwrap(), REGISTRY.kind("volume").unwrap());
-        let elsewhere = |name: &str| Stand::Elsewhere(name.into());
+        let elsewhere = |name: &str| CallProgress::Diverged(name.into());
         let size = |n: i64| ("size", Value::Integer(n));
         let link = |id: &str| ("vm", Value::text(id));
         let power = |word: &str| ("power", Value::text(word));
         for (kind, call, before, target, live, wanted) in [
-            (volume, "resize", size(5), size(9), vec![size(5)], Stand::Before),
-            (volume, "resize", size(5), size(9), vec![size(9)], Stand::There),
+            (volume, "resize", size(5), size(9), vec![size(5)], CallProgress::NotApplied),
+            (volume, "resize", size(5), size(9), vec![size(9)], CallProgress::Applied),
             (volume, "resize", size(5), size(9), vec![size(7)], elsewhere("size")),
-            (volume, "detach", link("a"), ("vm", Value::Null), vec![link("a")], Stand::Before),
-            (volume, "detach", link("a"), ("vm", Value::Null), vec![("vm", Value::Null)], Stand::There),
+            (volume, "detach", link("a"), ("vm", Value::Null), vec![link("a")], CallProgress::NotApplied),
+            (
+                volume,
+                "detach",
+                link("a"),
+                ("vm", Value::Null),
+                vec![("vm", Value::Null)],
+                CallProgress::Applied,
+            ),
             (volume, "detach", link("a"), ("vm", Value::Null), vec![link("c")], elsewhere("vm")),
             // Undone by the call before it.
-            (volume, "attach", link("a"), link("b"), vec![("vm", Value::Null)], Stand::Before),
+            (volume, "attach", link("a"), link("b"), vec![("vm", Value::Null)], CallProgress::NotApplied),
             // Nothing tells what it is: the call is made.
-            (volume, "resize", size(5), size(9), vec![], Stand::Before),
-            (volume, "attach", link("a"), link("b"), vec![link("b")], Stand::There),
-            (vm, "stop", power("on"), power("off"), vec![], Stand::Before),
-            (vm, "stop", power("on"), power("off"), vec![power("off")], Stand::There),
+            (volume, "resize", size(5), size(9), vec![], CallProgress::NotApplied),
+            (volume, "attach", link("a"), link("b"), vec![link("b")], CallProgress::Applied),
+            (vm, "stop", power("on"), power("off"), vec![], CallProgress::NotApplied),
+            (vm, "stop", power("on"), power("off"), vec![power("off")], CallProgress::Applied),
         ] {
             let call = kind.call(call).unwrap();
             let step = prepared_from_intent(call, &attributes(&[before]), &attributes(&[target]));
@@ -194,6 +206,6 @@ mod tests {
         let ends = |n: i64| attributes(&[("size", Value::Integer(n))]);
         let step = prepared_from_intent(volume.call("resize").unwrap(), &ends(5), &ends(9));
         let live = object("volume", &[("size", Value::Integer(7))]);
-        assert_eq!(call_progress(volume, &step, &ends(7), &live, &KEY), Stand::Before);
+        assert_eq!(call_progress(volume, &step, &ends(7), &live, &KEY), CallProgress::NotApplied);
     }
 }

@@ -4,44 +4,44 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::wait::{TICK, is_in_use};
+use super::wait::{POLL_INTERVAL, is_in_use};
 use crate::apply::event::StepError;
-use crate::apply::step::{Job, Target, read_failed};
+use crate::apply::step::{MutationTarget, StepContext, read_failed};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::http::message::Cloud;
-use crate::cloud::wait::run_records::Running;
+use crate::cloud::http::message::Transport;
+use crate::cloud::wait::run_records::ServiceRun;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Action, Effect, Kind, Run, Until};
+use crate::model::schema::{Action, ActionCompletion, Effect, Kind, RunSchema};
 use crate::model::snapshot::Object;
 use crate::plan::model::step::PlannedCall;
 
 /// Time between two looks at something that takes long.
-const RARELY: Duration = Duration::from_secs(15);
+const ROLLOUT_POLL_INTERVAL: Duration = Duration::from_secs(15);
 
 /// What is waited for once the calls are made.
 pub(in crate::apply) struct Rollout {
     /// Whose it is: the object that changes, or the parent of one that comes or goes.
-    of: Whose,
-    run: &'static Run,
+    of: RolloutTarget,
+    run: &'static RunSchema,
     /// Records that were there before; `None`: an earlier apply made the calls, and the newest counts.
     known: Option<BTreeSet<Name>>,
 }
 
 /// An object that is rolled out.
-struct Whose {
+struct RolloutTarget {
     address: Address,
     kind: &'static Kind,
-    target: Target,
+    target: MutationTarget,
 }
 
 /// Prepares for what the coming or going of a child begins at its parent.
-pub(in crate::apply) async fn foresee_at_parent<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn foresee_at_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     parent: Option<&Address>,
 ) -> Result<Option<Rollout>, StepError> {
     let Some((of, run)) = rolled_out_parent(parts, job, parent)? else { return Ok(None) };
@@ -51,28 +51,28 @@ pub(in crate::apply) async fn foresee_at_parent<C: Cloud, K: Clock, R: Random, S
 }
 
 /// Returns the parent that a child rolls out by coming or going.
-fn rolled_out_parent<C: Cloud, K: Clock, R: Random, S: Store>(
+fn rolled_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     parent: Option<&Address>,
-) -> Result<Option<(Whose, &'static Run)>, StepError> {
+) -> Result<Option<(RolloutTarget, &'static RunSchema)>, StepError> {
     let Some(address) = parent.filter(|_| job.kind.rolls_out_parent) else { return Ok(None) };
     let entry = parts.context.journal.ledger().entries.get(address).cloned();
     let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
         return Ok(None);
     };
     let kind = parts.kind(&name)?;
-    let target = Target::from_owned(kind, &owned);
-    Ok(kind.rollout.map(|run| (Whose { address: address.clone(), kind, target }, run)))
+    let target = MutationTarget::from_owned(kind, &owned);
+    Ok(kind.rollout.map(|run| (RolloutTarget { address: address.clone(), kind, target }, run)))
 }
 
 /// Waits until what a child began at its parent has ended. A parent that is not in use begins nothing.
 ///
 /// # Errors
 /// As `roll_out`.
-pub(in crate::apply) async fn roll_out_parent<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn roll_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     rollout: &Rollout,
 ) -> Result<(), StepError> {
     match parts.get(&rollout.of.target.key).await? {
@@ -83,10 +83,10 @@ pub(in crate::apply) async fn roll_out_parent<C: Cloud, K: Clock, R: Random, S: 
 
 /// Prepares for what a change will begin. From here on the ledger says that the resource is not
 /// finished: whatever ends this apply, the next one asks how it ended.
-pub(in crate::apply) async fn foresee_rollout<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn foresee_rollout<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
     calls: &[PlannedCall],
 ) -> Result<Option<Rollout>, StepError> {
     let entry = parts.context.journal.ledger().entries.get(job.address).cloned();
@@ -96,7 +96,7 @@ pub(in crate::apply) async fn foresee_rollout<C: Cloud, K: Clock, R: Random, S: 
     }
     let Some(run) = job.kind.rollout else { return Ok(None) };
     if calls.is_empty() {
-        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+        let of = RolloutTarget { address: job.address.clone(), kind: job.kind, target: target.clone() };
         return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
     }
     let changed = calls.iter().flat_map(|call| call.attributes.keys());
@@ -104,10 +104,10 @@ pub(in crate::apply) async fn foresee_rollout<C: Cloud, K: Clock, R: Random, S: 
 }
 
 /// Prepares for what calls that set these attributes will begin at the object itself.
-pub(in crate::apply) async fn foresee_own_rollout<'n, C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn foresee_own_rollout<'n, C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
     mut changed: impl Iterator<Item = &'n Name>,
 ) -> Result<Option<Rollout>, StepError> {
     let entry = parts.context.journal.ledger().entries.get(job.address).cloned();
@@ -115,7 +115,7 @@ pub(in crate::apply) async fn foresee_own_rollout<'n, C: Cloud, K: Clock, R: Ran
     if !changed.any(|name| rolls_out(job.kind, name)) {
         return Ok(None);
     }
-    let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+    let of = RolloutTarget { address: job.address.clone(), kind: job.kind, target: target.clone() };
     let before = list_runs(parts, &of, run).await?;
     let known = before.into_iter().map(|record| record.id).collect();
     if !entry.unfinished {
@@ -129,9 +129,9 @@ pub(in crate::apply) async fn foresee_own_rollout<'n, C: Cloud, K: Clock, R: Ran
 ///
 /// # Errors
 /// When it ended badly, in the service's own words, or did not end in time.
-pub(in crate::apply) async fn roll_out<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     object: &Object,
     rollout: &Rollout,
 ) -> Result<(), StepError> {
@@ -145,10 +145,10 @@ pub(in crate::apply) async fn roll_out<C: Cloud, K: Clock, R: Random, S: Store>(
         let records = list_runs(parts, &rollout.of, run).await?;
         let now = parts.clock().elapsed();
         let is_new =
-            |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
+            |record: &&ServiceRun| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
         // The newest come first, and take the place of those before them. Of two that were begun at once the
         // one that lost its place may stand first.
-        let stands = |record: &&Running| !run.replaced.contains(&record.status.as_str());
+        let stands = |record: &&ServiceRun| !run.replaced.contains(&record.status.as_str());
         let new = || records.iter().filter(is_new);
         let newest = match new().find(stands).or_else(|| new().next()) {
             None if rollout.known.is_none() => return Ok(()),
@@ -163,14 +163,14 @@ pub(in crate::apply) async fn roll_out<C: Cloud, K: Clock, R: Random, S: Store>(
             None => {}
             Some(record) if run.done.contains(&record.status.as_str()) => return Ok(()),
             Some(record) if run.failed.contains(&record.status.as_str()) => {
-                return Err(StepError::Unsettled(
+                return Err(StepError::NotReady(
                     describe_failed_run(parts, &rollout.of, run, record).await,
                 ));
             }
             Some(record) if now >= job.until => {
                 let (what, id, status) = (record_noun(run), &record.id, &record.status);
                 let text = format!("{what} {id} is still {status}, and the time is up");
-                return Err(StepError::Unsettled(text));
+                return Err(StepError::NotReady(text));
             }
             Some(record) if told.as_ref() == Some(&record.status) => {}
             Some(record) => {
@@ -178,35 +178,38 @@ pub(in crate::apply) async fn roll_out<C: Cloud, K: Clock, R: Random, S: Store>(
                 told = Some(record.status.clone());
             }
         }
-        parts.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
+        parts
+            .clock()
+            .sleep((now.saturating_sub(begun) / 4).clamp(POLL_INTERVAL, ROLLOUT_POLL_INTERVAL))
+            .await;
     }
 }
 
 /// Says why an object did not come up: what its newest record of a roll-out tells.
-pub(in crate::apply) async fn explain_failure<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn explain_failure<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
     error: StepError,
 ) -> StepError {
-    let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
+    let (StepError::NotReady(text), Some(run)) = (&error, job.kind.rollout) else { return error };
     // What cannot be read explains nothing; the error stands.
-    let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+    let of = RolloutTarget { address: job.address.clone(), kind: job.kind, target: target.clone() };
     let Ok(records) = list_runs(parts, &of, run).await else { return error };
     match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
         Some(record) => {
             let why = describe_failed_run(parts, &of, run, record).await;
-            StepError::Unsettled(format!("{text}; {why}"))
+            StepError::NotReady(format!("{text}; {why}"))
         }
         None => error,
     }
 }
 
-async fn describe_failed_run<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn describe_failed_run<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    of: &Whose,
-    run: &Run,
-    record: &Running,
+    of: &RolloutTarget,
+    run: &RunSchema,
+    record: &ServiceRun,
 ) -> String {
     let mut text = format!("{} {} is {}", record_noun(run), record.id, record.status);
     if let Some(error) = &record.error {
@@ -227,22 +230,23 @@ async fn describe_failed_run<C: Cloud, K: Clock, R: Random, S: Store>(
     }
 }
 
-async fn list_runs<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn list_runs<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    of: &Whose,
-    run: &Run,
-) -> Result<Vec<Running>, StepError> {
+    of: &RolloutTarget,
+    run: &RunSchema,
+) -> Result<Vec<ServiceRun>, StepError> {
     parts.context.client.runs(of.kind, &of.target.key, run).await.map_err(read_failed)
 }
 
 /// Returns what one record is called: `deployment`.
-fn record_noun(run: &Run) -> &'static str {
+fn record_noun(run: &RunSchema) -> &'static str {
     run.listed_by.strip_suffix('s').unwrap_or(run.listed_by)
 }
 
 /// Returns the action that begins another such record.
-fn restart_action(kind: &Kind, run: &Run) -> Option<&'static str> {
-    let begins = |action: &&Action| matches!(action.until, Until::Finished(other) if other == run);
+fn restart_action(kind: &Kind, run: &RunSchema) -> Option<&'static str> {
+    let begins =
+        |action: &&Action| matches!(action.until, ActionCompletion::RunFinished(other) if other == run);
     kind.actions.iter().find(begins).map(|action| action.name)
 }
 

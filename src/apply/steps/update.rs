@@ -5,50 +5,50 @@ use std::collections::BTreeMap;
 
 use super::create::still_lacks_secret;
 use super::perform_call::perform_call;
-use super::planned_call::Move;
+use super::planned_call::PreparedCall;
 use super::rollout::{explain_failure, foresee_rollout, roll_out, roll_out_parent};
-use super::verify_written::{Verified, Written, verify};
+use super::verify_written::{VerifiedWrite, WrittenValues, verify};
 use super::wait::{has_failed, wait_until_ready};
 use crate::apply::event::StepError;
 use crate::apply::request_encoding::ledger_entry;
-use crate::apply::step::{Job, Target};
+use crate::apply::step::{MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
-use crate::plan::model::step::{PlannedCall, Remember};
+use crate::plan::model::step::{LedgerMetadata, PlannedCall};
 
 /// What the plan says of a change in place.
-pub(in crate::apply) struct Change<'p> {
+pub(in crate::apply) struct PlannedUpdate<'p> {
     pub(in crate::apply) object: Option<&'p ObjectKey>,
     pub(in crate::apply) calls: &'p [PlannedCall],
     pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
-    pub(in crate::apply) remember: &'p Remember,
+    pub(in crate::apply) remember: &'p LedgerMetadata,
 }
 
 /// Changes an object by calls, in order. Returns its id.
-pub(in crate::apply) async fn update_object<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    change: &Change<'_>,
+    job: &StepContext<'_>,
+    change: &PlannedUpdate<'_>,
 ) -> Result<Name, StepError> {
     if let Some(old) = change.object.and_then(|key| find_deposed(parts, job.address, key)) {
         return let_go(parts, job, &old, change).await;
     }
     let Some(owned) = parts.current_object(job.address) else {
-        return Err(StepError::Moved(format!("{} owns no object any more", job.address)));
+        return Err(StepError::ObjectChanged(format!("{} owns no object any more", job.address)));
     };
     if let Some(key) = change.object.filter(|key| key.id != owned.id) {
         let text = format!("{} owns {} now, not {}", job.address, owned.id, key.id);
-        return Err(StepError::Moved(text));
+        return Err(StepError::ObjectChanged(text));
     }
-    let target = Target::from_owned(job.kind, &owned);
+    let target = MutationTarget::from_owned(job.kind, &owned);
     let values = parts.evaluate_stored(job.address, change.desired).await?;
     let rollout = Box::pin(foresee_rollout(parts, job, &target, change.calls)).await?;
     let mut object = None;
@@ -70,7 +70,7 @@ pub(in crate::apply) async fn update_object<C: Cloud, K: Clock, R: Random, S: St
     // What was to bring it back did not.
     if job.kind.revival.is_some() && has_failed(job.kind, &object) {
         let text = format!("{} {} has failed", job.kind.name, target.key.id);
-        return Err(Box::pin(explain_failure(parts, job, &target, StepError::Unsettled(text))).await);
+        return Err(Box::pin(explain_failure(parts, job, &target, StepError::NotReady(text))).await);
     }
     match rollout {
         Some(rollout) if job.kind.rolls_out_parent => {
@@ -81,8 +81,8 @@ pub(in crate::apply) async fn update_object<C: Cloud, K: Clock, R: Random, S: St
     }
     let sent = change.calls.iter().flat_map(|call| call.attributes.keys().cloned()).collect();
     let unverified = &change.remember.unverified;
-    let written = Written { values: &values, unverified, sent: Some(sent) };
-    let Verified { object, verification, failure } =
+    let written = WrittenValues { values: &values, unverified, sent: Some(sent) };
+    let VerifiedWrite { object, verification, failure } =
         Box::pin(verify(parts, job, &target, &written, object)).await?;
     let applied = parts.fingerprint_secrets(job.kind, &values);
     let parent = parts.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
@@ -98,13 +98,13 @@ pub(in crate::apply) async fn update_object<C: Cloud, K: Clock, R: Random, S: St
 }
 
 /// Undoes the links of an older object, which stand in the way of its deletion.
-async fn let_go<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn let_go<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    old: &Owned,
-    change: &Change<'_>,
+    job: &StepContext<'_>,
+    old: &OwnedObject,
+    change: &PlannedUpdate<'_>,
 ) -> Result<Name, StepError> {
-    let target = Target::from_owned(job.kind, old);
+    let target = MutationTarget::from_owned(job.kind, old);
     let nothing = Attributes::new();
     for planned in change.calls {
         let step = evaluate_call(parts, job, planned).await?;
@@ -114,20 +114,20 @@ async fn let_go<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Returns the older object of an address that a key names.
-fn find_deposed<C: Cloud, K: Clock, R: Random, S: Store>(
+fn find_deposed<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
     key: &ObjectKey,
-) -> Option<Owned> {
+) -> Option<OwnedObject> {
     let ledger = parts.context.journal.ledger();
     ledger.entries.get(address)?.deposed.iter().find(|owned| owned.id == key.id).cloned()
 }
 
-async fn evaluate_call<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn evaluate_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
+    job: &StepContext<'_>,
     planned: &PlannedCall,
-) -> Result<Move, StepError> {
+) -> Result<PreparedCall, StepError> {
     let call = job.kind.call(&planned.call).ok_or_else(|| {
         StepError::Failed(format!(
             "this stead does not know the call {} of {}",
@@ -139,5 +139,5 @@ async fn evaluate_call<C: Cloud, K: Clock, R: Random, S: Store>(
         let after = parts.evaluate(job.address, name, after).await?;
         attributes.insert(name.clone(), (before.clone(), after));
     }
-    Ok(Move { call, attributes })
+    Ok(PreparedCall { call, attributes })
 }

@@ -11,33 +11,33 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 
-use super::planned_call::Move;
-use super::wait::{TICK, has_failed, is_leaving, read_when_stable, wait_until_ready};
-use crate::apply::context::Unpacked;
+use super::planned_call::PreparedCall;
+use super::wait::{POLL_INTERVAL, has_failed, is_leaving, read_when_stable, wait_until_ready};
+use crate::apply::context::PackError;
 use crate::apply::event::StepError;
-use crate::apply::step::{Job, Target, read_failed};
+use crate::apply::step::{MutationTarget, StepContext, read_failed};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::error::Mutation;
-use crate::cloud::http::message::{Cloud, Grant, Upload};
+use crate::cloud::error::MutationOutcome;
+use crate::cloud::http::message::{SignedUpload, Transport, UploadGrant};
 use crate::cloud::write::upload::{UploadError, request_grant};
 use crate::ledger::journal::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::meaning::is_unset;
-use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
+use crate::model::schema::{ApiCall, Attribute, Kind, RunSchema, UpdateStrategy};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// Grants and uploads of one step, at most.
-const ATTEMPTS: usize = 3;
+const MAX_UPLOAD_ATTEMPTS: usize = 3;
 
 /// Time between two looks at something that takes long.
-const RARELY: Duration = Duration::from_secs(15);
+const UPLOAD_POLL_INTERVAL: Duration = Duration::from_secs(15);
 
 /// What one call of a step names.
-struct Delivery {
+struct PlannedUpload {
     attribute: &'static Attribute,
-    grant: &'static Call,
+    grant: &'static ApiCall,
     digest: Name,
 }
 
@@ -46,11 +46,11 @@ struct Delivery {
 ///
 /// # Errors
 /// When the directory is not as it was planned with, or cannot be packed or uploaded.
-pub(in crate::apply) async fn to_send<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn to_send<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    step: &Move,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    step: &PreparedCall,
 ) -> Result<(Attributes, Duration), StepError> {
     let (mut sent, mut until) = (step.targets(), job.until);
     for delivery in upload_deliveries(job.kind, step.call, &sent) {
@@ -68,11 +68,11 @@ pub(in crate::apply) async fn to_send<C: Cloud, K: Clock, R: Random, S: Store>(
 ///
 /// # Errors
 /// As `rested`.
-pub(in crate::apply) async fn rested_before<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn rested_before<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    step: &Move,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    step: &PreparedCall,
 ) -> Result<Object, StepError> {
     if !is_first_source(parts, job, step) {
         return read_when_stable(parts, job, target).await;
@@ -84,10 +84,10 @@ pub(in crate::apply) async fn rested_before<C: Cloud, K: Clock, R: Random, S: St
 }
 
 /// Tells whether a call delivers the first source of an object: its creation is not finished.
-fn is_first_source<C: Cloud, K: Clock, R: Random, S: Store>(
+fn is_first_source<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    step: &Move,
+    job: &StepContext<'_>,
+    step: &PreparedCall,
 ) -> bool {
     let unfinished =
         parts.context.journal.ledger().entries.get(job.address).is_some_and(|entry| entry.unfinished);
@@ -96,10 +96,10 @@ fn is_first_source<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
 /// is not waited for: the service may finish it only then.
-pub(in crate::apply) async fn settle_new<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn settle_new<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
     values: &Attributes,
     object: Object,
 ) -> Result<Object, StepError> {
@@ -112,11 +112,11 @@ pub(in crate::apply) async fn settle_new<C: Cloud, K: Clock, R: Random, S: Store
     wait_until_ready(parts, job, target, Some(object)).await
 }
 
-async fn upload_directory<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn upload_directory<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    what: &Delivery,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    what: &PlannedUpload,
 ) -> Result<Name, StepError> {
     // From here on it queues for its turn to upload, and no more before the limiter.
     if let Some(entrance) = job.entrance {
@@ -128,13 +128,13 @@ async fn upload_directory<C: Cloud, K: Clock, R: Random, S: Store>(
     let mut attempts = 1;
     loop {
         let grant = obtain_grant(parts, job, target, what.grant).await?;
-        match send_archive(parts, job, Upload::new(grant.url, pieces.clone())).await {
+        match send_archive(parts, job, SignedUpload::new(grant.url, pieces.clone())).await {
             Ok(()) => return Ok(grant.key),
-            Err(UploadError::Passing(reason)) if attempts < ATTEMPTS => {
+            Err(UploadError::Transient(reason)) if attempts < MAX_UPLOAD_ATTEMPTS => {
                 parts.emit_progress(job, format!("the upload failed: {reason}; trying again"));
-                parts.clock().sleep(TICK).await;
+                parts.clock().sleep(POLL_INTERVAL).await;
             }
-            Err(UploadError::Passing(reason)) => {
+            Err(UploadError::Transient(reason)) => {
                 return Err(StepError::Unreachable(format!("the upload failed: {reason}")));
             }
             Err(UploadError::Final(reason)) => {
@@ -146,16 +146,16 @@ async fn upload_directory<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Packs a directory, letting other steps go on in between.
-async fn pack_directory<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn pack_directory<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    what: &Delivery,
+    job: &StepContext<'_>,
+    what: &PlannedUpload,
 ) -> Result<Vec<Bytes>, StepError> {
     let mut pieces = Vec::new();
     for piece in parts.context.sources.pack(job.address, what.attribute.name, &what.digest) {
         pieces.push(piece.map_err(|error| match error {
-            Unpacked::Moved(text) => StepError::Moved(text),
-            Unpacked::Failed(text) => StepError::Failed(text),
+            PackError::DigestChanged(text) => StepError::ObjectChanged(text),
+            PackError::Failed(text) => StepError::Failed(text),
         })?);
         yield_now().await;
     }
@@ -164,12 +164,12 @@ async fn pack_directory<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Asks for an address to upload to. Without an answer it is asked again: it changes nothing.
-async fn obtain_grant<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    grant: &'static Call,
-) -> Result<Grant, StepError> {
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    grant: &'static ApiCall,
+) -> Result<UploadGrant, StepError> {
     let gate = |_| parts.check_may_send().map_err(|error| error.to_string());
     let mut attempts = 1;
     loop {
@@ -179,34 +179,34 @@ async fn obtain_grant<C: Cloud, K: Clock, R: Random, S: Store>(
             match request_grant(&changes, grant, &target.key, target.project.as_ref()).await {
                 Ok(granted) => return Ok(granted),
                 // It is still being made, and takes a source only then.
-                Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
+                Err(MutationOutcome::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
                     read_when_stable(parts, job, target).await?;
                     (refusal.to_string(), Some(refusal))
                 }
-                Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
-                Err(Mutation::NotSent(reason)) => (reason, None),
-                Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
-                Err(Mutation::Done(..)) => ("no address to upload to was signed".to_owned(), None),
+                Err(MutationOutcome::Refused(refusal)) => return Err(StepError::Refused(refusal)),
+                Err(MutationOutcome::NotSent(reason)) => (reason, None),
+                Err(MutationOutcome::Unknown { reason, answer, .. }) => (reason, answer),
+                Err(MutationOutcome::Done(..)) => ("no address to upload to was signed".to_owned(), None),
             };
-        if attempts == ATTEMPTS {
+        if attempts == MAX_UPLOAD_ATTEMPTS {
             return Err(StepError::from_unanswered(reason, answer));
         }
         attempts += 1;
         parts.emit_progress(job, format!("{reason}; trying again"));
-        parts.clock().sleep(TICK).await;
+        parts.clock().sleep(POLL_INTERVAL).await;
     }
 }
 
 /// Sends the bytes, and tells every second how many have left.
-async fn send_archive<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn send_archive<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    upload: Upload,
+    job: &StepContext<'_>,
+    upload: SignedUpload,
 ) -> Result<(), UploadError> {
     let whole = upload.length();
     let mut going = pin!(parts.context.client.upload(&upload));
     loop {
-        match select(going, pin!(parts.clock().sleep(TICK))).await {
+        match select(going, pin!(parts.clock().sleep(POLL_INTERVAL))).await {
             Either::Left((ended, _)) => return ended,
             Either::Right(((), still)) => {
                 let sent = upload.sent.load(Ordering::Relaxed);
@@ -224,11 +224,11 @@ async fn send_archive<C: Cloud, K: Clock, R: Random, S: Store>(
 ///
 /// # Errors
 /// When it ended badly, or did not end in time.
-pub(in crate::apply) async fn wait_until_finished<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn wait_until_finished<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    (run, id): (&'static Run, &str),
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    (run, id): (&'static RunSchema, &str),
 ) -> Result<(), StepError> {
     let name = || format!("{} of {} {}: {id}", run.listed_by, job.kind.name, target.key.id);
     let begun = parts.clock().elapsed();
@@ -244,28 +244,35 @@ pub(in crate::apply) async fn wait_until_finished<C: Cloud, K: Clock, R: Random,
             Some(status) if run.done.contains(&status) => return Ok(()),
             Some(status) if run.failed.contains(&status) => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                return Err(StepError::Unsettled(format!("{} is {status}{why}", name())));
+                return Err(StepError::NotReady(format!("{} is {status}{why}", name())));
             }
             // A service that keeps no such list: the object's own status must do.
             None if now >= unlisted => return Ok(()),
             None => {}
             Some(status) if now >= job.until => {
                 let text = format!("{} is still {status}, and the time is up", name());
-                return Err(StepError::Unsettled(text));
+                return Err(StepError::NotReady(text));
             }
             Some(status) if last.as_deref() == Some(status) => {}
             Some(status) => parts.emit_progress(job, format!("waiting, deployment {status}")),
         }
         last = status;
-        parts.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
+        parts
+            .clock()
+            .sleep((now.saturating_sub(begun) / 4).clamp(POLL_INTERVAL, UPLOAD_POLL_INTERVAL))
+            .await;
     }
 }
 
 /// Returns the record that a call begins and that is waited for.
-pub(in crate::apply) fn begun_by(kind: &Kind, call: &Call, targets: &Attributes) -> Option<&'static Run> {
+pub(in crate::apply) fn begun_by(
+    kind: &Kind,
+    call: &ApiCall,
+    targets: &Attributes,
+) -> Option<&'static RunSchema> {
     let mut names = targets.keys().filter_map(|name| kind.attribute(name));
     names.find_map(|attribute| match attribute.change {
-        OnChange::Upload { deliver, run, .. } if deliver.name == call.name => run,
+        UpdateStrategy::Upload { deliver, run, .. } if deliver.name == call.name => run,
         _ => None,
     })
 }
@@ -273,16 +280,16 @@ pub(in crate::apply) fn begun_by(kind: &Kind, call: &Call, targets: &Attributes)
 /// Tells whether an attribute is set by an upload after creation.
 fn is_upload(attribute: Option<&Attribute>) -> bool {
     attribute.is_some_and(|attribute| {
-        !attribute.at_creation && matches!(attribute.change, OnChange::Upload { .. })
+        !attribute.at_creation && matches!(attribute.change, UpdateStrategy::Upload { .. })
     })
 }
 
-fn upload_deliveries(kind: &'static Kind, call: &Call, targets: &Attributes) -> Vec<Delivery> {
+fn upload_deliveries(kind: &'static Kind, call: &ApiCall, targets: &Attributes) -> Vec<PlannedUpload> {
     let delivery = |(name, value): (&Name, &Value)| {
         let (attribute, Value::Text(digest)) = (kind.attribute(name)?, value) else { return None };
         match attribute.change {
-            OnChange::Upload { grant, deliver, .. } if deliver.name == call.name => {
-                Some(Delivery { attribute, grant, digest: digest.clone() })
+            UpdateStrategy::Upload { grant, deliver, .. } if deliver.name == call.name => {
+                Some(PlannedUpload { attribute, grant, digest: digest.clone() })
             }
             _ => None,
         }

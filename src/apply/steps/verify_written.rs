@@ -10,27 +10,27 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::perform_call::perform_call;
-use super::planned_call::Move;
+use super::planned_call::PreparedCall;
 use super::rollout::{foresee_own_rollout, roll_out};
-use super::wait::{TICK, read_when_stable};
-use crate::apply::event::{Refusal, StepError};
+use super::wait::{POLL_INTERVAL, read_when_stable};
+use crate::apply::event::{ApiError, StepError};
 use crate::apply::request_encoding;
-use crate::apply::step::{Job, Target};
+use crate::apply::step::{MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::verification::{Confirmation, Verification};
+use crate::ledger::state::verification::{ValueVerification, Verification};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::meaning::{self, part_type};
-use crate::model::reading::{Reading, told_part};
-use crate::model::schema::{Attribute, Kind, OnChange, Type};
+use crate::model::reading::{AttributeReading, told_part};
+use crate::model::schema::{Attribute, Kind, Type, UpdateStrategy};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// What was written, and what of it is compared.
-pub(in crate::apply) struct Written<'w> {
+pub(in crate::apply) struct WrittenValues<'w> {
     /// The values of the written attributes.
     pub(in crate::apply) values: &'w Attributes,
     /// Attributes that are not compared.
@@ -40,7 +40,7 @@ pub(in crate::apply) struct Written<'w> {
 }
 
 /// A written value that the object does not show.
-struct NotKept {
+struct ValueMismatch {
     attribute: &'static Attribute,
     path: Name,
     sent: Value,
@@ -50,13 +50,13 @@ struct NotKept {
 
 /// What an object shows of what was written.
 #[derive(Default)]
-struct Comparison {
-    not_kept: Vec<NotKept>,
+struct WriteComparison {
+    not_kept: Vec<ValueMismatch>,
     not_shown: BTreeSet<Name>,
 }
 
 /// What became of what was written.
-pub(in crate::apply) struct Verified {
+pub(in crate::apply) struct VerifiedWrite {
     pub(in crate::apply) object: Object,
     pub(in crate::apply) verification: Verification,
     /// Why the step fails, if the service did not keep what the step sent.
@@ -64,13 +64,13 @@ pub(in crate::apply) struct Verified {
 }
 
 /// Compares an object with what was written, and sends once more what differs and a call sets.
-pub(in crate::apply) async fn verify<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    written: &Written<'_>,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    written: &WrittenValues<'_>,
     object: Object,
-) -> Result<Verified, StepError> {
+) -> Result<VerifiedWrite, StepError> {
     let known = known_not_kept(parts, job, written);
     // What a creation leaves out is set by its call, and what a call changes besides, once more.
     let mut passes = if written.sent.is_none() { 2 } else { 1 };
@@ -78,14 +78,14 @@ pub(in crate::apply) async fn verify<C: Cloud, K: Clock, R: Random, S: Store>(
         None => send_unread(parts, job, target, written.values, object).await?,
         Some(_) => object,
     };
-    let mut refused: Option<Refusal> = None;
+    let mut refused: Option<ApiError> = None;
     let mut sent = written.sent.clone().unwrap_or_default();
     let mut written_at = parts.clock().elapsed();
     loop {
         let (seen, comparison) = compare_in_time(parts, job, target, written, (object, written_at)).await?;
         object = seen;
-        let is_open = |one: &&NotKept| known.get(&one.path) != Some(&recorded_value(parts, one));
-        let open: Vec<&NotKept> = comparison.not_kept.iter().filter(is_open).collect();
+        let is_open = |one: &&ValueMismatch| known.get(&one.path) != Some(&recorded_value(parts, one));
+        let open: Vec<&ValueMismatch> = comparison.not_kept.iter().filter(is_open).collect();
         let moves = if passes == 0 { Vec::new() } else { correcting_calls(&open, written.values, &object) };
         if moves.is_empty() {
             let failure = not_kept_error(&open, refused.as_ref());
@@ -94,10 +94,11 @@ pub(in crate::apply) async fn verify<C: Cloud, K: Clock, R: Random, S: Store>(
             let not_kept = shown.collect();
             let mut verification = Verification { not_kept, not_shown: comparison.not_shown };
             take_over_unconfirmed(parts, job, written, &object, &mut verification);
-            return Ok(Verified { object, verification, failure });
+            return Ok(VerifiedWrite { object, verification, failure });
         }
         passes -= 1;
-        let targets: BTreeSet<Name> = moves.iter().flat_map(Move::targets).map(|(name, _)| name).collect();
+        let targets: BTreeSet<Name> =
+            moves.iter().flat_map(PreparedCall::targets).map(|(name, _)| name).collect();
         let rollout = Box::pin(foresee_own_rollout(parts, job, target, targets.iter())).await?;
         for step in &moves {
             written_at = parts.clock().elapsed();
@@ -122,22 +123,22 @@ pub(in crate::apply) async fn verify<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Sends what a creation does not take and no answer shows: a source.
-async fn send_unread<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn send_unread<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
     values: &Attributes,
     mut object: Object,
 ) -> Result<Object, StepError> {
     let later = job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable());
     for attribute in later {
         let Some(wanted) = values.get(attribute.name) else { continue };
-        let is_told = Reading::new(attribute, &object).comparable_value().is_some();
+        let is_told = AttributeReading::new(attribute, &object).comparable_value().is_some();
         if is_told || request_encoding::is_equivalent(attribute, wanted, &Value::Null) {
             continue;
         }
         for (call, before, after) in request_encoding::calls_between(attribute, &Value::Null, wanted) {
-            let step = Move::new(call, attribute, (before, after));
+            let step = PreparedCall::new(call, attribute, (before, after));
             object = perform_call(parts, job, target, &step, values, &Attributes::new()).await?;
         }
     }
@@ -146,13 +147,13 @@ async fn send_unread<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Reads an object until it shows what was written, at most until the bound of listing has passed since the last
 /// write. An object of which a list was read is read whole if that left something out.
-async fn compare_in_time<C: Cloud, K: Clock, R: Random, S: Store>(
+async fn compare_in_time<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    target: &Target,
-    written: &Written<'_>,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    written: &WrittenValues<'_>,
     (mut object, written_at): (Object, Duration),
-) -> Result<(Object, Comparison), StepError> {
+) -> Result<(Object, WriteComparison), StepError> {
     let key = parts.secret_key();
     let compared =
         |object: &Object| compare_written(job.kind, (written.values, written.unverified), object, &key);
@@ -165,7 +166,7 @@ async fn compare_in_time<C: Cloud, K: Clock, R: Random, S: Store>(
     while !comparison.not_kept.is_empty()
         && parts.clock().elapsed() < written_at + parts.context.bounds.listing
     {
-        parts.clock().sleep(TICK).await;
+        parts.clock().sleep(POLL_INTERVAL).await;
         object = read_when_stable(parts, job, target).await?;
         comparison = compared(&object);
     }
@@ -174,10 +175,10 @@ async fn compare_in_time<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Adds what is known of the attributes that are not compared: one that differs was shown as it was sent only if
 /// an earlier reading says so.
-fn take_over_unconfirmed<C: Cloud, K: Clock, R: Random, S: Store>(
+fn take_over_unconfirmed<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    written: &Written<'_>,
+    job: &StepContext<'_>,
+    written: &WrittenValues<'_>,
     object: &Object,
     verification: &mut Verification,
 ) {
@@ -188,7 +189,7 @@ fn take_over_unconfirmed<C: Cloud, K: Clock, R: Random, S: Store>(
     for name in written.unverified {
         let attribute = job.kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
         let Some((attribute, sent)) = attribute.zip(written.values.get(name)) else { continue };
-        let told = Reading::new(attribute, object).comparable_value();
+        let told = AttributeReading::new(attribute, object).comparable_value();
         let shown = told.map(|live| attribute.hidden([Some(sent), None], live));
         let is_shown =
             |shown: Value| request_encoding::same_sealed(attribute, sent, &shown, &parts.secret_key());
@@ -200,10 +201,10 @@ fn take_over_unconfirmed<C: Cloud, K: Clock, R: Random, S: Store>(
 
 /// Returns what the object showed, before this step, in place of the same values, where the step did not send
 /// them again.
-fn known_not_kept<C: Cloud, K: Clock, R: Random, S: Store>(
+fn known_not_kept<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    job: &Job<'_>,
-    written: &Written<'_>,
+    job: &StepContext<'_>,
+    written: &WrittenValues<'_>,
 ) -> Attributes {
     let ledger = parts.context.journal.ledger();
     let (Some(entry), Some(sent)) = (ledger.entries.get(job.address), &written.sent) else {
@@ -222,7 +223,7 @@ fn known_not_kept<C: Cloud, K: Clock, R: Random, S: Store>(
             _ => Vec::new(),
         };
         for path in parts {
-            if let Confirmation::NotKept(shown) = entry.confirmation(&path) {
+            if let ValueVerification::Different(shown) = entry.confirmation(&path) {
                 known.insert(path.clone(), shown.clone());
             }
         }
@@ -231,15 +232,15 @@ fn known_not_kept<C: Cloud, K: Clock, R: Random, S: Store>(
 }
 
 /// Returns what the ledger records of a value that was not kept.
-fn recorded_value<C: Cloud, K: Clock, R: Random, S: Store>(
+fn recorded_value<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    one: &NotKept,
+    one: &ValueMismatch,
 ) -> Value {
     request_encoding::fingerprint_value(one.attribute, &one.shown, &parts.secret_key())
 }
 
 /// Tells whether a refusal is about a value that was accepted before, and about nothing else.
-fn is_resent(step: &Move, sent: &BTreeSet<Name>, refusal: &Refusal) -> bool {
+fn is_resent(step: &PreparedCall, sent: &BTreeSet<Name>, refusal: &ApiError) -> bool {
     matches!(refusal.status, 400 | 409 | 422) && step.targets().keys().all(|name| sent.contains(name))
 }
 
@@ -249,8 +250,8 @@ fn compare_written(
     (values, unverified): (&Attributes, &BTreeSet<Name>),
     object: &Object,
     key: &FingerprintKey,
-) -> Comparison {
-    let mut found = Comparison::default();
+) -> WriteComparison {
+    let mut found = WriteComparison::default();
     for (name, sent) in values {
         let compared = kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
         let Some(attribute) = compared.filter(|_| !unverified.contains(name)) else { continue };
@@ -258,7 +259,7 @@ fn compare_written(
         {
             continue;
         }
-        let Some(live) = Reading::new(attribute, object).comparable_value() else {
+        let Some(live) = AttributeReading::new(attribute, object).comparable_value() else {
             found.not_shown.insert(name.clone());
             continue;
         };
@@ -275,7 +276,7 @@ fn compare_written(
                         && !request_encoding::is_equal_by_fingerprint(&form(sent), &form(live), key)
                     {
                         let path = smol_str::format_smolstr!("{name}.{part}");
-                        found.not_kept.push(NotKept {
+                        found.not_kept.push(ValueMismatch {
                             attribute,
                             path,
                             sent: sent.clone(),
@@ -285,7 +286,12 @@ fn compare_written(
                 }
             }
             _ if request_encoding::same_sealed(attribute, sent, &shown, key) => {}
-            _ => found.not_kept.push(NotKept { attribute, path: name.clone(), sent: sent.clone(), shown }),
+            _ => found.not_kept.push(ValueMismatch {
+                attribute,
+                path: name.clone(),
+                sent: sent.clone(),
+                shown,
+            }),
         }
     }
     found
@@ -298,22 +304,22 @@ fn is_moved_by_service(attribute: &Attribute, object: &Object) -> bool {
 }
 
 /// Returns the calls that set what differs; attributes with the same call travel together.
-fn correcting_calls(open: &[&NotKept], values: &Attributes, object: &Object) -> Vec<Move> {
-    let mut moves: Vec<Move> = Vec::new();
+fn correcting_calls(open: &[&ValueMismatch], values: &Attributes, object: &Object) -> Vec<PreparedCall> {
+    let mut moves: Vec<PreparedCall> = Vec::new();
     let mut seen = BTreeSet::new();
     for attribute in open.iter().map(|one| one.attribute) {
         let wanted = values.get(attribute.name).filter(|_| seen.insert(attribute.name));
         let Some(wanted) = wanted else { continue };
-        let live = Reading::new(attribute, object).comparable_value().unwrap_or_default();
+        let live = AttributeReading::new(attribute, object).comparable_value().unwrap_or_default();
         if attribute.grow_only && wanted.as_decimal() < live.as_decimal() {
             continue;
         }
         let wanted = with_other_keys(attribute, wanted, &live);
         for (call, before, after) in request_encoding::calls_between(attribute, &live, &wanted) {
-            let travels = matches!(attribute.change, OnChange::Patch { .. });
+            let travels = matches!(attribute.change, UpdateStrategy::Patch { .. });
             match moves.iter_mut().find(|step| travels && step.call.name == call.name) {
                 Some(step) => step.add_attribute(attribute, (before, after)),
-                None => moves.push(Move::new(call, attribute, (before, after))),
+                None => moves.push(PreparedCall::new(call, attribute, (before, after))),
             }
         }
     }
@@ -333,9 +339,9 @@ fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value
 }
 
 /// Says which values the service did not keep.
-fn not_kept_error(open: &[&NotKept], refused: Option<&Refusal>) -> Option<StepError> {
+fn not_kept_error(open: &[&ValueMismatch], refused: Option<&ApiError>) -> Option<StepError> {
     let said = open.iter().map(|one| {
-        let NotKept { path, sent, shown, attribute } = one;
+        let ValueMismatch { path, sent, shown, attribute } = one;
         let shown_text = meaning::in_words(shown);
         let is_start = meaning::is_unset(shown)
             || *shown == meaning::or_default(attribute, &Value::Null)

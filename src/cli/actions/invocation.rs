@@ -1,24 +1,24 @@
-//! `Scene`: one action on one object, as it was asked for.
+//! `ActionInvocation`: one action on one object, as it was asked for.
 
-use super::registry::Deed;
-use super::request::Order;
-use super::target::{Ground, Target};
-use crate::cli::args::Do;
-use crate::cli::command_context::Session;
+use super::registry::KindAction;
+use super::request::PreparedAction;
+use super::target::{ActionScope, ActionTarget};
+use crate::cli::args::DoArgs;
+use crate::cli::command_context::CommandContext;
 
 /// One action on one object, as it was asked for.
 #[derive(Clone, Copy)]
-pub(in crate::cli) struct Scene<'a> {
+pub(in crate::cli) struct ActionInvocation<'a> {
     /// Settings and voice.
-    pub(in crate::cli) session: &'a Session,
+    pub(in crate::cli) session: &'a CommandContext,
     /// Where.
-    pub(in crate::cli) ground: &'a Ground,
+    pub(in crate::cli) ground: &'a ActionScope,
     /// The action.
-    pub(in crate::cli) deed: Deed,
+    pub(in crate::cli) deed: KindAction,
     /// Its object.
-    pub(in crate::cli) target: &'a Target,
+    pub(in crate::cli) target: &'a ActionTarget,
     /// What was given.
-    pub(in crate::cli) args: &'a Do,
+    pub(in crate::cli) args: &'a DoArgs,
     /// Its request.
-    pub(in crate::cli) order: &'a Order,
+    pub(in crate::cli) order: &'a PreparedAction,
 }

@@ -16,35 +16,36 @@ const USERS: &str = "users";
 const CONTEXTS: &str = "contexts";
 
 /// What a cluster and a user may say.
-const CLUSTER: &[&str] = &["server", "certificate-authority-data", "tls-server-name"];
-const USER: &[&str] = &["token", "client-certificate-data", "client-key-data"];
+const CLUSTER_FIELDS: &[&str] = &["server", "certificate-authority-data", "tls-server-name"];
+const USER_FIELDS: &[&str] = &["token", "client-certificate-data", "client-key-data"];
 /// What a context may say besides which cluster and user it joins.
 const NAMESPACE: &str = "namespace";
 
 /// Fields of the document. Preferences and extensions do nothing when they are empty.
-const DOCUMENT: &[&str] =
+const DOCUMENT_FIELDS: &[&str] =
     &["apiVersion", "kind", CLUSTERS, USERS, CONTEXTS, "current-context", "preferences"];
 
 /// Fields whose values are base64.
-const ENCODED: &[&str] = &["certificate-authority-data", "client-certificate-data", "client-key-data"];
+const BASE64_FIELDS: &[&str] =
+    &["certificate-authority-data", "client-certificate-data", "client-key-data"];
 
 /// The connection that the service sent, without its names.
 #[derive(Clone, PartialEq)]
-pub(in crate::cli) struct Connection {
+pub(in crate::cli) struct KubeconfigContext {
     cluster: Mapping,
     user: Mapping,
     namespace: Option<Value>,
 }
 
 /// A file with a connection merged into it.
-pub(in crate::cli) struct Merged {
+pub(in crate::cli) struct MergedKubeconfig {
     /// The whole text.
     pub(in crate::cli) text: String,
     /// An entry of the same name held something else.
     pub(in crate::cli) replaces: bool,
 }
 
-impl Connection {
+impl KubeconfigContext {
     /// Reads what the service sent.
     ///
     /// # Errors
@@ -52,7 +53,7 @@ impl Connection {
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
         let config =
             parse_kubeconfig(text).map_err(|()| "the service's kubeconfig is no YAML map".to_owned())?;
-        reject_unknown_fields(&config, DOCUMENT, "the document")?;
+        reject_unknown_fields(&config, DOCUMENT_FIELDS, "the document")?;
         if !matches!(config.get("preferences"), None | Some(Value::Null))
             && config.get("preferences").and_then(Value::as_mapping).is_none_or(|map| !map.is_empty())
         {
@@ -77,8 +78,8 @@ impl Connection {
         };
         let cluster = find_named_entry(&config, CLUSTERS, of(entry_keyword(CLUSTERS))?)?;
         let user = find_named_entry(&config, USERS, of(entry_keyword(USERS))?)?;
-        reject_unknown_fields(&cluster, CLUSTER, "the cluster")?;
-        reject_unknown_fields(&user, USER, "the user")?;
+        reject_unknown_fields(&cluster, CLUSTER_FIELDS, "the cluster")?;
+        reject_unknown_fields(&user, USER_FIELDS, "the user")?;
         for (field, value) in cluster.iter().chain(&user).chain(&context) {
             check_text(field, value)?;
         }
@@ -115,7 +116,7 @@ impl Connection {
         old: &str,
         name: &str,
         is_current: bool,
-    ) -> Result<Merged, String> {
+    ) -> Result<MergedKubeconfig, String> {
         let mut config = if old.trim().is_empty() {
             let mut config = Mapping::new();
             config.insert("apiVersion".into(), "v1".into());
@@ -136,7 +137,7 @@ impl Connection {
         if is_current {
             config.insert("current-context".into(), name.into());
         }
-        Ok(Merged { text: to_yaml(config)?, replaces })
+        Ok(MergedKubeconfig { text: to_yaml(config)?, replaces })
     }
 
     fn entries(&self, name: &str) -> [(&'static str, Value); 3] {
@@ -178,7 +179,7 @@ fn check_text(field: &Value, value: &Value) -> Result<(), String> {
     let field = field.as_str().unwrap_or_default();
     let wrong = || format!("its `{field}` is no plain text");
     let text = value.as_str().ok_or_else(wrong)?;
-    let is_plain = if ENCODED.contains(&field) {
+    let is_plain = if BASE64_FIELDS.contains(&field) {
         STANDARD.decode(text).is_ok_and(|bytes| bytes.starts_with(b"-----BEGIN "))
     } else {
         text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_added_under_its_name_and_others_stay() {
-        let new = Connection::parse(&sent()).unwrap();
+        let new = KubeconfigContext::parse(&sent()).unwrap();
         let old = "apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: home, cluster: {server: a}}]\nusers: []\ncontexts: null\ncurrent-context: home\n";
         let merged = new.merge_into(old, "shop/prod/jobs", false).unwrap();
         assert!(!merged.replaces);
@@ -284,12 +285,12 @@ mod tests {
         ");
         let again = new.merge_into(&merged.text, "shop/prod/jobs", false).unwrap();
         assert_eq!((again.text.as_str(), again.replaces), (merged.text.as_str(), false));
-        let other = Connection::parse(&sent().replace("canary", "other")).unwrap();
+        let other = KubeconfigContext::parse(&sent().replace("canary", "other")).unwrap();
         assert!(other.merge_into(&merged.text, "shop/prod/jobs", false).unwrap().replaces);
         assert!(new.merge_into(&merged.text, "n", true).unwrap().text.contains("current-context: n\n"));
         assert!(!new.merge_into("", "n", false).unwrap().text.contains("current-context"));
         let alone = new.to_kubeconfig("n").unwrap();
-        assert!(Connection::parse(&alone).is_ok_and(|again| again == new));
+        assert!(KubeconfigContext::parse(&alone).is_ok_and(|again| again == new));
     }
 
     #[test]
@@ -322,14 +323,16 @@ mod tests {
         ] {
             let sent = sent();
             assert!(sent.contains(from), "{from}");
-            let Err(error) = Connection::parse(&sent.replacen(from, to, 1)) else { panic!("{to} passed") };
+            let Err(error) = KubeconfigContext::parse(&sent.replacen(from, to, 1)) else {
+                panic!("{to} passed")
+            };
             assert!(!error.contains("canary") && !error.contains('\u{1b}'), "{error}");
         }
     }
 
     #[test]
     fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
-        let new = Connection::parse(&sent()).unwrap();
+        let new = KubeconfigContext::parse(&sent()).unwrap();
         for old in ["[1]", "canary: [", "clusters: {a: canary}"] {
             let Err(error) = new.merge_into(old, "n", false) else { panic!("{old} passed") };
             assert!(!error.contains("canary"), "{error}");

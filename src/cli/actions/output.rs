@@ -4,37 +4,37 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::invocation::Scene;
-use super::kubeconfig::Connection;
-use super::registry::Deed;
-use super::target::Ground;
-use super::wait::{self, Over};
-use crate::cli::args::Do;
-use crate::cli::command_context::Session;
+use super::invocation::ActionInvocation;
+use super::kubeconfig::KubeconfigContext;
+use super::registry::KindAction;
+use super::target::ActionScope;
+use super::wait::{self, WaitOutcome};
+use crate::cli::args::DoArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::redaction::redact_applied_and_live;
 use crate::cloud::http::decode;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::nearest_name;
-use crate::model::schema::{Answer, Merge, Until};
+use crate::model::schema::{ActionCompletion, DocumentMerge, ResponseShape};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
-use crate::report::views::action_output::{View, laid_out};
+use crate::report::views::action_output::{ActionOutput, laid_out};
 
 /// The name of standard output where a file's is expected.
 const STDOUT: &str = "-";
 
 /// An answer, and what is known of how it ended.
-pub(in crate::cli) struct Answered<'a> {
+pub(in crate::cli) struct CompletedAction<'a> {
     /// What was done.
-    pub(in crate::cli) scene: Scene<'a>,
+    pub(in crate::cli) scene: ActionInvocation<'a>,
     /// The whole answer.
     pub(in crate::cli) answer: Option<&'a Json>,
     /// How it is over.
-    pub(in crate::cli) over: &'a Over,
+    pub(in crate::cli) over: &'a WaitOutcome,
 }
 
 /// Refuses, before anything is sent, to show a secret where it could be kept by accident, and to ask for
@@ -43,12 +43,12 @@ pub(in crate::cli) struct Answered<'a> {
 /// # Errors
 /// When it is so.
 pub(in crate::cli) fn reject_unsafe_output(
-    session: &Session,
-    deed: Deed,
-    args: &Do,
-) -> Result<(), Failure> {
+    session: &CommandContext,
+    deed: KindAction,
+    args: &DoArgs,
+) -> Result<(), CliFailure> {
     if args.show && !session.ui.shows {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             "--show shows what is secret on a terminal, and this is none",
         )
@@ -56,11 +56,11 @@ pub(in crate::cli) fn reject_unsafe_output(
         .help("--to - writes it to standard output all the same: what reads it must keep it secret."));
     }
     let goes = args.show || args.to.is_some() || args.merge.is_some();
-    if matches!(deed.action.answer, Answer::Document { .. }) && !goes {
-        let failure = Failure::new(Exit::Usage, format!("say where the {} goes", deed.action.name))
+    if matches!(deed.action.answer, ResponseShape::Document { .. }) && !goes {
+        let failure = CliFailure::new(Exit::Usage, format!("say where the {} goes", deed.action.name))
             .help("--to FILE writes it to a file that only you can read; --show shows it on a terminal.");
         return Err(match deed.action.answer {
-            Answer::Document { merge: Some(_), .. } => {
+            ResponseShape::Document { merge: Some(_), .. } => {
                 failure.help("--merge puts it into the file that kubectl reads.")
             }
             _ => failure,
@@ -69,7 +69,7 @@ pub(in crate::cli) fn reject_unsafe_output(
     Ok(())
 }
 
-impl Answered<'_> {
+impl CompletedAction<'_> {
     /// Returns what the answer holds.
     fn payload(&self) -> Json {
         if let Some(record) = &self.over.record {
@@ -80,13 +80,13 @@ impl Answered<'_> {
     }
 
     /// Returns the answer as it may be shown.
-    pub(in crate::cli) fn view(&self) -> View {
+    pub(in crate::cli) fn view(&self) -> ActionOutput {
         let reveal = self.scene.args.show || self.goes_to(STDOUT);
         let mut payload = self.payload();
         if !(reveal && self.is_secret()) {
             self.scene.ground.client().redact_json(&mut payload);
         }
-        View::new(self.scene.deed.action.answer, &payload, self.is_secret(), reveal)
+        ActionOutput::new(self.scene.deed.action.answer, &payload, self.is_secret(), reveal)
             .wide(self.scene.session.ui.verbose)
     }
 
@@ -102,7 +102,7 @@ impl Answered<'_> {
     ///
     /// # Errors
     /// When what is secret cannot be written where it was asked for, or could do harm there.
-    pub(in crate::cli) async fn write_output(&self) -> Result<Exit, Failure> {
+    pub(in crate::cli) async fn write_output(&self) -> Result<Exit, CliFailure> {
         let connection = self.read_connection()?;
         let written = self.hand_over(connection.as_ref()).await?;
         let (ui, view) = (&self.scene.session.ui, self.view());
@@ -123,24 +123,26 @@ impl Answered<'_> {
     }
 
     /// Reads the answer where it is a kubeconfig: one that does more than connect is handed to nobody.
-    fn read_connection(&self) -> Result<Option<Connection>, Failure> {
-        if !matches!(self.scene.deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. })
-        {
+    fn read_connection(&self) -> Result<Option<KubeconfigContext>, CliFailure> {
+        if !matches!(
+            self.scene.deed.action.answer,
+            ResponseShape::Document { merge: Some(DocumentMerge::Kubeconfig), .. }
+        ) {
             return Ok(None);
         }
-        Connection::parse(&self.file_text()?).map(Some).map_err(|why| {
-            Failure::new(Exit::Failed, format!("the service's kubeconfig is refused: {why}")).help(
+        KubeconfigContext::parse(&self.file_text()?).map(Some).map_err(|why| {
+            CliFailure::new(Exit::Failed, format!("the service's kubeconfig is refused: {why}")).help(
                 "kubectl runs programs and reads files that a kubeconfig names. Nothing was written; ask the service's support.",
             )
         })
     }
 
     /// Writes what is secret where it was asked for; tells whether that was all that was wanted.
-    async fn hand_over(&self, connection: Option<&Connection>) -> Result<bool, Failure> {
+    async fn hand_over(&self, connection: Option<&KubeconfigContext>) -> Result<bool, CliFailure> {
         let (session, args) = (self.scene.session, self.scene.args);
         if let (Some(path), Some(connection)) = (&args.merge, connection) {
             let path = path.clone().or_else(|| session.settings.kubeconfig.clone()).ok_or_else(|| {
-                Failure::new(Exit::Usage, "there is no default file to merge into")
+                CliFailure::new(Exit::Usage, "there is no default file to merge into")
                     .help("Say it: --merge=FILE")
             })?;
             return self.merge_into_kubeconfig(connection, &path).await;
@@ -148,10 +150,10 @@ impl Answered<'_> {
         let text = || match connection {
             Some(connection) => connection
                 .to_kubeconfig(&self.context_name())
-                .map_err(|why| Failure::new(Exit::Failed, why)),
+                .map_err(|why| CliFailure::new(Exit::Failed, why)),
             None => self.file_text(),
         };
-        let is_document = matches!(self.scene.deed.action.answer, Answer::Document { .. });
+        let is_document = matches!(self.scene.deed.action.answer, ResponseShape::Document { .. });
         match &args.to {
             Some(path) if path != Path::new(STDOUT) => write_private_output(session, path, &text()?),
             Some(_) if !session.ui.json && !session.ui.ndjson => {
@@ -167,10 +169,14 @@ impl Answered<'_> {
     }
 
     /// Puts a connection into a kubeconfig that may be there, and asks before it takes the place of another.
-    async fn merge_into_kubeconfig(&self, connection: &Connection, path: &Path) -> Result<bool, Failure> {
+    async fn merge_into_kubeconfig(
+        &self,
+        connection: &KubeconfigContext,
+        path: &Path,
+    ) -> Result<bool, CliFailure> {
         let (session, args, name) = (self.scene.session, self.scene.args, self.context_name());
         let left = |why: String| {
-            Failure::new(Exit::Failed, format!("{}: {why}", stack_files::display_path(path)))
+            CliFailure::new(Exit::Failed, format!("{}: {why}", stack_files::display_path(path)))
                 .help("It was left as it is.")
         };
         let old = stack_files::read_optional(path)?;
@@ -199,10 +205,10 @@ impl Answered<'_> {
 
     /// Returns what the entries of a kubeconfig are called: a name that no other stack or environment has.
     fn context_name(&self) -> String {
-        let Scene { target, ground, .. } = &self.scene;
+        let ActionInvocation { target, ground, .. } = &self.scene;
         let id = || target.key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
         let name = match (ground, &target.address) {
-            (Ground::Stack(stack), Some(address)) => {
+            (ActionScope::Stack(stack), Some(address)) => {
                 let of = &stack.project.stack;
                 format!("{}/{}/{address}", of.name, of.environment.name)
             }
@@ -216,34 +222,34 @@ impl Answered<'_> {
 
     /// Returns what a file gets: the document, the one field that was asked for or that is secret, or the
     /// whole record as JSON.
-    fn file_text(&self) -> Result<String, Failure> {
+    fn file_text(&self) -> Result<String, CliFailure> {
         let payload = self.payload();
-        let hidden = View::new(self.scene.deed.action.answer, &payload, self.is_secret(), false);
+        let hidden = ActionOutput::new(self.scene.deed.action.answer, &payload, self.is_secret(), false);
         let field = match (self.scene.deed.action.answer, &self.scene.args.field, hidden.hidden_paths()) {
-            (Answer::Document { field, .. }, ..) => Some(field.to_owned()),
+            (ResponseShape::Document { field, .. }, ..) => Some(field.to_owned()),
             (_, Some(field), _) => Some(field.clone()),
             (_, None, [only]) => Some(only.clone()),
             _ => None,
         };
         let Some(field) = field else { return Ok(documents::to_pretty(&payload)) };
-        match View::text_field(&payload, &field) {
+        match ActionOutput::text_field(&payload, &field) {
             Some(Json::String(text)) => Ok(format!("{}\n", text.trim_end_matches('\n'))),
             Some(other) if !other.is_null() => Ok(format!("{other}\n")),
-            _ => Err(Failure::new(Exit::Failed, format!("the answer has no {field}"))),
+            _ => Err(CliFailure::new(Exit::Failed, format!("the answer has no {field}"))),
         }
     }
 
-    fn public_field(view: &View, path: &str) -> Result<String, Failure> {
+    fn public_field(view: &ActionOutput, path: &str) -> Result<String, CliFailure> {
         if view.hidden_paths().iter().any(|hidden| hidden == path) {
-            return Err(Failure::new(Exit::Usage, format!("{path} is secret")).help(
+            return Err(CliFailure::new(Exit::Usage, format!("{path} is secret")).help(
                 "--show shows it on a terminal, --to FILE writes it to a file that only you can read.",
             ));
         }
-        match View::text_field(view.json(), path) {
+        match ActionOutput::text_field(view.json(), path) {
             Some(Json::String(text)) => Ok(laid_out(text).trim_end().to_owned()),
             Some(other) if !other.is_null() => Ok(documents::to_compact(other)),
             _ => {
-                let failure = Failure::new(Exit::Failed, format!("the answer has no {path}"));
+                let failure = CliFailure::new(Exit::Failed, format!("the answer has no {path}"));
                 let known: Vec<&str> =
                     view.json().as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
                 Err(match nearest_name(path, known.iter().copied()) {
@@ -254,13 +260,13 @@ impl Answered<'_> {
         }
     }
 
-    fn text(&self, view: &View) -> String {
+    fn text(&self, view: &ActionOutput) -> String {
         let style = self.scene.session.ui.style;
         if let Some(record) = &self.over.record {
-            return View::new(Answer::Record(&[]), record, false, false).text(style);
+            return ActionOutput::new(ResponseShape::Record(&[]), record, false, false).text(style);
         }
         match (self.scene.deed.action.answer, &self.over.object) {
-            (Answer::Nothing, object) => {
+            (ResponseShape::Empty, object) => {
                 let status = object.as_ref().and_then(object_status).map(|status| format!(", {status}"));
                 let word =
                     if self.scene.args.no_wait && self.scene.deed.needs_wait() { "sent" } else { "done" };
@@ -272,7 +278,7 @@ impl Answered<'_> {
                 );
                 laid_out(&self.scene.ground.client().redact(&text))
             }
-            (Answer::Object, Some(object)) => {
+            (ResponseShape::Object, Some(object)) => {
                 let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
                 let words = [
                     &format!("{}:{}", object.kind, object.id),
@@ -291,17 +297,17 @@ impl Answered<'_> {
         }
     }
 
-    fn document(&self, view: &View) -> Json {
+    fn document(&self, view: &ActionOutput) -> Json {
         let object = self.over.object.as_ref();
         let key = self.scene.target.key.as_ref();
         let answer = match self.scene.deed.action.answer {
-            Answer::Nothing => Json::Null,
-            Answer::Object => object.map_or(Json::Null, |object| self.object_json(object)),
-            Answer::Record(_)
-            | Answer::Rows(_)
-            | Answer::Feed { .. }
-            | Answer::Grid
-            | Answer::Document { .. } => view.json().clone(),
+            ResponseShape::Empty => Json::Null,
+            ResponseShape::Object => object.map_or(Json::Null, |object| self.object_json(object)),
+            ResponseShape::Record(_)
+            | ResponseShape::Rows(_)
+            | ResponseShape::Feed { .. }
+            | ResponseShape::QueryResult
+            | ResponseShape::Document { .. } => view.json().clone(),
         };
         json!({
             "schema_version": SCHEMA_VERSION,
@@ -321,8 +327,8 @@ impl Answered<'_> {
     /// Returns an object as programs see it: without attributes that hold a secret.
     fn object_json(&self, object: &Object) -> Json {
         let ledger = match self.scene.ground {
-            Ground::Stack(stack) => Some(&stack.ledger),
-            Ground::Bare(_) => None,
+            ActionScope::Stack(stack) => Some(&stack.ledger),
+            ActionScope::ServiceOnly(_) => None,
         };
         let (_, live) = redact_applied_and_live(ledger, object);
         let attributes: serde_json::Map<String, Json> =
@@ -333,7 +339,7 @@ impl Answered<'_> {
     }
 
     /// Says what else is worth knowing, to people.
-    fn print_hints(&self, view: &View, written: bool) {
+    fn print_hints(&self, view: &ActionOutput, written: bool) {
         let ui = &self.scene.session.ui;
         if !written && !view.hidden_paths().is_empty() && !ui.json && !ui.ndjson {
             ui.hint(
@@ -343,7 +349,8 @@ impl Answered<'_> {
         if view.json().get("truncated") == Some(&Json::Bool(true)) {
             ui.write_message("note: the service cut the result off; there are more rows.");
         }
-        if let (Until::Finished(run), Some(record)) = (self.scene.deed.action.until, &self.over.record)
+        if let (ActionCompletion::RunFinished(run), Some(record)) =
+            (self.scene.deed.action.until, &self.over.record)
             && let Some(reason) = wait::run_failure_reason(run, record)
         {
             ui.write_message(laid_out(&format!("It ended badly: {reason}")).trim_end());
@@ -351,9 +358,9 @@ impl Answered<'_> {
     }
 }
 
-fn write_private_output(session: &Session, path: &Path, text: &str) -> Result<bool, Failure> {
+fn write_private_output(session: &CommandContext, path: &Path, text: &str) -> Result<bool, CliFailure> {
     stack_files::write_private(path, text.as_bytes()).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{error:#}"))
+        CliFailure::new(Exit::Failed, format!("{error:#}"))
             .help("What was to be written is not lost if it can be read again; it was not shown.")
     })?;
     let told = laid_out(&format!("Written to {}, readable by you only.", stack_files::display_path(path)));

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value as Json};
 
 use crate::model::address::Name;
-use crate::model::schema::{Format, Need, Parameter, Type};
+use crate::model::schema::{Parameter, ParameterPresence, TextFormat, Type};
 
 /// What names an object on the command line: an address, or `KIND:ID`, or an id.
-pub(in crate::cli) type Resolve<'a> = &'a dyn Fn(&'static str, &str) -> Result<Name, String>;
+pub(in crate::cli) type ObjectResolver<'a> = &'a dyn Fn(&'static str, &str) -> Result<Name, String>;
 
 /// Returns what a parameter sends; `None` where it sends nothing.
 ///
@@ -15,7 +15,7 @@ pub(in crate::cli) type Resolve<'a> = &'a dyn Fn(&'static str, &str) -> Result<N
 pub(in crate::cli) fn wire_value(
     parameter: &Parameter,
     given: Option<&[String]>,
-    resolve: Resolve<'_>,
+    resolve: ObjectResolver<'_>,
 ) -> Result<Option<Json>, String> {
     let fail = |reason: String| format!("{}: {reason}", parameter_syntax(parameter));
     if parameter.ty == Type::Boolean {
@@ -23,9 +23,9 @@ pub(in crate::cli) fn wire_value(
     }
     let Some(given) = given.filter(|given| !given.is_empty()) else {
         return match parameter.need {
-            Need::Required => Err(format!("{} is missing", parameter_syntax(parameter))),
-            Need::Optional => Ok(None),
-            Need::Default(literal) => Ok(literal.value().to_wire()),
+            ParameterPresence::Required => Err(format!("{} is missing", parameter_syntax(parameter))),
+            ParameterPresence::Optional => Ok(None),
+            ParameterPresence::Default(literal) => Ok(literal.value().to_wire()),
         };
     };
     let many = |of: &Type| -> Result<Json, String> {
@@ -44,7 +44,7 @@ pub(in crate::cli) fn parameter_syntax(parameter: &Parameter) -> String {
     if parameter.positional { parameter.name.to_uppercase() } else { format!("--{}", parameter.name) }
 }
 
-fn parse_map(of: &Type, given: &[String], resolve: Resolve<'_>) -> Result<Json, String> {
+fn parse_map(of: &Type, given: &[String], resolve: ObjectResolver<'_>) -> Result<Json, String> {
     let entry = |text: &String| {
         let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE")?;
         Ok((name.to_owned(), parse_value(of, value, resolve)?))
@@ -52,7 +52,7 @@ fn parse_map(of: &Type, given: &[String], resolve: Resolve<'_>) -> Result<Json, 
     given.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Json::Object)
 }
 
-fn parse_value(ty: &Type, text: &str, resolve: Resolve<'_>) -> Result<Json, String> {
+fn parse_value(ty: &Type, text: &str, resolve: ObjectResolver<'_>) -> Result<Json, String> {
     match ty {
         Type::Boolean => text.parse().map(Json::Bool).map_err(|_| "it is true or false".to_owned()),
         Type::Integer { min, max, unit } => match text.parse::<i64>() {
@@ -69,7 +69,7 @@ fn parse_value(ty: &Type, text: &str, resolve: Resolve<'_>) -> Result<Json, Stri
                 return Err(format!("it has {min} to {max} characters, and this has {length}"));
             }
             let is_time = || text.parse::<jiff::Timestamp>().is_ok();
-            if *format == Format::Timestamp && !is_time() {
+            if *format == TextFormat::Timestamp && !is_time() {
                 return Err(format!("`{text}` is no time: write it as 2026-10-14T12:00:00Z"));
             }
             Ok(Json::from(text))
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use crate::model::schema::Literal;
 
-    const NAME: Type = Type::Text { min: 1, max: 5, format: Format::Any };
-    const TIME: Type = Type::Text { min: 0, max: 64, format: Format::Timestamp };
+    const NAME: Type = Type::Text { min: 1, max: 5, format: TextFormat::Any };
+    const TIME: Type = Type::Text { min: 0, max: 64, format: TextFormat::Timestamp };
 
     fn send(parameter: Parameter, given: Option<&[&str]>) -> Result<Option<Json>, String> {
         let given: Option<Vec<String>> =

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::schema::{
-    Action, Answer, Attribute, Call, Effect, Endpoint, Kind, Literal, Need, OnChange, Parameter, Presence,
-    Registry, Request, Type, Until,
+    Action, ActionCompletion, ActionRequest, ApiCall, Attribute, Effect, Endpoint, Kind, Literal,
+    Parameter, ParameterPresence, Presence, Registry, ResponseShape, Type, UpdateStrategy,
 };
 
 /// An action of a kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::cli) struct Deed {
+pub(in crate::cli) struct KindAction {
     /// The kind.
     pub(in crate::cli) kind: &'static Kind,
     /// The action.
@@ -17,28 +17,29 @@ pub(in crate::cli) struct Deed {
 }
 
 /// Returns the actions of all kinds by name.
-pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static str, Vec<Deed>> {
-    let mut found: BTreeMap<&'static str, Vec<Deed>> = BTreeMap::new();
+pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static str, Vec<KindAction>> {
+    let mut found: BTreeMap<&'static str, Vec<KindAction>> = BTreeMap::new();
     for kind in registry.kinds {
         for action in kind.actions {
-            found.entry(action.name).or_default().push(Deed { kind, action });
+            found.entry(action.name).or_default().push(KindAction { kind, action });
         }
     }
     found
 }
 
-impl Deed {
+impl KindAction {
     /// Returns what it asks for: what its table names, and what the call or the creation takes that it
     /// sends.
     pub(in crate::cli) fn parameters(self, registry: Registry) -> Vec<Parameter> {
         let mut found: Vec<Parameter> = match self.action.request {
-            Request::Send(_) => Vec::new(),
-            Request::Call(call) => of_call(self.kind, call),
-            Request::Make { kind, attribute } => {
+            ActionRequest::Send(_) => Vec::new(),
+            ActionRequest::Call(call) => of_call(self.kind, call),
+            ActionRequest::Create { kind, attribute } => {
                 registry.kind(kind).map(|kind| of_creation(kind, attribute)).unwrap_or_default()
             }
-            Request::Through { from, .. } => {
-                let need = if from.len() == 1 { Need::Required } else { Need::Optional };
+            ActionRequest::Through { from, .. } => {
+                let need =
+                    if from.len() == 1 { ParameterPresence::Required } else { ParameterPresence::Optional };
                 let which = |kind: &'static Kind| {
                     let parameter = Parameter::required(kind.name, Type::Reference(kind.name));
                     Parameter { need, ..parameter.summary(kind.summary) }
@@ -60,10 +61,10 @@ impl Deed {
     }
 
     /// Returns the other kinds' actions that stand for this one.
-    pub(in crate::cli) fn delegated_actions(self, registry: Registry) -> Vec<Deed> {
-        let Request::Through { action, from } = self.action.request else { return Vec::new() };
+    pub(in crate::cli) fn delegated_actions(self, registry: Registry) -> Vec<KindAction> {
+        let ActionRequest::Through { action, from } = self.action.request else { return Vec::new() };
         let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
-        kinds.filter_map(|kind| Some(Deed { kind, action: kind.action(action)? })).collect()
+        kinds.filter_map(|kind| Some(KindAction { kind, action: kind.action(action)? })).collect()
     }
 
     /// Tells whether it can disrupt something, with some parameter at least.
@@ -76,39 +77,39 @@ impl Deed {
     /// Returns where it is sent (one of several: the first); `None` for a table that names what does not exist.
     pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
         match self.action.request {
-            Request::Send(endpoint) => Some(endpoint),
-            Request::Call(call) => self.kind.call(call).map(|call| call.endpoint),
-            Request::Make { kind, .. } => registry.kind(kind).map(|kind| kind.api.create),
-            Request::Through { .. } => self.delegated_actions(registry).first()?.endpoint(registry),
+            ActionRequest::Send(endpoint) => Some(endpoint),
+            ActionRequest::Call(call) => self.kind.call(call).map(|call| call.endpoint),
+            ActionRequest::Create { kind, .. } => registry.kind(kind).map(|kind| kind.api.create),
+            ActionRequest::Through { .. } => self.delegated_actions(registry).first()?.endpoint(registry),
         }
     }
 
     /// Tells whether its answer holds something that is not shown unless it is asked for.
     pub(in crate::cli) fn is_secret(self, registry: Registry) -> bool {
         self.endpoint(registry).is_some_and(|endpoint| endpoint.secret)
-            || matches!(self.action.answer, Answer::Document { .. })
+            || matches!(self.action.answer, ResponseShape::Document { .. })
     }
 
     /// Tells whether there is something to wait for after the answer.
     pub(in crate::cli) fn needs_wait(self) -> bool {
-        self.action.until != Until::Answered
+        self.action.until != ActionCompletion::OnResponse
     }
 
     /// Returns the attribute that an apply manages and that it changes behind the configuration's back.
     pub(in crate::cli) fn managed_attribute(self) -> Option<&'static Attribute> {
-        let is_this = |call: &Call| match self.action.request {
-            Request::Call(name) => call.name == name,
-            Request::Send(endpoint) => {
+        let is_this = |call: &ApiCall| match self.action.request {
+            ActionRequest::Call(name) => call.name == name,
+            ActionRequest::Send(endpoint) => {
                 (call.endpoint.method, call.endpoint.path) == (endpoint.method, endpoint.path)
             }
-            Request::Make { .. } | Request::Through { .. } => false,
+            ActionRequest::Create { .. } | ActionRequest::Through { .. } => false,
         };
         self.kind.attributes.iter().find(|attribute| match attribute.change {
-            OnChange::Patch { call, .. } => is_this(call),
-            OnChange::Switch(choices) => choices.iter().any(|(_, call)| is_this(call)),
-            OnChange::Link { set, unset, .. } => is_this(set) || is_this(unset),
-            OnChange::Upload { deliver, .. } => is_this(deliver),
-            OnChange::Replace | OnChange::Never => false,
+            UpdateStrategy::Patch { call, .. } => is_this(call),
+            UpdateStrategy::Switch(choices) => choices.iter().any(|(_, call)| is_this(call)),
+            UpdateStrategy::Link { set, unset, .. } => is_this(set) || is_this(unset),
+            UpdateStrategy::Upload { deliver, .. } => is_this(deliver),
+            UpdateStrategy::Replace | UpdateStrategy::Never => false,
         })
     }
 }
@@ -119,17 +120,17 @@ fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
         .attributes
         .iter()
         .filter_map(|attribute| match attribute.change {
-            OnChange::Patch { call: its, body } if its.name == call => Some(
+            UpdateStrategy::Patch { call: its, body } if its.name == call => Some(
                 Parameter::optional(attribute.name, attribute.ty).wire(body).summary(attribute.summary),
             ),
-            OnChange::Link { set, body, .. } if set.name == call => Some(
+            UpdateStrategy::Link { set, body, .. } if set.name == call => Some(
                 Parameter::required(attribute.name, attribute.ty).wire(body).summary(attribute.summary),
             ),
             _ => None,
         })
         .collect();
     if let [only] = &mut found[..] {
-        only.need = Need::Required;
+        only.need = ParameterPresence::Required;
     }
     found
 }
@@ -144,11 +145,11 @@ fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
         .filter_map(|attribute| {
             let need = match attribute.presence {
                 // One that is not named gets a name of its own.
-                Presence::Required if attribute.name == "name" => Need::Optional,
-                Presence::Required => Need::Required,
+                Presence::Required if attribute.name == "name" => ParameterPresence::Optional,
+                Presence::Required => ParameterPresence::Required,
                 Presence::Optional if matches!(attribute.ty, Type::Reference(_)) => return None,
-                _ if attribute.ty == Type::Boolean => Need::Default(Literal::Bool(false)),
-                _ => Need::Optional,
+                _ if attribute.ty == Type::Boolean => ParameterPresence::Default(Literal::Bool(false)),
+                _ => ParameterPresence::Optional,
             };
             let parameter = Parameter::required(attribute.name, attribute.ty);
             Some(Parameter { need, ..parameter.wire(attribute.wire).summary(attribute.summary) })
@@ -168,7 +169,7 @@ mod tests {
             *all[name].iter().find(|deed| deed.kind.name == kind).expect("an action")
         };
         let names =
-            |deed: Deed| -> Vec<&str> { deed.parameters(REGISTRY).iter().map(|p| p.name).collect() };
+            |deed: KindAction| -> Vec<&str> { deed.parameters(REGISTRY).iter().map(|p| p.name).collect() };
         assert_eq!(names(deed("restore", "database")), ["backup", "time", "in-place"]);
         assert!(names(deed("start", "vm")).is_empty());
         assert!(!deed("start", "vm").can_disrupt(REGISTRY));
@@ -187,7 +188,7 @@ mod tests {
     fn a_call_takes_what_travels_in_it() {
         let database = REGISTRY.kind("database").expect("a kind");
         let rename = of_call(database, "rename");
-        assert_eq!((rename[0].name, rename[0].need), ("name", Need::Required));
+        assert_eq!((rename[0].name, rename[0].need), ("name", ParameterPresence::Required));
         assert_eq!(of_call(database, "scale").len(), 4);
         let schedule = REGISTRY.kind("backup_schedule").expect("a kind");
         let names: Vec<&str> = of_creation(schedule, "vm").iter().map(|p| p.name).collect();

@@ -5,26 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value as Json};
 
 use super::parameters;
-use super::registry::Deed;
-use super::target::{Ground, Target};
-use crate::cli::args::Do;
-use crate::cli::command_context::Session;
+use super::registry::KindAction;
+use super::target::{ActionScope, ActionTarget};
+use crate::cli::args::DoArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cloud::http::url_path::fill_all;
-use crate::cloud::write::action_request::Ask;
+use crate::cloud::write::action_request::EndpointRequest;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
-use crate::model::schema::{Effect, Endpoint, Kind, Literal, Parameter, Place, Request, Scope, Type};
+use crate::model::schema::{
+    ActionRequest, Effect, Endpoint, Kind, KindScope, Literal, Parameter, ParameterLocation, Type,
+};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
 /// A request that is ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct Order {
+pub(in crate::cli) struct PreparedAction {
     /// The request.
-    pub(in crate::cli) ask: Ask,
+    pub(in crate::cli) ask: EndpointRequest,
     /// Where it goes.
     pub(in crate::cli) endpoint: Endpoint,
     /// Whether it can change anything.
@@ -37,19 +39,19 @@ pub(in crate::cli) struct Order {
 
 /// Values on their way to the wire.
 #[derive(Default)]
-struct Parts {
+struct RequestParameters {
     path: BTreeMap<&'static str, String>,
     query: Vec<(&'static str, String)>,
     body: Map<String, Json>,
 }
 
-impl Parts {
+impl RequestParameters {
     fn add_parameter(&mut self, parameter: &Parameter, value: Json) {
         let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match parameter.place {
-            Place::Path => drop(self.path.insert(parameter.wire, text())),
-            Place::Query => self.query.push((parameter.wire, text())),
-            Place::Body => drop(self.body.insert(parameter.wire.to_owned(), value)),
+            ParameterLocation::Path => drop(self.path.insert(parameter.wire, text())),
+            ParameterLocation::Query => self.query.push((parameter.wire, text())),
+            ParameterLocation::Body => drop(self.body.insert(parameter.wire.to_owned(), value)),
         }
     }
 }
@@ -59,24 +61,25 @@ impl Parts {
 /// # Errors
 /// When something that was given is wrong, or the object is not there.
 pub(in crate::cli) async fn build_action_request(
-    session: &Session,
-    ground: &Ground,
-    deed: Deed,
-    target: &Target,
-    args: &Do,
-) -> Result<Order, Failure> {
+    session: &CommandContext,
+    ground: &ActionScope,
+    deed: KindAction,
+    target: &ActionTarget,
+    args: &DoArgs,
+) -> Result<PreparedAction, CliFailure> {
     let parameters = deed.parameters(REGISTRY);
     check_given(deed, &parameters, args)?;
     let wrong = |text: String| {
-        Failure::new(Exit::Usage, text).help(format!("stead do {} --help explains them.", deed.action.name))
+        CliFailure::new(Exit::Usage, text)
+            .help(format!("stead do {} --help explains them.", deed.action.name))
     };
     let through = delegated_action(deed, args)?;
     let endpoint = through
         .map_or(deed, |(other, _)| other)
         .endpoint(REGISTRY)
-        .ok_or_else(|| Failure::new(Exit::Failed, format!("{} goes nowhere", deed.action.name)))?;
+        .ok_or_else(|| CliFailure::new(Exit::Failed, format!("{} goes nowhere", deed.action.name)))?;
     let resolve = |kind: &'static str, text: &str| ground.id_of(kind, text);
-    let mut parts = Parts::default();
+    let mut parts = RequestParameters::default();
     let mut effects = deed.effects(REGISTRY);
     for parameter in &parameters {
         let given = args.given.get(parameter.name).map(Vec::as_slice);
@@ -102,11 +105,11 @@ pub(in crate::cli) async fn build_action_request(
     let project =
         if mutates { request_project(session, ground, target, live.as_ref()).await? } else { None };
     let body = (!parts.body.is_empty() && endpoint.method.mutates()).then_some(Json::Object(parts.body));
-    let ask = Ask { method: endpoint.method, path, query: parts.query, project, body };
-    Ok(Order { ask, endpoint, mutates, effects, answers })
+    let ask = EndpointRequest { method: endpoint.method, path, query: parts.query, project, body };
+    Ok(PreparedAction { ask, endpoint, mutates, effects, answers })
 }
 
-fn given_effects(parameters: &[Parameter], args: &Do) -> BTreeSet<Effect> {
+fn given_effects(parameters: &[Parameter], args: &DoArgs) -> BTreeSet<Effect> {
     let given = parameters.iter().filter(|parameter| args.given.contains_key(parameter.name));
     given.flat_map(|parameter| parameter.effects).copied().collect()
 }
@@ -115,10 +118,13 @@ fn given_effects(parameters: &[Parameter], args: &Do) -> BTreeSet<Effect> {
 ///
 /// # Errors
 /// When not exactly one other object is named.
-fn delegated_action(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)>, Failure> {
-    let Request::Through { from, .. } = deed.action.request else { return Ok(None) };
+fn delegated_action(
+    deed: KindAction,
+    args: &DoArgs,
+) -> Result<Option<(KindAction, &'static str)>, CliFailure> {
+    let ActionRequest::Through { from, .. } = deed.action.request else { return Ok(None) };
     let all = deed.delegated_actions(REGISTRY);
-    let named: Vec<(Deed, &'static str)> = from
+    let named: Vec<(KindAction, &'static str)> = from
         .iter()
         .filter(|(kind, _)| args.given.contains_key(kind))
         .filter_map(|(kind, attribute)| {
@@ -128,18 +134,18 @@ fn delegated_action(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)
     let flags: Vec<String> = from.iter().map(|(kind, _)| format!("--{kind}")).collect();
     match named[..] {
         [one] => Ok(Some(one)),
-        [] => Err(Failure::new(Exit::Usage, format!("{} from what?", deed.action.name))
+        [] => Err(CliFailure::new(Exit::Usage, format!("{} from what?", deed.action.name))
             .help(format!("Name it with {}.", flags.join(" or ")))),
-        _ => Err(Failure::new(Exit::Usage, format!("only one of {} can be given", flags.join(", ")))),
+        _ => Err(CliFailure::new(Exit::Usage, format!("only one of {} can be given", flags.join(", ")))),
     }
 }
 
 /// Refuses what another kind's action of the same name asks for.
-fn check_given(deed: Deed, parameters: &[Parameter], args: &Do) -> Result<(), Failure> {
+fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Result<(), CliFailure> {
     let known = |name: &&&'static str| parameters.iter().any(|parameter| parameter.name == **name);
     let Some(foreign) = args.given.keys().find(|name| !known(name)) else { return Ok(()) };
     let flags: Vec<String> = parameters.iter().map(parameters::parameter_syntax).collect();
-    let failure = Failure::new(
+    let failure = CliFailure::new(
         Exit::Usage,
         format!("{} of a {} takes no --{foreign}", deed.action.name, deed.kind.name),
     );
@@ -153,24 +159,24 @@ fn check_given(deed: Deed, parameters: &[Parameter], args: &Do) -> Result<(), Fa
 /// Reads the object as it is, where something about it must be known before the request: an object that
 /// no ledger knows, before it is changed.
 async fn read_live_object(
-    ground: &Ground,
-    deed: Deed,
-    target: &Target,
+    ground: &ActionScope,
+    deed: KindAction,
+    target: &ActionTarget,
     mutates: bool,
-) -> Result<Option<Object>, Failure> {
-    let made = matches!(deed.action.request, Request::Make { .. });
+) -> Result<Option<Object>, CliFailure> {
+    let made = matches!(deed.action.request, ActionRequest::Create { .. });
     let Some(key) = target.key.as_ref().filter(|_| (mutates && target.project.is_none()) || made) else {
         return Ok(None);
     };
     let found = ground.client().get(key).await?;
     match found {
         Some(object) => Ok(Some(object)),
-        None if target.address.is_some() => Err(Failure::new(
+        None if target.address.is_some() => Err(CliFailure::new(
             Exit::Failed,
             format!("the object of {}, {}, is gone", target.display_name(), key.id),
         )
         .help("stead plan shows what an apply would do about it.")),
-        None => Err(Failure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
+        None => Err(CliFailure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
             .help("stead ls --unmanaged lists what nobody manages.")),
     }
 }
@@ -178,23 +184,23 @@ async fn read_live_object(
 /// Returns the id that the path carries, and the kind of the object in the answer; adds what the request
 /// says by itself.
 async fn resolve_path_id(
-    ground: &Ground,
-    deed: Deed,
-    through: Option<(Deed, &'static str)>,
-    target: &Target,
+    ground: &ActionScope,
+    deed: KindAction,
+    through: Option<(KindAction, &'static str)>,
+    target: &ActionTarget,
     live: Option<&Object>,
-    parts: &mut Parts,
-) -> Result<(Option<Name>, &'static Kind), Failure> {
+    parts: &mut RequestParameters,
+) -> Result<(Option<Name>, &'static Kind), CliFailure> {
     let id = target.key.as_ref().map(|key| key.id.clone());
     let other = |name: &str| REGISTRY.kind(name).unwrap_or(deed.kind);
     match deed.action.request {
-        Request::Send(_) => Ok((id, deed.kind)),
-        Request::Call(call) => {
+        ActionRequest::Send(_) => Ok((id, deed.kind)),
+        ActionRequest::Call(call) => {
             let fixed = deed.kind.call(call).map_or(&[][..], |call| call.fixed);
             parts.body.extend(fixed.iter().filter_map(wire_field));
             Ok((id, deed.kind))
         }
-        Request::Make { kind, attribute } => {
+        ActionRequest::Create { kind, attribute } => {
             let kind = other(kind);
             if let (Some(link), Some(id)) = (kind.attribute(attribute), &id) {
                 parts.body.insert(link.wire.to_owned(), Json::from(id.as_str()));
@@ -202,7 +208,7 @@ async fn resolve_path_id(
             name_it(ground, kind, live, parts);
             Ok((id, kind))
         }
-        Request::Through { .. } => {
+        ActionRequest::Through { .. } => {
             let Some((other, attribute)) = through else { return Ok((id, deed.kind)) };
             let named = parts.body.remove(other.kind.name).and_then(|id| id.as_str().map(Name::new));
             if let Some(named) = &named {
@@ -219,7 +225,7 @@ fn wire_field((field, literal): &(&'static str, Literal)) -> Option<(String, Jso
 
 /// Gives a thing that is made a name, where the kind demands one and none was given: that of the object
 /// and the time.
-fn name_it(ground: &Ground, kind: &Kind, live: Option<&Object>, parts: &mut Parts) {
+fn name_it(ground: &ActionScope, kind: &Kind, live: Option<&Object>, parts: &mut RequestParameters) {
     let Some(Type::Text { max, .. }) = kind.attribute("name").map(|attribute| attribute.ty) else { return };
     if parts.body.contains_key("name") {
         return;
@@ -233,21 +239,21 @@ fn name_it(ground: &Ground, kind: &Kind, live: Option<&Object>, parts: &mut Part
 
 /// Refuses to put one object's state into another: what is restored must be of this object.
 async fn check_link(
-    ground: &Ground,
+    ground: &ActionScope,
     kind: &'static Kind,
     attribute: &'static str,
     id: &Name,
-    target: &Target,
-) -> Result<(), Failure> {
+    target: &ActionTarget,
+) -> Result<(), CliFailure> {
     let key = ObjectKey { kind: Name::new_static(kind.name), parent: None, id: id.clone() };
     let Some(object) = ground.client().get(&key).await? else {
-        return Err(Failure::new(Exit::Failed, format!("there is no {} {id}", kind.name))
+        return Err(CliFailure::new(Exit::Failed, format!("there is no {} {id}", kind.name))
             .help(format!("stead ls --unmanaged --kind {} lists them.", kind.name)));
     };
     let of = object.attributes.get(attribute).and_then(Value::as_text);
     let wanted = target.key.as_ref().map(|key| key.id.as_str());
     if of.is_some() && of != wanted {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("{} {id} is of another {}, {}", kind.name, target.kind.name, of.unwrap_or_default()),
         )
@@ -259,11 +265,11 @@ async fn check_link(
 /// Returns the project that a change is sent with: the object's, else the one that was said, else the
 /// account's default. What belongs to the account has none.
 async fn request_project(
-    session: &Session,
-    ground: &Ground,
-    target: &Target,
+    session: &CommandContext,
+    ground: &ActionScope,
+    target: &ActionTarget,
     live: Option<&Object>,
-) -> Result<Option<Name>, Failure> {
+) -> Result<Option<Name>, CliFailure> {
     let known = target.project.clone().or_else(|| live.and_then(|object| object.project.clone()));
     if known.is_some() {
         return Ok(known);
@@ -271,7 +277,7 @@ async fn request_project(
     let client = ground.client();
     if let Some(key) = target.key.as_ref().filter(|_| target.kind.states_project) {
         return client.project_of(key, None).await.map_err(|reason| {
-            Failure::new(Exit::Failed, reason)
+            CliFailure::new(Exit::Failed, reason)
                 .help("Use a key that sees the object's project in its records or lists.")
         });
     }
@@ -282,12 +288,12 @@ async fn request_project(
             return Ok(Some(project));
         }
     }
-    if target.kind.scope == Scope::Account {
+    if target.kind.scope == KindScope::Account {
         return Ok(None);
     }
     let named = session.settings.project.as_ref();
     match (client.resolve_named_project(named).await?, named) {
-        (None, Some(named)) => Err(Failure::new(Exit::Usage, format!("there is no project `{named}`"))
+        (None, Some(named)) => Err(CliFailure::new(Exit::Usage, format!("there is no project `{named}`"))
             .help("Give a project's name or id with --project.")),
         (found, _) => Ok(found),
     }

@@ -6,38 +6,38 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use super::invocation::Scene;
-use super::registry::Deed;
-use super::target::{Ground, Stack, Target};
-use crate::cli::ledger::ledger_io::{self, Book, Expected};
+use super::invocation::ActionInvocation;
+use super::registry::KindAction;
+use super::target::{ActionScope, ActionTarget, StackContext};
+use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cloud::error::Mutation;
-use crate::cloud::write::action_request::{self, Acted};
+use crate::cli::process::failure::CliFailure;
+use crate::cloud::error::MutationOutcome;
+use crate::cloud::write::action_request::{self, ActionResult};
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::run_history::{Deed as End, Happening, Incident};
+use crate::ledger::state::run_history::{ActionOutcome as End, Incident, IncidentKind};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Answer, Method};
-use crate::report::views::apply_outcome::{self, Occasion};
+use crate::model::schema::{Method, ResponseShape};
+use crate::report::views::apply_outcome::{self, FailureContext};
 
 /// A lock must outlast a request by so much.
-const MARGIN: Duration = Duration::from_secs(5);
+const LOCK_MARGIN: Duration = Duration::from_secs(5);
 
 /// Sends a request and returns its answer.
 ///
 /// # Errors
 /// When the service refuses it, what became of it is not known, or someone else has the ledger.
-pub(in crate::cli) async fn send_action(scene: &Scene<'_>) -> Result<Option<Json>, Failure> {
+pub(in crate::cli) async fn send_action(scene: &ActionInvocation<'_>) -> Result<Option<Json>, CliFailure> {
     if !scene.order.mutates {
         return Ok(Some(read_answer(scene).await?));
     }
-    if let (Ground::Stack(stack), Some(address)) = (scene.ground, &scene.target.address) {
+    if let (ActionScope::Stack(stack), Some(address)) = (scene.ground, &scene.target.address) {
         let journal = ledger_io::open_journal(
             &stack.project,
             &stack.connection,
             &scene.session.who,
-            Expected::Newest,
+            ExpectedLedger::Newest,
         )
         .await?;
         let done = under_lock(scene, stack, &journal, address).await;
@@ -49,9 +49,9 @@ pub(in crate::cli) async fn send_action(scene: &Scene<'_>) -> Result<Option<Json
 }
 
 /// Reads, every page of a list. What the tables take for a list may be a record to the service.
-async fn read_answer(scene: &Scene<'_>) -> Result<Json, Failure> {
+async fn read_answer(scene: &ActionInvocation<'_>) -> Result<Json, CliFailure> {
     let (client, ask) = (scene.ground.client(), &scene.order.ask);
-    let is_list = matches!(scene.deed.action.answer, Answer::Rows(_) | Answer::Feed { .. });
+    let is_list = matches!(scene.deed.action.answer, ResponseShape::Rows(_) | ResponseShape::Feed { .. });
     if is_list
         && ask.method == Method::Get
         && let Some(rows) = client.ask_rows(ask, |_| false).await?
@@ -63,11 +63,11 @@ async fn read_answer(scene: &Scene<'_>) -> Result<Json, Failure> {
 
 /// Sends while nobody else can apply the stack.
 async fn under_lock(
-    scene: &Scene<'_>,
-    stack: &Stack,
-    journal: &Book,
+    scene: &ActionInvocation<'_>,
+    stack: &StackContext,
+    journal: &CommandJournal,
     address: &Address,
-) -> Result<Option<Json>, Failure> {
+) -> Result<Option<Json>, CliFailure> {
     let client = &stack.connection.client;
     let key = journal
         .ledger()
@@ -75,7 +75,7 @@ async fn under_lock(
         .get(address)
         .and_then(|entry| entry.current.as_ref().map(|owned| owned.key(&entry.kind)));
     if key != scene.target.key {
-        return Err(Failure::new(Exit::OutOfDate, format!("{address} owns another object by now"))
+        return Err(CliFailure::new(Exit::OutOfDate, format!("{address} owns another object by now"))
             .help("Nothing was sent. Look at it again, and repeat the command."));
     }
     let op = client.random().uuid();
@@ -87,7 +87,7 @@ async fn under_lock(
     };
     note(End::Open).await?;
     let gate = |whole: Duration| match journal.held_for() {
-        Some(left) if left < whole + MARGIN => {
+        Some(left) if left < whole + LOCK_MARGIN => {
             Err(format!("the ledger's lock is ours for {} s more, which is too short", left.as_secs()))
         }
         _ => Ok(()),
@@ -96,13 +96,13 @@ async fn under_lock(
     let acted = tokio::select! {
         acted = action_request::send_action(&changes, &scene.order.ask) => acted,
         lost = journal.keep_lease() => {
-            Acted::Ended(Mutation::Unknown { reason: lost.to_string(), settled: false, answer: None })
+            ActionResult::Failed(MutationOutcome::Unknown { reason: lost.to_string(), settled: false, answer: None })
         }
     };
     let end = match &acted {
-        Acted::Done(_) => End::Done,
-        Acted::Ended(Mutation::Unknown { .. }) => End::Unknown,
-        Acted::Ended(_) => End::Refused,
+        ActionResult::Done(_) => End::Done,
+        ActionResult::Failed(MutationOutcome::Unknown { .. }) => End::Unknown,
+        ActionResult::Failed(_) => End::Refused,
     };
     let written = note(end).await;
     let done = action_answer(acted, scene.deed, scene.target)?;
@@ -113,28 +113,35 @@ async fn under_lock(
     Ok(done)
 }
 
-fn action_record(scene: &Scene<'_>, address: &Address, op: Uuid, end: End) -> Record {
+fn action_record(scene: &ActionInvocation<'_>, address: &Address, op: Uuid, end: End) -> Record {
     let (action, on) = (Name::new_static(scene.deed.action.name), Name::new(address.as_str()));
-    let what = Happening::Acted { op, action, on, end };
+    let what = IncidentKind::Acted { op, action, on, end };
     let at = scene.ground.client().clock().now();
     Record::Noted(Incident { at, who: scene.session.who.clone(), what, reason: None })
 }
 
 /// Returns the answer, or says what is known.
-fn action_answer(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Failure> {
+fn action_answer(
+    acted: ActionResult,
+    deed: KindAction,
+    target: &ActionTarget,
+) -> Result<Option<Json>, CliFailure> {
     let what = format!("{} {}", deed.action.name, target.display_name());
     let mutation = match acted {
-        Acted::Done(json) => return Ok(json),
-        Acted::Ended(mutation) => mutation,
+        ActionResult::Done(json) => return Ok(json),
+        ActionResult::Failed(mutation) => mutation,
     };
     Err(match mutation {
-        Mutation::Done(..) => return Ok(None),
-        Mutation::Refused(refusal) => Failure::refused_action(&what, &refusal, "Nothing was changed."),
-        Mutation::NotSent(reason) => Failure::unsent_action(&what, &reason),
-        Mutation::Unknown { reason, settled, answer } => {
-            let broken = answer.map(|answer| apply_outcome::describe_refusal(&answer, Occasion::Act));
+        MutationOutcome::Done(..) => return Ok(None),
+        MutationOutcome::Refused(refusal) => {
+            CliFailure::refused_action(&what, &refusal, "Nothing was changed.")
+        }
+        MutationOutcome::NotSent(reason) => CliFailure::unsent_action(&what, &reason),
+        MutationOutcome::Unknown { reason, settled, answer } => {
+            let broken =
+                answer.map(|answer| apply_outcome::describe_refusal(&answer, FailureContext::Action));
             let (reason, means) = broken.map_or((reason, ""), |words| (words.what, words.means));
-            let failure = Failure::new(Exit::Failed, format!("{what}: {reason}"))
+            let failure = CliFailure::new(Exit::Failed, format!("{what}: {reason}"))
                 .help(means)
                 .help("Whether it was done is not known, so it is not sent again.");
             let failure = failure.help(if settled {
@@ -153,32 +160,37 @@ fn action_answer(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Jso
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cloud::error::Refusal;
+    use crate::cloud::error::ApiError;
     use crate::kinds::REGISTRY;
 
     #[test]
     fn what_is_known_is_said_and_nothing_is_promised() {
         let kind = REGISTRY.kind("vm").expect("a kind");
-        let deed = Deed { kind, action: kind.action("reboot").expect("an action") };
-        let target = Target { address: Some(Address::new("vm", "web")), kind, key: None, project: None };
-        let said = |mutation: Mutation| match action_answer(Acted::Ended(mutation), deed, &target) {
+        let deed = KindAction { kind, action: kind.action("reboot").expect("an action") };
+        let target =
+            ActionTarget { address: Some(Address::new("vm", "web")), kind, key: None, project: None };
+        let said = |mutation: MutationOutcome| match action_answer(
+            ActionResult::Failed(mutation),
+            deed,
+            &target,
+        ) {
             Ok(_) => panic!("it did not end well"),
             Err(failure) => (failure.exit, failure.message, failure.help.join(" ")),
         };
-        let (exit, message, help) = said(Mutation::Unknown {
+        let (exit, message, help) = said(MutationOutcome::Unknown {
             reason: "no answer from h: reset".into(),
             settled: false,
             answer: None,
         });
         assert_eq!((exit, message.as_str()), (Exit::Failed, "reboot vm.web: no answer from h: reset"));
         assert!(help.contains("not sent again") && help.contains("stead get vm.web"), "{help}");
-        let refusal = |status| Refusal { status, error: "E".into(), message: "m".into(), reason: None };
-        assert_eq!(said(Mutation::Refused(refusal(409))).0, Exit::Failed);
-        assert_eq!(said(Mutation::Refused(refusal(412))).0, Exit::Refused);
+        let refusal = |status| ApiError { status, error: "E".into(), message: "m".into(), reason: None };
+        assert_eq!(said(MutationOutcome::Refused(refusal(409))).0, Exit::Failed);
+        assert_eq!(said(MutationOutcome::Refused(refusal(412))).0, Exit::Refused);
         let answer = Some(refusal(503));
         let (_, message, help) =
-            said(Mutation::Unknown { reason: "503 E: m".into(), settled: true, answer });
+            said(MutationOutcome::Unknown { reason: "503 E: m".into(), settled: true, answer });
         assert!(message == "reboot vm.web: 503 m" && help.contains("has no room"), "{message} {help}");
-        assert!(said(Mutation::NotSent("cannot reach h".into())).2.contains("not sent"));
+        assert!(said(MutationOutcome::NotSent("cannot reach h".into())).2.contains("not sent"));
     }
 }

@@ -1,11 +1,13 @@
 //! To what an action is done: a resource of the stack, an object by its id, or a kind as a whole.
 
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::service::connection::{Chance, Connection, Http, Link, Time};
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::{
+    CommandClock, CommandRandom, CommandTransport, ServiceConnection, StackConnection,
+};
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unknown_addresses;
 use crate::cloud::client::Client;
 use crate::kinds::REGISTRY;
@@ -17,7 +19,7 @@ use crate::model::snapshot::ObjectKey;
 
 /// What was named on the command line.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) enum Named {
+pub(in crate::cli) enum TargetReference {
     /// A resource of the stack.
     Resource(Address),
     /// An object by its id.
@@ -27,26 +29,26 @@ pub(in crate::cli) enum Named {
 }
 
 /// Where an action is done: with a stack, or without.
-pub(in crate::cli) enum Ground {
+pub(in crate::cli) enum ActionScope {
     /// A stack and its ledger as it was read.
-    Stack(Box<Stack>),
+    Stack(Box<StackContext>),
     /// Nothing but the service.
-    Bare(Box<Link>),
+    ServiceOnly(Box<ServiceConnection>),
 }
 
 /// A stack and its ledger.
-pub(in crate::cli) struct Stack {
+pub(in crate::cli) struct StackContext {
     /// The stack.
-    pub(in crate::cli) project: Project,
+    pub(in crate::cli) project: LoadedStack,
     /// The way to the service.
-    pub(in crate::cli) connection: Connection,
+    pub(in crate::cli) connection: StackConnection,
     /// The ledger, as it was read.
     pub(in crate::cli) ledger: Ledger,
 }
 
 /// The object that an action is done to.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct Target {
+pub(in crate::cli) struct ActionTarget {
     /// The resource that owns it.
     pub(in crate::cli) address: Option<Address>,
     /// Its kind.
@@ -57,12 +59,12 @@ pub(in crate::cli) struct Target {
     pub(in crate::cli) project: Option<Name>,
 }
 
-impl Named {
+impl TargetReference {
     /// Reads what names an object: `vm.web`, `vm:ID`, `database_user:PARENT/ID`, `vm`.
     ///
     /// # Errors
     /// When it names nothing.
-    pub(in crate::cli) fn parse(text: &str) -> Result<Self, Failure> {
+    pub(in crate::cli) fn parse(text: &str) -> Result<Self, CliFailure> {
         if let Some((kind, id)) = text.split_once(':') {
             let kind = kind_of(kind)?;
             return Ok(Self::Object(kind, parse_object_key(kind, id)?));
@@ -71,7 +73,7 @@ impl Named {
             return kind_of(text).map(Self::Kind);
         }
         let address = Address::parse(text).map_err(|error| {
-            Failure::new(Exit::Usage, error.to_string()).help("KIND:ID names an object by id.")
+            CliFailure::new(Exit::Usage, error.to_string()).help("KIND:ID names an object by id.")
         })?;
         // What a module makes has the module's name in front.
         if !address.segments().any(|part| REGISTRY.kind(part).is_some()) {
@@ -81,9 +83,9 @@ impl Named {
     }
 }
 
-fn kind_of(name: &str) -> Result<&'static Kind, Failure> {
+fn kind_of(name: &str) -> Result<&'static Kind, CliFailure> {
     REGISTRY.kind(name).ok_or_else(|| {
-        let failure = Failure::new(Exit::Usage, format!("there is no kind `{name}`"));
+        let failure = CliFailure::new(Exit::Usage, format!("there is no kind `{name}`"));
         match nearest_name(name, REGISTRY.kinds.iter().map(|kind| kind.name)) {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None => failure.help("stead do --help lists the kinds and their actions."),
@@ -92,44 +94,48 @@ fn kind_of(name: &str) -> Result<&'static Kind, Failure> {
 }
 
 /// Reads an object's id, with its parent's before a slash for a child.
-fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, Failure> {
+fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, CliFailure> {
     let (parent, id) = match (kind.child_of(), text.split_once('/')) {
         (Some(_), Some((parent, id))) => (Some(Name::new(parent)), id),
         (None, None) => (None, text),
         (Some((parent, _)), None) => {
             let text = format!("a {} is named with its {parent}: {}:PARENT/ID", kind.name, kind.name);
-            return Err(Failure::new(Exit::Usage, text));
+            return Err(CliFailure::new(Exit::Usage, text));
         }
         (None, Some(_)) => {
-            return Err(Failure::new(Exit::Usage, format!("`{text}` is no id of a {}", kind.name)));
+            return Err(CliFailure::new(Exit::Usage, format!("`{text}` is no id of a {}", kind.name)));
         }
     };
     if id.is_empty() || parent.as_ref().is_some_and(Name::is_empty) {
-        return Err(Failure::new(Exit::Usage, format!("the id of the {} is missing", kind.name)));
+        return Err(CliFailure::new(Exit::Usage, format!("the id of the {} is missing", kind.name)));
     }
     Ok(ObjectKey { kind: Name::new_static(kind.name), parent, id: Name::new(id) })
 }
 
-impl Ground {
+impl ActionScope {
     /// Opens the stack, or only the service where no stack is named.
     ///
     /// # Errors
     /// When the stack has problems, or the service or the ledger cannot be reached.
-    pub(in crate::cli) async fn open(session: &Session, stack: bool) -> Result<Self, Failure> {
+    pub(in crate::cli) async fn open(session: &CommandContext, stack: bool) -> Result<Self, CliFailure> {
         if !stack {
-            return Ok(Self::Bare(Box::new(Link::open(&session.settings, &session.settings.dir, false)?)));
+            return Ok(Self::ServiceOnly(Box::new(ServiceConnection::open(
+                &session.settings,
+                &session.settings.dir,
+                false,
+            )?)));
         }
         let project = session.open()?;
         let connection = session.connect(&project)?;
         let ledger = ledger_io::read_ledger(&project, &connection).await?;
-        Ok(Self::Stack(Box::new(Stack { project, connection, ledger })))
+        Ok(Self::Stack(Box::new(StackContext { project, connection, ledger })))
     }
 
     /// Returns the client.
-    pub(in crate::cli) fn client(&self) -> &Client<Http, Time, Chance> {
+    pub(in crate::cli) fn client(&self) -> &Client<CommandTransport, CommandClock, CommandRandom> {
         match self {
             Self::Stack(stack) => &stack.connection.client,
-            Self::Bare(link) => &link.client,
+            Self::ServiceOnly(link) => &link.client,
         }
     }
 
@@ -137,9 +143,9 @@ impl Ground {
     ///
     /// # Errors
     /// When it owns none.
-    pub(in crate::cli) fn owned_target(&self, address: &Address) -> Result<Target, Failure> {
+    pub(in crate::cli) fn owned_target(&self, address: &Address) -> Result<ActionTarget, CliFailure> {
         let Self::Stack(stack) = self else {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::Usage,
                 format!("{address} is a resource, and there is no stack"),
             ));
@@ -149,13 +155,13 @@ impl Ground {
             let declared = &stack.project.stack.resources;
             if entry_or_block(stack, address) {
                 let text = format!("{address} owns no object yet");
-                return Err(Failure::new(Exit::Failed, text)
+                return Err(CliFailure::new(Exit::Failed, text)
                     .help("stead plan shows what an apply would make; KIND:ID names an object by id."));
             }
             let known = stack.ledger.entries.keys().chain(declared.keys()).map(Address::as_str);
             return Err(unknown_addresses::unknown_address(address.as_str(), known));
         };
-        Ok(Target {
+        Ok(ActionTarget {
             address: Some(address.clone()),
             kind: kind_of(&entry.kind)?,
             key: Some(owned.key(&entry.kind)),
@@ -167,13 +173,18 @@ impl Ground {
     ///
     /// # Errors
     /// When the resource owns none.
-    pub(in crate::cli) fn resolve_target(&self, named: &Named) -> Result<Target, Failure> {
+    pub(in crate::cli) fn resolve_target(
+        &self,
+        named: &TargetReference,
+    ) -> Result<ActionTarget, CliFailure> {
         match named {
-            Named::Resource(address) => self.owned_target(address),
-            Named::Object(kind, key) => {
-                Ok(Target { address: None, kind, key: Some(key.clone()), project: None })
+            TargetReference::Resource(address) => self.owned_target(address),
+            TargetReference::Object(kind, key) => {
+                Ok(ActionTarget { address: None, kind, key: Some(key.clone()), project: None })
             }
-            Named::Kind(kind) => Ok(Target { address: None, kind, key: None, project: None }),
+            TargetReference::Kind(kind) => {
+                Ok(ActionTarget { address: None, kind, key: None, project: None })
+            }
         }
     }
 
@@ -185,7 +196,7 @@ impl Ground {
         if !is_name(text) {
             return Ok(Name::new(text));
         }
-        let named = Named::parse(text).map_err(|failure| failure.message)?;
+        let named = TargetReference::parse(text).map_err(|failure| failure.message)?;
         let target = self.resolve_target(&named).map_err(|failure| failure.message)?;
         match target.key {
             Some(key) if target.kind.name == kind => Ok(key.id),
@@ -195,7 +206,7 @@ impl Ground {
 }
 
 /// Tells whether an address is one of the stack's, whatever it owns.
-fn entry_or_block(stack: &Stack, address: &Address) -> bool {
+fn entry_or_block(stack: &StackContext, address: &Address) -> bool {
     stack.ledger.entries.contains_key(address) || stack.project.stack.resources.contains_key(address)
 }
 
@@ -204,7 +215,7 @@ pub(in crate::cli) fn is_name(text: &str) -> bool {
     text.contains([':', '.'])
 }
 
-impl Target {
+impl ActionTarget {
     /// Returns what people call it: the address, or `KIND:ID`.
     pub(in crate::cli) fn display_name(&self) -> String {
         match (&self.address, &self.key) {
@@ -222,10 +233,12 @@ mod tests {
 
     #[test]
     fn what_names_an_object() {
-        let shown = |text: &str| match Named::parse(text) {
-            Ok(Named::Resource(address)) => format!("resource {address}"),
-            Ok(Named::Object(kind, key)) => format!("object {} {:?} {}", kind.name, key.parent, key.id),
-            Ok(Named::Kind(kind)) => format!("kind {}", kind.name),
+        let shown = |text: &str| match TargetReference::parse(text) {
+            Ok(TargetReference::Resource(address)) => format!("resource {address}"),
+            Ok(TargetReference::Object(kind, key)) => {
+                format!("object {} {:?} {}", kind.name, key.parent, key.id)
+            }
+            Ok(TargetReference::Kind(kind)) => format!("kind {}", kind.name),
             Err(failure) => format!("{} {}", failure.message, failure.help.join(" ")),
         };
         let table = [

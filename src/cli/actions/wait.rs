@@ -4,32 +4,32 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::invocation::Scene;
-use super::registry::Deed;
+use super::invocation::ActionInvocation;
+use super::registry::KindAction;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cloud::http::decode;
 use crate::cloud::http::url_path::fill_all;
-use crate::cloud::write::action_request::Ask;
+use crate::cloud::write::action_request::EndpointRequest;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
-use crate::model::schema::{Answer, Kind, Run, Type, Until};
+use crate::model::schema::{ActionCompletion, Kind, ResponseShape, RunSchema, Type};
 use crate::model::snapshot::{Object, ObjectKey};
-use crate::report::views::action_output::View;
+use crate::report::views::action_output::ActionOutput;
 
 /// Time between two looks at a list.
-const TICK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Shortest patience with an object.
-const PATIENCE: Duration = Duration::from_mins(10);
+const MIN_WAIT: Duration = Duration::from_mins(10);
 
 /// Estimates that an object may take.
-const ESTIMATES: u32 = 20;
+const ESTIMATE_FACTOR: u32 = 20;
 
 /// How an action is over.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::cli) struct Over {
+pub(in crate::cli) struct WaitOutcome {
     /// The object that settled, or that the answer describes.
     pub(in crate::cli) object: Option<Object>,
     /// The record that ended.
@@ -39,9 +39,9 @@ pub(in crate::cli) struct Over {
 }
 
 /// What is waited for, and how it is told.
-pub(in crate::cli) struct Wait<'a> {
+pub(in crate::cli) struct ActionWaiter<'a> {
     /// What was done.
-    pub(in crate::cli) scene: Scene<'a>,
+    pub(in crate::cli) scene: ActionInvocation<'a>,
     /// The object as it was before, where what is asked for sets it in motion.
     pub(in crate::cli) before: Option<&'a Object>,
     /// Hears of every new status.
@@ -50,20 +50,23 @@ pub(in crate::cli) struct Wait<'a> {
     pub(in crate::cli) news: &'a dyn Fn(&Json),
 }
 
-impl Wait<'_> {
+impl ActionWaiter<'_> {
     /// Waits until the action is over, beginning with its answer.
     ///
     /// # Errors
     /// When it does not end well within the time, or cannot be watched.
-    pub(in crate::cli) async fn wait_until_over(&self, answer: Option<&Json>) -> Result<Over, Failure> {
+    pub(in crate::cli) async fn wait_until_over(
+        &self,
+        answer: Option<&Json>,
+    ) -> Result<WaitOutcome, CliFailure> {
         let object = self.answered_object(answer);
         if self.scene.args.no_wait {
-            return Ok(Over { object, ..Over::default() });
+            return Ok(WaitOutcome { object, ..WaitOutcome::default() });
         }
         match self.scene.deed.action.until {
-            Until::Answered => Ok(Over { object, ..Over::default() }),
-            Until::Settled(feed) => {
-                let Some(key) = self.scene.target.key.clone() else { return Ok(Over::default()) };
+            ActionCompletion::OnResponse => Ok(WaitOutcome { object, ..WaitOutcome::default() }),
+            ActionCompletion::ObjectReady(feed) => {
+                let Some(key) = self.scene.target.key.clone() else { return Ok(WaitOutcome::default()) };
                 let settled = self.wait_until_ready(self.scene.target.kind, &key);
                 let object = match feed {
                     None => settled.await?,
@@ -72,24 +75,26 @@ impl Wait<'_> {
                         never = self.follow_named(feed) => return Err(never),
                     },
                 };
-                Ok(Over { object: Some(object), ..Over::default() })
+                Ok(WaitOutcome { object: Some(object), ..WaitOutcome::default() })
             }
-            Until::Linked(attributes) => self.wait_for_linked(attributes).await,
-            Until::Made => match object {
+            ActionCompletion::LinkedObjectReady(attributes) => self.wait_for_linked(attributes).await,
+            ActionCompletion::ReturnedObjectReady => match object {
                 Some(object) => {
                     let object = self.wait_until_ready(self.scene.order.answers, &object.key()).await?;
-                    Ok(Over { object: Some(object), ..Over::default() })
+                    Ok(WaitOutcome { object: Some(object), ..WaitOutcome::default() })
                 }
-                None => Ok(Over::default()),
+                None => Ok(WaitOutcome::default()),
             },
-            Until::Gone { listed_by, parameter } => self.wait_until_gone(listed_by, parameter).await,
-            Until::Finished(run) => self.wait_until_finished(run, answer).await,
+            ActionCompletion::RecordDeleted { listed_by, parameter } => {
+                self.wait_until_gone(listed_by, parameter).await
+            }
+            ActionCompletion::RunFinished(run) => self.wait_until_finished(run, answer).await,
         }
     }
 
     /// Returns the object that the answer describes, if it does.
     fn answered_object(&self, answer: Option<&Json>) -> Option<Object> {
-        if self.scene.deed.action.answer != Answer::Object {
+        if self.scene.deed.action.answer != ResponseShape::Object {
             return None;
         }
         let record = decode::find_payload(answer?, self.scene.order.endpoint.envelope)?;
@@ -98,9 +103,9 @@ impl Wait<'_> {
         decode::parse_object(kind, record, parent.as_ref(), false).ok()
     }
 
-    async fn wait_until_ready(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Object, Failure> {
-        let estimate = kind.estimate.create.max(kind.estimate.update).saturating_mul(ESTIMATES);
-        let usual = PATIENCE.max(Duration::from_secs(estimate.into()));
+    async fn wait_until_ready(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Object, CliFailure> {
+        let estimate = kind.estimate.create.max(kind.estimate.update).saturating_mul(ESTIMATE_FACTOR);
+        let usual = MIN_WAIT.max(Duration::from_secs(estimate.into()));
         let within = self.scene.args.timeout.unwrap_or(usual);
         let client = self.scene.ground.client();
         let project = self.scene.order.ask.project.as_ref();
@@ -109,48 +114,60 @@ impl Wait<'_> {
             None => client.wait_until_ready(kind, key, project, within, self.status).await,
         };
         settled.map_err(|error| {
-            Failure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
+            CliFailure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
                 .help("The service took the request. Look at the object: nothing is sent again by itself.")
         })
     }
 
     /// Waits until what this object refers to has settled.
-    async fn wait_for_linked(&self, attributes: &[&str]) -> Result<Over, Failure> {
-        let Some(key) = &self.scene.target.key else { return Ok(Over::default()) };
-        let Some(object) = self.scene.ground.client().get(key).await? else { return Ok(Over::default()) };
+    async fn wait_for_linked(&self, attributes: &[&str]) -> Result<WaitOutcome, CliFailure> {
+        let Some(key) = &self.scene.target.key else { return Ok(WaitOutcome::default()) };
+        let Some(object) = self.scene.ground.client().get(key).await? else {
+            return Ok(WaitOutcome::default());
+        };
         let link = attributes.iter().find_map(|name| {
             let Type::Reference(kind) = self.scene.target.kind.attribute(name)?.ty else { return None };
             let id = Name::new(object.attributes.get(*name)?.as_text()?);
             Some((REGISTRY.kind(kind)?, ObjectKey { kind: Name::new_static(kind), parent: None, id }))
         });
-        let Some((kind, key)) = link else { return Ok(Over::default()) };
+        let Some((kind, key)) = link else { return Ok(WaitOutcome::default()) };
         let object = self.wait_until_ready(kind, &key).await?;
-        Ok(Over { object: Some(object), ..Over::default() })
+        Ok(WaitOutcome { object: Some(object), ..WaitOutcome::default() })
     }
 
     /// Waits until a record is listed no more.
-    async fn wait_until_gone(&self, listed_by: &'static str, parameter: &str) -> Result<Over, Failure> {
+    async fn wait_until_gone(
+        &self,
+        listed_by: &'static str,
+        parameter: &str,
+    ) -> Result<WaitOutcome, CliFailure> {
         let id = self.scene.args.given.get(parameter).and_then(|given| given.last());
-        let (Some(id), Some(ask)) = (id, self.list_request(listed_by)) else { return Ok(Over::default()) };
+        let (Some(id), Some(ask)) = (id, self.list_request(listed_by)) else {
+            return Ok(WaitOutcome::default());
+        };
         let started = self.elapsed();
         loop {
             let rows = self.read_rows(&ask, |rows| find_row(rows, "id", id).is_some()).await?;
             if find_row(&rows, "id", id).is_none() {
-                return Ok(Over::default());
+                return Ok(WaitOutcome::default());
             }
             self.pause(started, "it is still listed").await?;
         }
     }
 
     /// Waits until the record of the answer has ended.
-    async fn wait_until_finished(&self, run: &'static Run, answer: Option<&Json>) -> Result<Over, Failure> {
+    async fn wait_until_finished(
+        &self,
+        run: &'static RunSchema,
+        answer: Option<&Json>,
+    ) -> Result<WaitOutcome, CliFailure> {
         let begun =
             answer.and_then(|answer| decode::find_payload(answer, self.scene.order.endpoint.envelope));
         let id = begun.and_then(|record| record.get(run.id)).and_then(Json::as_str);
         let (Some(mut record), Some(id), Some(ask)) =
             (begun.cloned(), id, self.list_request(run.listed_by))
         else {
-            return Err(Failure::new(Exit::Failed, "the answer does not say which run it began")
+            return Err(CliFailure::new(Exit::Failed, "the answer does not say which run it began")
                 .help("It has begun. Look for it in the list of runs."));
         };
         let started = self.elapsed();
@@ -162,7 +179,11 @@ impl Wait<'_> {
                 told.clone_from(&status);
             }
             if let Some(exit) = end_of(run, &record, &status) {
-                return Ok(Over { record: Some(record), exit: Some(exit), ..Over::default() });
+                return Ok(WaitOutcome {
+                    record: Some(record),
+                    exit: Some(exit),
+                    ..WaitOutcome::default()
+                });
             }
             self.pause(started, &format!("it is still {status}")).await?;
             let rows = self.read_rows(&ask, |rows| find_row(rows, run.id, id).is_some()).await?;
@@ -176,10 +197,15 @@ impl Wait<'_> {
     ///
     /// # Errors
     /// Always: why it ended.
-    pub(in crate::cli) async fn follow_feed(&self, ask: &Ask, id: &str, mut known: Vec<Json>) -> Failure {
+    pub(in crate::cli) async fn follow_feed(
+        &self,
+        ask: &EndpointRequest,
+        id: &str,
+        mut known: Vec<Json>,
+    ) -> CliFailure {
         let client = self.scene.ground.client();
         loop {
-            client.clock().sleep(TICK).await;
+            client.clock().sleep(POLL_INTERVAL).await;
             let seen =
                 |rows: &[Json]| rows.iter().any(|row| known.iter().any(|old| old.get(id) == row.get(id)));
             let rows = match self.read_rows(ask, seen).await {
@@ -202,9 +228,9 @@ impl Wait<'_> {
         }
     }
 
-    async fn follow_named(&self, feed: &'static str) -> Failure {
+    async fn follow_named(&self, feed: &'static str) -> CliFailure {
         let id = match self.scene.deed.kind.action(feed).map(|action| action.answer) {
-            Some(Answer::Feed { id, .. }) => id,
+            Some(ResponseShape::Feed { id, .. }) => id,
             _ => "id",
         };
         let Some(ask) = self.list_request(feed) else { return std::future::pending().await };
@@ -215,16 +241,16 @@ impl Wait<'_> {
     }
 
     /// Returns the request of a list of the kind, for this object.
-    fn list_request(&self, action: &str) -> Option<Ask> {
+    fn list_request(&self, action: &str) -> Option<EndpointRequest> {
         let action = self.scene.deed.kind.action(action)?;
-        let endpoint = Deed { kind: self.scene.deed.kind, action }.endpoint(REGISTRY)?;
+        let endpoint = KindAction { kind: self.scene.deed.kind, action }.endpoint(REGISTRY)?;
         let key = self.scene.target.key.as_ref();
         let path = fill_all(endpoint.path, |name| match name {
             "id" => key.map(|key| key.id.as_str()),
             "parent" => key.and_then(|key| key.parent.as_deref()),
             _ => None,
         });
-        Some(Ask {
+        Some(EndpointRequest {
             method: endpoint.method,
             path: path.ok()?,
             query: Vec::new(),
@@ -233,10 +259,14 @@ impl Wait<'_> {
         })
     }
 
-    async fn read_rows(&self, ask: &Ask, enough: impl Fn(&[Json]) -> bool) -> Result<Vec<Json>, Failure> {
+    async fn read_rows(
+        &self,
+        ask: &EndpointRequest,
+        enough: impl Fn(&[Json]) -> bool,
+    ) -> Result<Vec<Json>, CliFailure> {
         let client = self.scene.ground.client();
         let mut rows = client.ask_rows(ask, enough).await?.ok_or_else(|| {
-            Failure::new(Exit::Failed, format!("GET {}: the answer holds no list", ask.path))
+            CliFailure::new(Exit::Failed, format!("GET {}: the answer holds no list", ask.path))
         })?;
         for row in &mut rows {
             client.redact_json(row);
@@ -248,14 +278,19 @@ impl Wait<'_> {
         self.scene.ground.client().clock().elapsed()
     }
 
-    async fn pause(&self, started: Duration, state: &str) -> Result<(), Failure> {
+    async fn pause(&self, started: Duration, state: &str) -> Result<(), CliFailure> {
         let waited = self.elapsed().saturating_sub(started);
         if let Some(within) = self.scene.args.timeout.filter(|within| waited >= *within) {
-            return Err(Failure::new(Exit::Failed, format!("{state} after {} s", within.as_secs()))
+            return Err(CliFailure::new(Exit::Failed, format!("{state} after {} s", within.as_secs()))
                 .help("It goes on without us: only the waiting ended."));
         }
         // The first looks come sooner.
-        self.scene.ground.client().clock().sleep(TICK.min(waited / 4 + Duration::from_millis(200))).await;
+        self.scene
+            .ground
+            .client()
+            .clock()
+            .sleep(POLL_INTERVAL.min(waited / 4 + Duration::from_millis(200)))
+            .await;
         Ok(())
     }
 }
@@ -265,7 +300,7 @@ fn find_row<'a>(rows: &'a [Json], field: &str, id: &str) -> Option<&'a Json> {
 }
 
 /// Returns how a run ends the command, once it has ended.
-fn end_of(run: &Run, record: &Json, status: &str) -> Option<Exit> {
+fn end_of(run: &RunSchema, record: &Json, status: &str) -> Option<Exit> {
     let code = run.exit_code.and_then(|field| record.get(field)).and_then(Json::as_i64);
     if run.done.contains(&status) {
         return Some(code.map_or(Exit::Done, Exit::of_job));
@@ -278,8 +313,8 @@ fn end_of(run: &Run, record: &Json, status: &str) -> Option<Exit> {
 }
 
 /// Returns why a run failed, in its own words.
-pub(in crate::cli) fn run_failure_reason(run: &Run, record: &Json) -> Option<String> {
-    let text = View::text_field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
+pub(in crate::cli) fn run_failure_reason(run: &RunSchema, record: &Json) -> Option<String> {
+    let text = ActionOutput::text_field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
     text.map(str::to_owned)
 }
 
@@ -289,7 +324,7 @@ mod tests {
 
     use super::*;
 
-    const RUN: Run = Run {
+    const RUN: RunSchema = RunSchema {
         listed_by: "runs",
         id: "id",
         status: "status",

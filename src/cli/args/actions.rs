@@ -9,9 +9,9 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
 use super::values::parse_duration;
-use crate::cli::actions::registry::{self, Deed};
+use crate::cli::actions::registry::{self, KindAction};
 use crate::kinds::REGISTRY;
-use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};
+use crate::model::schema::{DocumentMerge, Effect, Parameter, ParameterPresence, ResponseShape, Type};
 
 /// The action that no table has.
 pub(in crate::cli) const DELETE: &str = "delete";
@@ -28,7 +28,7 @@ Examples:
 
 /// `do`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Do {
+pub struct DoArgs {
     /// The action's name.
     pub action: String,
     /// To what it is done.
@@ -57,7 +57,7 @@ pub struct Do {
     pub follow: bool,
 }
 
-impl Args for Do {
+impl Args for DoArgs {
     fn augment_args(command: Command) -> Command {
         let all = registry::actions_by_name(REGISTRY);
         let command = command
@@ -77,7 +77,7 @@ impl Args for Do {
     }
 }
 
-impl FromArgMatches for Do {
+impl FromArgMatches for DoArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let (action, matches) =
             matches.subcommand().ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
@@ -138,12 +138,12 @@ fn by_kind() -> String {
 }
 
 /// Returns what the actions of one name ask for, each flag once.
-fn distinct_parameters(deeds: &[Deed]) -> Vec<Parameter> {
+fn distinct_parameters(deeds: &[KindAction]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();
     for parameter in deeds.iter().flat_map(|deed| deed.parameters(REGISTRY)) {
         match found.iter_mut().find(|known| known.name == parameter.name) {
             // What only some kinds demand is asked for once the kind is known.
-            Some(known) if known.need != parameter.need => known.need = Need::Optional,
+            Some(known) if known.need != parameter.need => known.need = ParameterPresence::Optional,
             Some(_) => {}
             None => found.push(parameter),
         }
@@ -152,7 +152,7 @@ fn distinct_parameters(deeds: &[Deed]) -> Vec<Parameter> {
 }
 
 /// Returns the command of all actions of one name.
-fn action_command(name: &'static str, deeds: &[Deed]) -> Command {
+fn action_command(name: &'static str, deeds: &[KindAction]) -> Command {
     let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
     let about = match deeds {
         [only] => format!("{} ({})", only.action.summary.trim_end_matches('.'), only.kind.name),
@@ -184,14 +184,15 @@ fn action_command(name: &'static str, deeds: &[Deed]) -> Command {
 }
 
 /// Adds the flags that every action of its sort has.
-fn add_common_flags(mut command: Command, deeds: &[Deed]) -> Command {
-    let any = |test: fn(&Deed) -> bool| deeds.iter().any(test);
+fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
+    let any = |test: fn(&KindAction) -> bool| deeds.iter().any(test);
     let switch = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     // Every action takes it: a script need not know which of them ask.
-    let merges =
-        |deed: &Deed| matches!(deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. });
+    let merges = |deed: &KindAction| {
+        matches!(deed.action.answer, ResponseShape::Document { merge: Some(DocumentMerge::Kubeconfig), .. })
+    };
     let asks = any(|deed| deed.can_disrupt(REGISTRY)) || deeds.iter().any(merges);
     let yes = switch("yes", if asks { "Do not ask" } else { "Do not ask; this one never does" });
     command = command.arg(yes.hide(!asks));
@@ -214,13 +215,9 @@ fn add_common_flags(mut command: Command, deeds: &[Deed]) -> Command {
                 .help("Write what is secret to this file, readable by you only; - is standard output"),
         );
     }
-    if any(|deed| matches!(deed.action.answer, Answer::Record(_))) {
-        command = command.arg(
-            Arg::new("field")
-                .long("field")
-                .value_name("PATH")
-                .help("Only this field, as user or private.uri"),
-        );
+    if any(|deed| matches!(deed.action.answer, ResponseShape::Record(_))) {
+        let field = Arg::new("field").long("field").value_name("PATH");
+        command = command.arg(field.help("Only this field, as user or private.uri"));
     }
     if deeds.iter().any(merges) {
         command = command.arg(
@@ -235,10 +232,13 @@ fn add_common_flags(mut command: Command, deeds: &[Deed]) -> Command {
         );
         command = command.arg(switch("use", "Make the merged context the current one").requires("merge"));
     }
-    if any(|deed| matches!(deed.action.answer, Answer::Grid | Answer::Rows(_) | Answer::Feed { .. })) {
+    let is_table = |answer: &ResponseShape| {
+        matches!(answer, ResponseShape::QueryResult | ResponseShape::Rows(_) | ResponseShape::Feed { .. })
+    };
+    if deeds.iter().any(|deed| is_table(&deed.action.answer)) {
         command = command.arg(switch("csv", "Write a table as CSV"));
     }
-    if any(|deed| matches!(deed.action.answer, Answer::Feed { .. })) {
+    if any(|deed| matches!(deed.action.answer, ResponseShape::Feed { .. })) {
         command =
             command.arg(switch("follow", "Go on with what comes, until interrupted").conflicts_with("csv"));
     }
@@ -260,7 +260,7 @@ fn delete_command() -> Command {
         )
 }
 
-fn address_arg(deeds: &[Deed]) -> Arg {
+fn address_arg(deeds: &[KindAction]) -> Arg {
     let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
     let needed = deeds.iter().all(|deed| deed.action.needs_object());
     let help = if needed {
@@ -278,7 +278,7 @@ fn address_arg(deeds: &[Deed]) -> Arg {
 /// Returns the flag of a parameter. What is given is judged once the kind is known.
 fn parameter_flag(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.name).help(parameter.summary.trim_end_matches('.'));
-    let arg = arg.required(parameter.need == Need::Required && !parameter.positional);
+    let arg = arg.required(parameter.need == ParameterPresence::Required && !parameter.positional);
     match parameter.ty {
         Type::Boolean => arg.action(ArgAction::SetTrue),
         Type::List(_) | Type::Set { .. } | Type::Map(_) if parameter.positional => {
@@ -306,7 +306,7 @@ const fn value_name(parameter: &Parameter) -> &'static str {
 }
 
 /// Says what it does besides, and shows one line that works.
-fn help_footer(deeds: &[Deed]) -> String {
+fn help_footer(deeds: &[KindAction]) -> String {
     let mut text = String::new();
     for deed in deeds {
         let mut effects: Vec<String> =
@@ -329,14 +329,14 @@ fn help_footer(deeds: &[Deed]) -> String {
     format!("{text}{heading}:\n{}", examples.join("\n"))
 }
 
-fn example_command(deed: Deed) -> String {
+fn example_command(deed: KindAction) -> String {
     let mut words = vec!["stead do".to_owned(), deed.action.name.to_owned()];
     words.push(match (deed.action.needs_object(), deed.kind.child_of()) {
         (false, _) => deed.kind.name.to_owned(),
         (true, None) => format!("{}.NAME", deed.kind.name),
         (true, Some((parent, collection))) => format!("{parent}.NAME.{collection}.NAME"),
     });
-    for parameter in deed.parameters(REGISTRY).iter().filter(|p| p.need == Need::Required) {
+    for parameter in deed.parameters(REGISTRY).iter().filter(|p| p.need == ParameterPresence::Required) {
         let value = match parameter.ty {
             Type::Reference(kind) => format!("{kind}:ID"),
             _ => value_name(parameter).split('|').next().unwrap_or_default().to_owned(),
@@ -357,7 +357,7 @@ mod tests {
     use super::super::{Cli, Command as Chosen};
     use super::*;
 
-    fn parse(line: &str) -> Result<Do, clap::Error> {
+    fn parse(line: &str) -> Result<DoArgs, clap::Error> {
         match Cli::try_parse_from(line.split(' '))?.command {
             Some(Chosen::Do(args)) => Ok(args),
             other => panic!("{other:?}"),

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 #[command(
     after_help = "Examples:\n  stead lock status -e prod\n  stead lock break --reason 'its runner is gone' -e prod"
 )]
-pub struct Lock {
+pub struct LockArgs {
     /// What about it
     #[command(subcommand)]
     pub action: LockAction,
@@ -23,13 +23,13 @@ pub enum LockAction {
     #[command(after_help = "Example:\n  stead lock status -e prod")]
     Status,
     /// Take it from whoever has it: their open requests are asked about, never repeated
-    Break(Break),
+    Break(LockBreakArgs),
 }
 
 /// `lock break`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead lock break --reason 'its runner is gone' -e prod")]
-pub struct Break {
+pub struct LockBreakArgs {
     /// Why; the history keeps it
     #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
     pub reason: String,
@@ -41,15 +41,15 @@ pub struct Break {
 /// `history`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead history -e prod\n  stead history show 1 --output json")]
-pub struct History {
+pub struct HistoryArgs {
     /// One apply in full
     #[command(subcommand)]
-    pub show: Option<HistoryShow>,
+    pub show: Option<HistoryAction>,
 }
 
 /// What of a history.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
-pub enum HistoryShow {
+pub enum HistoryAction {
     /// Show one apply in full
     #[command(after_help = "Example:\n  stead history show 1")]
     Show {
@@ -64,7 +64,7 @@ pub enum HistoryShow {
 #[command(
     after_help = "Examples:\n  stead state list\n  stead state pull -o ledger.json\n  stead state push ledger.json\n  stead state migrate --to s3://bucket/prefix\n  stead state seal\n  stead state verify"
 )]
-pub struct State {
+pub struct StateArgs {
     /// What to do with it
     #[command(subcommand)]
     pub action: StateAction,
@@ -77,20 +77,20 @@ pub enum StateAction {
     #[command(after_help = "Example:\n  stead state list --output json")]
     List,
     /// Write it whole, as one document with its own digest
-    Pull(Pull),
+    Pull(StatePullArgs),
     /// Put a document that was pulled in its place
-    Push(Push),
+    Push(StatePushArgs),
     /// Keep it elsewhere from now on
-    Migrate(Migrate),
+    Migrate(StateMigrateArgs),
     /// Add MACs to one that has none, or replace their key
-    Seal(Seal),
+    Seal(StateSealArgs),
     /// Let the ledger of a shared backend be applied from this directory, too
-    AdoptDirectory(AdoptDirectory),
+    AdoptDirectory(AdoptDirectoryArgs),
     /// Check every record, digest and summary that is kept
     #[command(after_help = "Example:\n  stead state verify -e prod")]
     Verify,
     /// Get back what can be got back of a damaged one
-    Repair(Repair),
+    Repair(StateRepairArgs),
 }
 
 /// `state pull`.
@@ -98,7 +98,7 @@ pub enum StateAction {
 #[command(
     after_help = "Example:\n  stead state pull -o ledger.json\n\nThe document holds the key of the secrets' fingerprints, and no secret: keep it as private as the ledger."
 )]
-pub struct Pull {
+pub struct StatePullArgs {
     /// Where to, readable by its owner only; standard output when left out
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -107,7 +107,7 @@ pub struct Pull {
 /// `state push`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead state push ledger.json")]
-pub struct Push {
+pub struct StatePushArgs {
     /// A document of `state pull`
     pub file: PathBuf,
     /// Also when the ledger has gone on since the document was pulled
@@ -123,7 +123,7 @@ pub struct Push {
 #[command(
     after_help = "Example:\n  stead state migrate --to s3://bucket/prefix\n\nIt can be repeated after any interruption."
 )]
-pub struct Migrate {
+pub struct StateMigrateArgs {
     /// Where to: file:DIR, postgres://…, s3://bucket/prefix or https://…
     #[arg(long, value_name = "PLACE")]
     pub to: String,
@@ -140,7 +140,7 @@ pub struct Migrate {
 #[command(
     after_help = "Examples:\n  stead state pull -o ledger-backup.json && stead state seal\n  STEAD_LEDGER_KEY=new.key stead state seal --previous-key old.key\n\nThe key is in the file that STEAD_LEDGER_KEY names. From then on the ledger is not read with that key unless MACs\nof it cover every record, and not written without it. It can be repeated after any interruption."
 )]
-pub struct Seal {
+pub struct StateSealArgs {
     /// The key of the MACs that it has; those of STEAD_LEDGER_KEY take their place
     #[arg(long, value_name = "FILE")]
     pub previous_key: Option<PathBuf>,
@@ -154,7 +154,7 @@ pub struct Seal {
 #[command(
     after_help = "Examples:\n  stead state adopt-directory -e prod\n  stead state adopt-directory --all --yes\n\nA ledger on a shared backend remembers the repository and the directory that it is applied from; elsewhere plans\nare blocked. A move inside of the repository needs no adoption."
 )]
-pub struct AdoptDirectory {
+pub struct AdoptDirectoryArgs {
     /// All stacks of the repository, in all environments (or the one of -e): after it was renamed or copied
     #[arg(long)]
     pub all: bool,
@@ -166,7 +166,7 @@ pub struct AdoptDirectory {
 /// `state repair`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead state repair\n\nDamaged files are kept aside, never deleted.")]
-pub struct Repair {
+pub struct StateRepairArgs {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
@@ -175,7 +175,7 @@ pub struct Repair {
 /// `recover`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead recover -e prod\n  stead recover --yes && stead plan")]
-pub struct Recover {
+pub struct RecoverArgs {
     /// Take what is unambiguous without asking, and list the rest
     #[arg(long)]
     pub yes: bool,

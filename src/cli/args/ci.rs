@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 #[command(
     after_help = "Examples:\n  stead ci init github\n  stead plan -e prod --report md=plan.md; stead ci comment plan.md\n  stead apply -e prod --expect \"$(stead ci reviewed -e prod)\""
 )]
-pub struct Ci {
+pub struct CiArgs {
     /// What to do.
     #[command(subcommand)]
     pub action: CiAction,
@@ -19,13 +19,13 @@ pub struct Ci {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum CiAction {
     /// Write a pipeline for the stack: checks and plans for review, applies after the merge, a daily look for drift
-    Init(CiInit),
+    Init(CiInitArgs),
     /// Write a Markdown report into the pull or merge request: one comment for each stack and environment, rewritten
-    Comment(CiComment),
+    Comment(CiCommentArgs),
     /// Print the fingerprint of the plan that was reviewed where this commit came from
-    Reviewed(CiNumber),
+    Reviewed(PullRequestArgs),
     /// Write a hook for git that checks the stack before every commit
-    Hook(CiHook),
+    Hook(CiHookArgs),
 }
 
 /// `ci init`.
@@ -33,9 +33,9 @@ pub enum CiAction {
 #[command(
     after_help = "Examples:\n  stead ci init github --install 'curl -fsSL https://example.com/stead.tar.gz | tar xz -C /usr/local/bin'\n  stead -C infra/shop ci init gitlab --image registry.example.com/stead:1"
 )]
-pub struct CiInit {
+pub struct CiInitArgs {
     /// For which system
-    pub system: System,
+    pub system: CiSystem,
     /// The command that puts stead on a runner's PATH; without one the pipeline says that it is missing
     #[arg(long, value_name = "COMMAND")]
     pub install: Option<String>,
@@ -61,7 +61,7 @@ fn parse_branch(text: &str) -> Result<String, String> {
 
 /// A CI system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum System {
+pub enum CiSystem {
     /// GitHub Actions.
     #[value(name = "github")]
     GitHub,
@@ -75,7 +75,7 @@ pub enum System {
 #[command(
     after_help = "Example:\n  stead plan -e prod --report md=plan.md && stead ci comment plan.md || stead ci comment -e prod --failed\n\nIn a job of GitHub Actions it needs GITHUB_TOKEN and `permissions: { pull-requests: write }`; in GitLab CI a GITLAB_TOKEN with the scope `api`."
 )]
-pub struct CiComment {
+pub struct CiCommentArgs {
     /// The report: what `--report md=FILE` wrote
     #[arg(required_unless_present = "failed")]
     pub file: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub struct CiComment {
     pub failed: bool,
     /// Which pull or merge request.
     #[command(flatten)]
-    pub number: CiNumber,
+    pub number: PullRequestArgs,
 }
 
 /// `ci reviewed`, and which pull or merge request.
@@ -92,7 +92,7 @@ pub struct CiComment {
 #[command(
     after_help = "Example:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\""
 )]
-pub struct CiNumber {
+pub struct PullRequestArgs {
     /// The pull or merge request [default: the job's, or the one that its commit came from]
     #[arg(long, value_name = "N")]
     pub number: Option<u64>,
@@ -105,7 +105,7 @@ pub struct CiNumber {
 /// `ci hook`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead -C infra/shop ci hook")]
-pub struct CiHook {
+pub struct CiHookArgs {
     /// Overwrite a hook that exists
     #[arg(long)]
     pub force: bool,

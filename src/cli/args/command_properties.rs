@@ -5,7 +5,7 @@ use super::{Command, SecretAction};
 
 /// What a command can tell to programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tells {
+pub enum OutputSupport {
     /// One document; with `ndjson`, on one line.
     Document,
     /// With `json` one document, with `ndjson` one event a line as things happen.
@@ -17,13 +17,13 @@ pub enum Tells {
 impl Command {
     /// Returns in which forms it tells its results.
     #[must_use]
-    pub const fn output_forms(&self) -> Tells {
+    pub const fn output_forms(&self) -> OutputSupport {
         match self {
             Self::Apply(_) | Self::Destroy(_) | Self::Do(_) | Self::Plan(_) | Self::Show(_) => {
-                Tells::Events
+                OutputSupport::Events
             }
             Self::Complete(_) | Self::Completions(_) | Self::Man(_) | Self::Schema(_) | Self::Lsp => {
-                Tells::Text
+                OutputSupport::Text
             }
             Self::Init(_)
             | Self::Validate(_)
@@ -55,7 +55,7 @@ impl Command {
             | Self::Secret(_)
             | Self::Ci(_)
             | Self::Emulator(_)
-            | Self::Version => Tells::Document,
+            | Self::Version => OutputSupport::Document,
         }
     }
 }

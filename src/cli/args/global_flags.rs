@@ -1,11 +1,11 @@
 //! What was said on the command line and holds for the next command, too: a line that names the next step
 //! is one to copy. Variables of the environment and the user's settings hold by themselves. Pure.
 
-use super::{CloudChoice, Global};
+use super::{CloudChoice, GlobalArgs};
 
 /// Returns the global flags of a command line as they are written, those out that change nothing but the
 /// output.
-pub(in crate::cli) fn format_flags(given: &Global) -> Vec<String> {
+pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<&str>| {
         words.extend(value.map(|value| format!("{name} {}", quote_shell_word(value))));

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::report::PlanReports;
+use super::report::PlanReportArgs;
 use crate::model::address::Name;
 
 /// `render`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead render -e prod\n  stead render --why vm.web.a.plan\n  \
     stead render --output json")]
-pub struct Render {
+pub struct RenderArgs {
     /// Only this resource or value, with everything that decided it: file, variable, environment, module
     #[arg(long, value_name = "PATH")]
     pub why: Option<String>,
@@ -24,7 +24,7 @@ pub struct Render {
     after_help = "Examples:\n  stead eval '$locals.host'\n  stead eval -e prod 'vars.nodes.size() + 1'\n  \
     stead eval 'values(vm.web).map(v, v.name)'\n\nUnknown and secret values are shown as such."
 )]
-pub struct Eval {
+pub struct EvalArgs {
     /// A reference ($vars.x), or an expression with or without ${ and }
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     pub expression: String,
@@ -36,7 +36,7 @@ pub struct Eval {
     after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
     stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, everything is listed that can be asked for."
 )]
-pub struct Explain {
+pub struct ExplainArgs {
     /// A kind, KIND.ATTRIBUTE, a word of the language, a function, or a code of a diagnostic or a plan
     #[arg(value_name = "SUBJECT")]
     pub subject: Option<String>,
@@ -46,10 +46,10 @@ pub struct Explain {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead graph\n  stead graph --format svg > stack.svg\n  \
     stead graph --focus database.main --depth 1\n  stead graph --format dot | dot -Tpng > stack.png")]
-pub struct Graph {
+pub struct GraphArgs {
     /// How it is drawn [default: tree]
     #[arg(long, value_name = "FORMAT")]
-    pub format: Option<Drawing>,
+    pub format: Option<GraphFormat>,
     /// Only this resource, what it waits for and what waits for it
     #[arg(long, value_name = "ADDRESS")]
     pub focus: Option<String>,
@@ -60,7 +60,7 @@ pub struct Graph {
 
 /// How a graph is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Drawing {
+pub enum GraphFormat {
     /// Each resource, and below it what it waits for.
     Tree,
     /// A Mermaid flowchart, for Markdown.
@@ -76,7 +76,7 @@ pub enum Drawing {
 #[command(
     after_help = "Examples:\n  stead why vm.web.a\n  stead why vm.web.a --plan prod.plan\n  stead why database.main --output json"
 )]
-pub struct Why {
+pub struct WhyArgs {
     /// The resource
     #[arg(value_name = "ADDRESS")]
     pub address: String,
@@ -88,10 +88,10 @@ pub struct Why {
 /// `ls`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json")]
-pub struct Ls {
+pub struct LsArgs {
     /// Which columns
     #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
-    pub columns: Columns,
+    pub columns: ListColumns,
     /// Live objects of every kind that no address owns, in the stack's projects and in no project
     #[arg(long)]
     pub unmanaged: bool,
@@ -105,7 +105,7 @@ pub struct Ls {
 
 /// Columns of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Columns {
+pub enum ListColumns {
     /// The most important.
     Short,
     /// All of them.
@@ -115,7 +115,7 @@ pub enum Columns {
 /// `get`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead get vm.web\n  stead get snapshot:0b7c…")]
-pub struct Get {
+pub struct GetArgs {
     /// The resource, or KIND:ID for an object that no stack here manages
     pub address: String,
 }
@@ -125,7 +125,7 @@ pub struct Get {
 #[command(
     after_help = "Examples:\n  stead cost -e prod\n  stead cost -e prod --vs staging\n  stead cost prod.plan\n  stead cost --offline"
 )]
-pub struct Cost {
+pub struct CostArgs {
     /// A saved plan; without one, the environment as it is and as an apply would make it
     #[arg(value_name = "FILE", conflicts_with_all = ["vs", "offline"])]
     pub file: Option<PathBuf>,
@@ -154,7 +154,7 @@ pub struct DriftArgs {
     pub issue: bool,
     /// What it leaves in files besides.
     #[command(flatten)]
-    pub reports: PlanReports,
+    pub reports: PlanReportArgs,
     /// Write the live value of this path into the configuration; shows the change, and asks
     #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
     pub accept: Option<Name>,

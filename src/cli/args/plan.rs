@@ -7,17 +7,17 @@ use std::time::Duration;
 use clap::Args;
 use jiff::SignedDuration;
 
-use super::report::PlanReports;
+use super::report::PlanReportArgs;
 use super::values::{
-    Consent, parse_address, parse_adoption, parse_approval, parse_duration, parse_module_or_resource,
+    AutoApproval, parse_address, parse_adoption, parse_approval, parse_duration, parse_module_or_resource,
 };
-use crate::apply::context::PARALLEL;
+use crate::apply::context::DEFAULT_CONCURRENCY;
 use crate::model::address::{Address, Name};
 use crate::plan::artifact::binding;
 
 /// What a plan covers, for every command that makes one.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
-pub struct Scope {
+pub struct PlanScopeArgs {
     /// Only this resource, or this whole module, and what it needs; repeatable
     #[arg(long = "target", value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub targets: Vec<Address>,
@@ -64,26 +64,26 @@ pub struct PlanArgs {
     pub exit_code: bool,
     /// What it leaves in files besides.
     #[command(flatten)]
-    pub reports: PlanReports,
+    pub reports: PlanReportArgs,
     /// Plan the removal of everything that is not protected
     #[arg(long)]
     pub destroy: bool,
     /// What becomes of what came of it.
     #[command(flatten)]
-    pub leftovers: Leftovers,
+    pub leftovers: LeftoverArgs,
     /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
     /// nothing, writes nothing but reports, asks for no secret; it needs STEAD_READONLY_API_KEY, and refuses STEAD_API_KEY
     #[arg(long, conflicts_with = "out")]
     pub untrusted: bool,
     /// What it covers.
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: PlanScopeArgs,
 }
 
 /// `show`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead show prod.plan")]
-pub struct Show {
+pub struct ShowArgs {
     /// The saved plan
     pub file: PathBuf,
     /// Check that one of these Ed25519 keys, public ones in PEM form, signed it [env: STEAD_PLAN_VERIFY_KEY]
@@ -91,7 +91,7 @@ pub struct Show {
     pub verify_key: Option<PathBuf>,
     /// What it leaves in files besides.
     #[command(flatten)]
-    pub reports: PlanReports,
+    pub reports: PlanReportArgs,
 }
 
 /// `apply`.
@@ -99,7 +99,7 @@ pub struct Show {
 #[command(
     after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nSecrets that the stack hands to a sink go to a program of your own settings.toml, by its standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
-pub struct Apply {
+pub struct ApplyArgs {
     /// A saved plan; it is applied as it is or not at all
     #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes"])]
     pub file: Option<PathBuf>,
@@ -109,7 +109,7 @@ pub struct Apply {
     pub verify_key: Option<PathBuf>,
     /// Do not ask; with kinds of change, only if the plan has no others
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
-    pub yes: Option<Consent>,
+    pub yes: Option<AutoApproval>,
     /// Apply only if the plan has this fingerprint; whoever names it agrees to the plan
     #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
     pub expect: Option<Name>,
@@ -121,10 +121,10 @@ pub struct Apply {
     pub reason: Option<String>,
     /// How it runs.
     #[command(flatten)]
-    pub running: Running,
+    pub running: ExecutionArgs,
     /// What it covers.
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: PlanScopeArgs,
 }
 
 fn parse_nonempty_reason(text: &str) -> Result<String, String> {
@@ -136,13 +136,13 @@ fn parse_nonempty_reason(text: &str) -> Result<String, String> {
 
 /// How an apply runs.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
-pub struct Running {
+pub struct ExecutionArgs {
     /// Steps at the same time, at most; requests are paced to the service's limiter anyway
-    #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parse_parallelism)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_CONCURRENCY, value_parser = parse_parallelism)]
     pub parallel: usize,
     /// What it leaves in files besides.
     #[command(flatten)]
-    pub reports: PlanReports,
+    pub reports: PlanReportArgs,
     /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub effect_bound: Option<Duration>,
@@ -159,7 +159,7 @@ pub struct Running {
 
 /// For `destroy`, and for the plan of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-pub struct Leftovers {
+pub struct LeftoverArgs {
     /// When everything is destroyed: also delete the copies of the stack's objects (as `do backup` makes them) and the
     /// volumes of claims in its clusters, each listed in the plan
     #[arg(long, conflicts_with_all = ["targets", "exclude"])]
@@ -171,7 +171,7 @@ pub struct Leftovers {
 #[command(
     after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop\n  stead destroy -e staging --with-leftovers"
 )]
-pub struct Destroy {
+pub struct DestroyArgs {
     /// Do not ask; needs --confirm
     #[arg(long)]
     pub yes: bool,
@@ -180,7 +180,7 @@ pub struct Destroy {
     pub confirm: Option<Name>,
     /// How it runs.
     #[command(flatten)]
-    pub running: Running,
+    pub running: ExecutionArgs,
     /// Only this resource and what needs it; repeatable
     #[arg(long = "target", value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub targets: Vec<Address>,
@@ -189,7 +189,7 @@ pub struct Destroy {
     pub exclude: Vec<Address>,
     /// What becomes of what came of it.
     #[command(flatten)]
-    pub leftovers: Leftovers,
+    pub leftovers: LeftoverArgs,
 }
 
 fn parse_parallelism(text: &str) -> Result<usize, String> {
@@ -201,16 +201,16 @@ fn parse_parallelism(text: &str) -> Result<usize, String> {
 
 /// Reads a whole fingerprint. Eight digits are for display: somebody who writes two plans can make them agree there.
 fn parse_fingerprint(text: &str) -> Result<Name, String> {
-    const WHOLE: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
+    const FULL_FINGERPRINT_HINT: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
                          and the last line of a plan's Markdown report have it";
     let digits = text.trim().to_lowercase();
     let is_hex = |digits: &str| digits.bytes().all(|b| b.is_ascii_hexdigit());
     match digits.len() {
         64 if is_hex(&digits) => Ok(Name::new(&digits)),
         8 | 9 if is_hex(&digits.replacen('-', "", 1)) => Err(format!(
-            "eight digits are for display only, for two plans can have the same eight; {WHOLE}"
+            "eight digits are for display only, for two plans can have the same eight; {FULL_FINGERPRINT_HINT}"
         )),
-        _ => Err(format!("this is no fingerprint of a plan; {WHOLE}")),
+        _ => Err(format!("this is no fingerprint of a plan; {FULL_FINGERPRINT_HINT}")),
     }
 }
 
@@ -221,7 +221,7 @@ fn parse_lifetime(text: &str) -> Result<SignedDuration, String> {
         Some(days) => SignedDuration::from_hours(24 * i64::from(days)),
         None => text.parse().map_err(|_| "it has the form 90m, 12h or 7d".to_owned())?,
     };
-    if binding::LIFETIMES.contains(&lifetime) {
+    if binding::LIFETIME_RANGE.contains(&lifetime) {
         Ok(lifetime)
     } else {
         Err("it is from 1m to 30d".to_owned())

@@ -5,38 +5,38 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::model::diagnostic::nearest_name;
-use crate::report::review::Format;
+use crate::report::review::ReviewFormat;
 
 /// A report, and the file that it is written to.
-pub type Wanted = (Format, PathBuf);
+pub type ReportTarget = (ReviewFormat, PathBuf);
 
 /// Reports of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
-pub struct PlanReports {
+pub struct PlanReportArgs {
     /// Write a report too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality,
     /// prom or mermaid; repeatable. Once an apply has run they tell how it ended, but for tfjson, gitlab and
     /// mermaid, which are forms of a plan
     #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_plan)]
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<ReportTarget>,
 }
 
 /// Reports of a configuration's problems.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
-pub struct ProblemReports {
+pub struct ProblemReportArgs {
     /// Write a report too: sarif, junit, codequality or json; repeatable
     #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_problems)]
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<ReportTarget>,
 }
 
-fn of_plan(text: &str) -> Result<Wanted, String> {
-    parse_report_target(text, Format::ALL)
+fn of_plan(text: &str) -> Result<ReportTarget, String> {
+    parse_report_target(text, ReviewFormat::ALL)
 }
 
-fn of_problems(text: &str) -> Result<Wanted, String> {
-    parse_report_target(text, Format::OF_PROBLEMS)
+fn of_problems(text: &str) -> Result<ReportTarget, String> {
+    parse_report_target(text, ReviewFormat::FOR_DIAGNOSTICS)
 }
 
-fn parse_report_target(text: &str, legal: &[Format]) -> Result<Wanted, String> {
+fn parse_report_target(text: &str, legal: &[ReviewFormat]) -> Result<ReportTarget, String> {
     let names = || legal.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     let Some((name, path)) = text.split_once('=') else {
         return Err(format!(
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_report_is_a_form_and_a_path() {
-        assert_eq!(of_plan("md=a=b.md"), Ok((Format::Markdown, "a=b.md".into())));
+        assert_eq!(of_plan("md=a=b.md"), Ok((ReviewFormat::Markdown, "a=b.md".into())));
         for (text, says) in [
             ("md", "FORMAT=PATH"),
             ("md=", "needs a path"),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::report::ProblemReports;
-use super::values::{Format, parse_address, parse_module_or_resource};
+use super::report::ProblemReportArgs;
+use super::values::{FileSyntax, parse_address, parse_module_or_resource};
 use crate::model::address::{Address, Name};
 
 /// `validate`.
@@ -13,7 +13,7 @@ use crate::model::address::{Address, Name};
 #[command(
     after_help = "Examples:\n  stead validate\n  stead validate --fix\n  stead validate --output json"
 )]
-pub struct Validate {
+pub struct ValidateArgs {
     /// Write the corrected text of every problem that surely means one; shows it, and asks
     #[arg(long)]
     pub fix: bool,
@@ -29,7 +29,7 @@ pub struct Validate {
     pub locked: bool,
     /// What it leaves in files besides.
     #[command(flatten)]
-    pub reports: ProblemReports,
+    pub reports: ProblemReportArgs,
 }
 
 /// `fmt`.
@@ -37,7 +37,7 @@ pub struct Validate {
 #[command(
     after_help = "Examples:\n  stead fmt\n  stead fmt --check\n  stead fmt --diff shop.stead.yaml\n  stead fmt --prune\n  stead fmt - --format kdl < stead.kdl"
 )]
-pub struct Fmt {
+pub struct FmtArgs {
     /// Files, or `-` for standard input; the stack's own when left out
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -52,7 +52,7 @@ pub struct Fmt {
     pub prune: bool,
     /// Syntax of standard input
     #[arg(long, default_value = "yaml")]
-    pub format: Format,
+    pub format: FileSyntax,
 }
 
 /// `convert`.
@@ -60,16 +60,16 @@ pub struct Fmt {
 #[command(
     after_help = "Examples:\n  stead convert --to kdl stead.yaml > stead.kdl\n  stead convert docker-compose.yml -o stead.yaml\n  stead convert --from render render.yaml --to kdl -o stead.kdl\n  stead convert --from app-spec .do/app.yaml"
 )]
-pub struct Convert {
+pub struct ConvertArgs {
     /// The file, or `-` for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Syntax of the result; the other one, of a stack's own file
     #[arg(long)]
-    pub to: Option<Format>,
+    pub to: Option<FileSyntax>,
     /// What the file is [default: told by what stands in it]
     #[arg(long)]
-    pub from: Option<Origin>,
+    pub from: Option<SourceFormatChoice>,
     /// Write to this file
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -80,7 +80,7 @@ pub struct Convert {
 
 /// Another tool's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Origin {
+pub enum SourceFormatChoice {
     /// Docker Compose.
     Compose,
     /// Render's blueprint, `render.yaml`.
@@ -94,7 +94,7 @@ pub enum Origin {
 #[command(
     after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --secret SESSION --secrets-to ../secrets.yaml\n  stead import --all --project shop --observe\n  stead import --match-names"
 )]
-pub struct Import {
+pub struct ImportArgs {
     /// The resource that an object becomes: its block is written, a child's into its parent's, unless it is there
     #[arg(requires = "id", required_unless_present_any = ["all", "match_names"], value_parser = parse_address)]
     pub address: Option<Address>,
@@ -118,7 +118,7 @@ pub struct Import {
     pub secrets_to: Option<PathBuf>,
     /// Which syntax is written
     #[arg(long, default_value = "yaml")]
-    pub format: Format,
+    pub format: FileSyntax,
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
@@ -129,7 +129,7 @@ pub struct Import {
 #[command(
     after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv vm.web.a vm.api\n  stead mv shop_eu shop_europe\n  stead mv database.main.users.old database.main.users.new --yes"
 )]
-pub struct Mv {
+pub struct MvArgs {
     /// The resource, one instance, a whole block with `for_each`, or a module
     #[arg(value_parser = parse_module_or_resource)]
     pub from: Address,
@@ -147,7 +147,7 @@ pub struct Mv {
     after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes\n  stead rm shop_eu --keep"
 )]
 #[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
-pub struct Rm {
+pub struct RmArgs {
     /// The resource, one instance, a whole block with `for_each`, or a module
     #[arg(value_parser = parse_module_or_resource)]
     pub address: Address,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::plan::Running;
-use super::values::{Consent, parse_adoption, parse_approval};
+use super::plan::ExecutionArgs;
+use super::values::{AutoApproval, parse_adoption, parse_approval};
 use crate::model::address::{Address, Name};
 
 /// `secret`.
@@ -15,7 +15,7 @@ use crate::model::address::{Address, Name};
     after_help = "Examples:\n  stead secret keygen --out ~/stead-identity\n  stead secret get vars.token --to ./token\n  \
                   stead secret rotate api_key.ci -e prod"
 )]
-pub struct Secret {
+pub struct SecretArgs {
     /// What to do with it
     #[command(subcommand)]
     pub action: SecretAction,
@@ -25,23 +25,23 @@ pub struct Secret {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum SecretAction {
     /// Make an age identity in a new file, and print its recipient
-    Keygen(SecretKeygen),
+    Keygen(SecretKeygenArgs),
     /// Show what is known of a kept secret, or of all; its value with --show or --to
-    Get(SecretGet),
+    Get(SecretGetArgs),
     /// Give the ledger the value of a secret by standard input; it must be the one with the ledger's fingerprint
-    Set(SecretSet),
+    Set(SecretSetArgs),
     /// Record a new expression over secrets that gives the value which was applied, so that a plan has no change
-    Same(SecretSame),
+    Same(SecretSameArgs),
     /// Encrypt all kept secrets to the recipients that the stack names now
-    Rekey(SecretRekey),
+    Rekey(SecretRekeyArgs),
     /// Replace a secret by a new one: plan, ask, apply, and drop the one before
-    Rotate(SecretRotate),
+    Rotate(SecretRotateArgs),
 }
 
 /// `secret keygen`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead secret keygen --out ~/stead-identity")]
-pub struct SecretKeygen {
+pub struct SecretKeygenArgs {
     /// The new file; one that exists is not touched
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
@@ -51,7 +51,7 @@ pub struct SecretKeygen {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead secret get\n  stead secret get vars.token --show\n  \
                         stead secret get api_key.ci --to ./ci-key")]
-pub struct SecretGet {
+pub struct SecretGetArgs {
     /// The secret: vars.NAME of a generated variable, else the resource; without it, all are listed
     #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
     pub address: Option<Name>,
@@ -66,7 +66,7 @@ pub struct SecretGet {
 /// `secret set`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead secret set vars.token < ./token")]
-pub struct SecretSet {
+pub struct SecretSetArgs {
     /// The secret: vars.NAME of a generated variable, else the resource
     #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
     pub address: Name,
@@ -78,7 +78,7 @@ pub struct SecretSet {
 /// `secret same`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead secret same app.web.env_vars -e prod")]
-pub struct SecretSame {
+pub struct SecretSameArgs {
     /// The attribute whose expression was edited
     #[arg(value_name = "ADDRESS.ATTRIBUTE", value_parser = parse_attribute)]
     pub attribute: (Address, Name),
@@ -87,7 +87,7 @@ pub struct SecretSame {
 /// `secret rekey`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  STEAD_AGE_IDENTITY=~/stead-identity stead secret rekey -e prod")]
-pub struct SecretRekey {
+pub struct SecretRekeyArgs {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
@@ -96,19 +96,19 @@ pub struct SecretRekey {
 /// `secret rotate`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead secret rotate vars.token -e prod")]
-pub struct SecretRotate {
+pub struct SecretRotateArgs {
     /// The secret: vars.NAME of a generated variable, else the resource
     #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
     pub address: Name,
     /// Do not ask; with kinds of change, only if the plan has no others
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
-    pub yes: Option<Consent>,
+    pub yes: Option<AutoApproval>,
     /// Confirm that an object found after a lost answer is yours, before it is replaced
     #[arg(long, value_name = "ADDRESS=ID", value_parser = parse_adoption)]
     pub adopt: Vec<(Address, Option<Name>)>,
     /// How it runs.
     #[command(flatten)]
-    pub running: Running,
+    pub running: ExecutionArgs,
 }
 
 fn parse_attribute(text: &str) -> Result<(Address, Name), String> {

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 #[command(
     after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
 )]
-pub struct Emulator {
+pub struct EmulatorArgs {
     /// Port; 0 takes a free one
     #[arg(long, default_value_t = 8377)]
     pub port: u16,
@@ -44,7 +44,7 @@ pub struct Emulator {
 #[command(
     after_help = "Examples:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead\n  stead completions zsh > ~/.zfunc/_stead\n  stead completions fish > ~/.config/fish/completions/stead.fish\n\nbash, zsh and fish also complete what the stack has: addresses, environments, actions and codes."
 )]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
 }
@@ -52,7 +52,7 @@ pub struct Completions {
 /// `man`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead man plan | man -l -\n  stead man --out ~/.local/share/man/man1")]
-pub struct Manual {
+pub struct ManArgs {
     /// The command, word by word; stead itself when left out
     #[arg(value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -63,7 +63,7 @@ pub struct Manual {
 
 /// `__complete`: what a completion script asks.
 #[derive(Debug, Clone, PartialEq, Args)]
-pub struct Complete {
+pub struct CompleteArgs {
     /// Which word is being written; the program itself is word 0
     pub at: usize,
     /// The words
@@ -79,14 +79,14 @@ pub struct Complete {
     An editor checks and completes a YAML file whose first line is\n  \
     # yaml-language-server: $schema=./stack.schema.json"
 )]
-pub struct Schema {
+pub struct SchemaArgs {
     /// Which document
-    pub document: Document,
+    pub document: SchemaDocument,
 }
 
 /// A document that is made from what stead knows of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Document {
+pub enum SchemaDocument {
     /// The files of a stack, as JSON Schema, draft 7.
     Stack,
     /// The service's API, as OpenAPI 3.1.

@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 #[command(
     after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service; with --keychain in the system's keychain (macOS: the login\nkeychain; elsewhere what secret-tool of libsecret reaches), and the file only says so. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work --keychain\n  pass show stead | stead login --key-stdin"
 )]
-pub struct Login {
+pub struct LoginArgs {
     /// Read the key from standard input instead of asking for it
     #[arg(long)]
     pub key_stdin: bool,
@@ -22,7 +22,7 @@ pub struct Login {
 #[command(
     after_help = "It sends nothing but GETs, works without a stack, and exits with 1 when a check failed.\n--api exits with 1 when the service differs from what stead assumes; what it learns (the largest page,\nthe rate) is kept for this service and profile, and used from then on.\n\nExamples:\n  stead doctor\n  stead doctor --fix\n  stead doctor --api -p work\n  stead doctor --api --output json > contract.json"
 )]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Compare what the service shows with what stead assumes of it
     #[arg(long, conflicts_with = "fix")]
     pub api: bool,
@@ -37,7 +37,7 @@ pub struct Doctor {
     args_conflicts_with_subcommands = true,
     after_help = "Tables of prices need no key.\n\nExamples:\n  stead catalog vm --min-cpu 2 --min-ram 4GB --max-price 30\n  stead catalog database --engine postgres --sort monthly_price\n  stead catalog templates --search ubuntu --output json\n  stead catalog update --check"
 )]
-pub struct Catalog {
+pub struct CatalogArgs {
     /// Which table, as vm, regions, templates; all of them are listed when left out
     pub table: Option<String>,
     /// At least so many processor cores
@@ -74,12 +74,12 @@ pub struct Catalog {
 pub enum CatalogAction {
     /// Pin today's ids and prices of the names that the stack uses, in stead.lock
     #[command(after_help = "Examples:\n  stead catalog update\n  stead catalog update --check")]
-    Update(CatalogUpdate),
+    Update(CatalogUpdateArgs),
 }
 
 /// `catalog update`.
 #[derive(Debug, Clone, PartialEq, Args)]
-pub struct CatalogUpdate {
+pub struct CatalogUpdateArgs {
     /// Write nothing; exit with 2 when something would change
     #[arg(long)]
     pub check: bool,

@@ -25,7 +25,7 @@ Examples:
   stead test shop.test.yaml --report junit=report.xml
   stead test --watch
   stead test --output json")]
-pub struct Test {
+pub struct TestArgs {
     /// Files of tests; every *.test.yaml and *.test.kdl of the stack's directory when left out
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,

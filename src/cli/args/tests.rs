@@ -28,7 +28,7 @@ fn global_flags_stand_before_or_after_the_command() {
         assert_eq!(global.env.as_deref(), Some("prod"));
         assert_eq!(global.dir, Some(PathBuf::from("shop")));
         assert_eq!(global.vars, [("a".into(), "b=c".to_owned())]);
-        assert_eq!(global.output, Some(Output::Json));
+        assert_eq!(global.output, Some(OutputFormat::Json));
     }
 }
 
@@ -39,8 +39,8 @@ fn yes_may_name_kinds_and_never_eats_the_file() {
         other => panic!("{other:?}"),
     };
     assert_eq!(yes("stead apply"), (None, None));
-    assert_eq!(yes("stead apply --yes prod.plan"), (Some(Consent::All), Some("prod.plan".into())));
-    let only = Consent::Only([ChangeKind::Create, ChangeKind::Update].into());
+    assert_eq!(yes("stead apply --yes prod.plan"), (Some(AutoApproval::All), Some("prod.plan".into())));
+    let only = AutoApproval::Only([ChangeKind::Create, ChangeKind::Update].into());
     assert_eq!(yes("stead apply --yes=create,update"), (Some(only), None));
     assert!(parse("stead apply --yes=crate").unwrap_err().to_string().contains("none of create, update"));
 }

@@ -10,7 +10,7 @@ use crate::model::address::{Address, Name};
 
 /// A syntax.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum FileSyntax {
     /// YAML.
     #[default]
     Yaml,
@@ -20,7 +20,7 @@ pub enum Format {
 
 /// What `--yes` agrees to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Consent {
+pub enum AutoApproval {
     /// Whatever the plan holds.
     All,
     /// Only these kinds of change.
@@ -56,15 +56,15 @@ pub(super) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), Stri
     }
 }
 
-pub(super) fn parse_approval(text: &str) -> Result<Consent, String> {
+pub(super) fn parse_approval(text: &str) -> Result<AutoApproval, String> {
     if text == "all" {
-        return Ok(Consent::All);
+        return Ok(AutoApproval::All);
     }
     let kind = |word: &str| {
         ChangeKind::from_str(word, false)
             .map_err(|_| format!("`{word}` is none of create, update, replace, delete"))
     };
-    text.split(',').map(kind).collect::<Result<_, _>>().map(Consent::Only)
+    text.split(',').map(kind).collect::<Result<_, _>>().map(AutoApproval::Only)
 }
 
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {

@@ -1,11 +1,11 @@
 //! What CI systems and git read: the files that `ci` writes. Pure: texts only.
 
-use crate::cli::args::System;
+use crate::cli::args::CiSystem;
 use crate::model::address::{Name, is_legal_segment};
 
 /// A stack, as far as its pipeline goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
+pub struct PipelineParameters {
     /// The stack.
     pub stack: Name,
     /// Its environments, the one that comes by itself first.
@@ -27,12 +27,13 @@ pub struct Facts {
 }
 
 /// What runs where nobody said how stead gets there.
-const LOOK: &str = "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
+const CHECK_STEAD_INSTALLED: &str =
+    "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
 
 /// Tells why no pipeline is written for a stack: a name that a CI system would read as something else, such as
 /// `${{ … }}`, or that would end the text around it.
 #[must_use]
-pub fn pipeline_refusal(facts: &Facts) -> Option<String> {
+pub fn pipeline_refusal(facts: &PipelineParameters) -> Option<String> {
     let names = std::iter::once((&facts.stack, "the stack's name"));
     let names = names.chain(facts.environments.iter().map(|name| (name, "an environment's name")));
     let names = names.chain(facts.secrets.iter().map(|name| (name, "a variable's name")));
@@ -51,14 +52,14 @@ pub fn pipeline_refusal(facts: &Facts) -> Option<String> {
 
 /// Returns a pipeline: its path from the repository's root, and its text.
 #[must_use]
-pub fn render_pipeline(system: System, facts: &Facts) -> (String, String) {
+pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String, String) {
     let slug = pipeline_slug(facts);
     let (file, text) = match system {
-        System::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("recipes/github.yml")),
-        System::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("recipes/gitlab.yml")),
+        CiSystem::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("recipes/github.yml")),
+        CiSystem::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("recipes/gitlab.yml")),
     };
     let folder = if facts.directory.is_empty() { String::new() } else { format!("{}/", facts.directory) };
-    let below = if system == System::GitLab { "**/*" } else { "**" };
+    let below = if system == CiSystem::GitLab { "**/*" } else { "**" };
     let folders = facts.folders.iter().map(|folder| format!("{folder}/"));
     let all = std::iter::once(folder.clone())
         .chain(folders)
@@ -76,12 +77,12 @@ pub fn render_pipeline(system: System, facts: &Facts) -> (String, String) {
     };
     let secrets: Vec<String> = facts.secrets.iter().map(secret).collect();
     let applies =
-        if system == System::GitLab { gitlab_apply_jobs(facts, &slug, &paths) } else { String::new() };
+        if system == CiSystem::GitLab { gitlab_apply_jobs(facts, &slug, &paths) } else { String::new() };
     let lines = [
         ("APPLIES", applies),
         ("CONTAINER", container.unwrap_or_default()),
         ("SECRETS", secrets.join("\n")),
-        ("INSTALL", facts.install.clone().unwrap_or_else(|| LOOK.to_owned())),
+        ("INSTALL", facts.install.clone().unwrap_or_else(|| CHECK_STEAD_INSTALLED.to_owned())),
     ];
     let words = [
         ("STACK_TITLE", quote_yaml(&format!("stead {}", facts.stack))),
@@ -103,7 +104,7 @@ pub fn render_pipeline(system: System, facts: &Facts) -> (String, String) {
 }
 
 /// Returns a job of GitLab for each environment: each waits for the one before it, which may not be in the pipeline.
-fn gitlab_apply_jobs(facts: &Facts, slug: &str, paths: &str) -> String {
+fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> String {
     let mut before = None;
     let jobs = facts.environments.iter().map(|name| {
         let needs = before.replace(name).map(|name: &Name| {
@@ -171,7 +172,7 @@ fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, Strin
 }
 
 /// Returns the name of files and groups: of the stack, and its directory where that says something else.
-fn pipeline_slug(facts: &Facts) -> String {
+fn pipeline_slug(facts: &PipelineParameters) -> String {
     let last = facts.directory.rsplit('/').next().unwrap_or_default();
     let plain = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
@@ -210,8 +211,8 @@ fn quoted_list(texts: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn facts() -> Facts {
-        Facts {
+    fn facts() -> PipelineParameters {
+        PipelineParameters {
             stack: "shop".into(),
             environments: vec!["staging".into(), "prod".into()],
             confirmed: vec!["prod".into()],
@@ -226,11 +227,16 @@ mod tests {
 
     #[test]
     fn a_pipeline_is_yaml_and_no_place_is_left_empty() {
-        let bare =
-            Facts { secrets: vec![], directory: String::new(), install: None, image: None, ..facts() };
-        let odd = Facts { directory: "a b/c'd: #e".into(), branch: "rel/1".into(), ..facts() };
+        let bare = PipelineParameters {
+            secrets: vec![],
+            directory: String::new(),
+            install: None,
+            image: None,
+            ..facts()
+        };
+        let odd = PipelineParameters { directory: "a b/c'd: #e".into(), branch: "rel/1".into(), ..facts() };
         for facts in [facts(), bare, odd] {
-            for system in [System::GitHub, System::GitLab] {
+            for system in [CiSystem::GitHub, CiSystem::GitLab] {
                 let (path, text) = render_pipeline(system, &facts);
                 let read: serde_yaml::Value =
                     serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -258,10 +264,10 @@ mod tests {
 
     #[test]
     fn what_was_given_stands_as_it_is() {
-        let (_, lab) = render_pipeline(System::GitLab, &facts());
+        let (_, lab) = render_pipeline(CiSystem::GitLab, &facts());
         let changes = "changes: [\"infra/shop/**/*\", \"infra/modules/**/*\", .gitlab/stead-shop.yml]";
         assert!(lab.contains(changes), "{lab}");
-        let (path, text) = render_pipeline(System::GitHub, &facts());
+        let (path, text) = render_pipeline(CiSystem::GitHub, &facts());
         assert_eq!(path, ".github/workflows/stead-shop.yml");
         assert!(text.contains(
             "          set -x\n          curl -fsS https://example.com/INSTALL | sh -s -- SLUG\n"
@@ -276,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_job_may_do_no_more_than_it_needs() {
-        let (_, text) = render_pipeline(System::GitHub, &facts());
+        let (_, text) = render_pipeline(CiSystem::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(read["permissions"].as_mapping().map(serde_yaml::Mapping::len), Some(0));
         let may = |job: &str| {
@@ -311,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_required_check_runs_for_each_request_and_no_apply_is_canceled_in_silence() {
-        let (_, text) = render_pipeline(System::GitHub, &facts());
+        let (_, text) = render_pipeline(CiSystem::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert!(read["on"]["pull_request"].is_null() && read["on"]["merge_group"].is_null());
         assert!(read["on"].as_mapping().unwrap().contains_key("merge_group"));
@@ -335,7 +341,7 @@ mod tests {
 
     #[test]
     fn environments_follow_each_other_in_gitlab_and_one_that_is_confirmed_waits() {
-        let (_, text) = render_pipeline(System::GitLab, &facts());
+        let (_, text) = render_pipeline(CiSystem::GitLab, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         let job = |name: &str| &read[format!("stead-shop {name}").as_str()];
         let (first, second) = (job("apply staging"), job("apply prod"));
@@ -353,7 +359,7 @@ mod tests {
 
     #[test]
     fn the_state_directory_is_cached_where_something_is_applied() {
-        let (_, hub) = render_pipeline(System::GitHub, &facts());
+        let (_, hub) = render_pipeline(CiSystem::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&hub).unwrap();
         for (name, job) in read["jobs"].as_mapping().unwrap() {
             let text = serde_yaml::to_string(job).unwrap();
@@ -362,7 +368,7 @@ mod tests {
                 assert_eq!(text.contains(word), applies, "{word}\n{text}");
             }
         }
-        let (_, lab) = render_pipeline(System::GitLab, &facts());
+        let (_, lab) = render_pipeline(CiSystem::GitLab, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&lab).unwrap();
         let apply = &read[".stead-shop-apply"];
         assert_eq!(apply["variables"]["STEAD_STATE_DIR"].as_str(), Some("$CI_PROJECT_DIR/.stead-state"));
@@ -372,8 +378,8 @@ mod tests {
 
     #[test]
     fn a_branch_is_a_text_and_a_directory_no_pattern() {
-        let facts = Facts { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
-        let (_, text) = render_pipeline(System::GitHub, &facts);
+        let facts = PipelineParameters { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
+        let (_, text) = render_pipeline(CiSystem::GitHub, &facts);
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         let push = &read["on"]["push"];
         assert_eq!(push["branches"][0].as_str(), Some("1.10"));
@@ -386,23 +392,24 @@ mod tests {
         assert_eq!(pipeline_refusal(&facts()), None);
         let with = |name: &str| {
             [
-                Facts { stack: name.into(), ..facts() },
-                Facts { environments: vec![name.into()], ..facts() },
-                Facts { secrets: vec![name.into()], ..facts() },
+                PipelineParameters { stack: name.into(), ..facts() },
+                PipelineParameters { environments: vec![name.into()], ..facts() },
+                PipelineParameters { secrets: vec![name.into()], ..facts() },
             ]
         };
         for name in ["${{ secrets.A }}", "a' || 1", "a\nb", "a b", "a\"b"] {
             assert!(with(name).iter().all(|facts| pipeline_refusal(facts).is_some()), "{name}");
         }
         for directory in ["a/${{ b }}", "$HOME", "a\nb", "a`b`", "%TEMP%"] {
-            let facts = Facts { directory: directory.into(), ..facts() };
+            let facts = PipelineParameters { directory: directory.into(), ..facts() };
             assert!(pipeline_refusal(&facts).is_some(), "{directory}");
         }
     }
 
     #[test]
     fn files_are_named_after_the_stack_and_where_it_is() {
-        let named = |directory: &str| pipeline_slug(&Facts { directory: directory.into(), ..facts() });
+        let named =
+            |directory: &str| pipeline_slug(&PipelineParameters { directory: directory.into(), ..facts() });
         assert_eq!(
             ["", "shop", "infra/shop", "infra/eu"].map(named),
             ["stead-shop", "stead-shop", "stead-shop", "stead-shop-eu"]

@@ -5,19 +5,21 @@ use std::path::Path;
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::kinds::REGISTRY;
-use crate::plan::artifact::binding::Binding;
+use crate::plan::artifact::binding::PlanBinding;
 use crate::plan::artifact::saved_plan::SavedPlan;
-use crate::plan::artifact::signature::{KeyError, KeyId, Signed, SigningKey, VerifyingKeys};
+use crate::plan::artifact::signature::{
+    KeyId, SignatureKeyError, SignedPlanText, SigningKey, VerifyingKeys,
+};
 use crate::plan::model::change::Plan;
 
 /// The version that saved plans are bound to.
 pub(in crate::cli) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A saved plan, and who signed it.
-pub(in crate::cli) struct Vouched {
+pub(in crate::cli) struct LoadedPlan {
     /// The plan.
     pub(in crate::cli) saved: SavedPlan,
     /// Who says to have signed it.
@@ -26,7 +28,7 @@ pub(in crate::cli) struct Vouched {
     checked: bool,
 }
 
-impl Vouched {
+impl LoadedPlan {
     /// Says who signed the plan, and whether that is known or only said.
     pub(in crate::cli) fn describe_signer(&self) -> String {
         match &self.signer {
@@ -51,7 +53,7 @@ impl Vouched {
 pub(in crate::cli) fn signing_key(
     settings: &Settings,
     flag: Option<&Path>,
-) -> Result<Option<SigningKey>, Failure> {
+) -> Result<Option<SigningKey>, CliFailure> {
     let Some(path) = flag.or(settings.plan_keys.sign.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_own_secret(path)?;
     let help = "stead signs with a key as this makes one: openssl genpkey -algorithm ed25519 -out FILE";
@@ -62,15 +64,15 @@ pub(in crate::cli) fn signing_key(
 ///
 /// # Errors
 /// When their file cannot be read, or holds no such key.
-fn verifying_keys(settings: &Settings, flag: Option<&Path>) -> Result<Option<VerifyingKeys>, Failure> {
+fn verifying_keys(settings: &Settings, flag: Option<&Path>) -> Result<Option<VerifyingKeys>, CliFailure> {
     let Some(path) = flag.or(settings.plan_keys.verify.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_bytes(path)?;
     let help = "The public key of a private one: openssl pkey -in FILE -pubout";
     VerifyingKeys::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
-fn unusable_signing_key(path: &Path, error: &KeyError, help: &str) -> Failure {
-    Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::display_path(path)))
+fn unusable_signing_key(path: &Path, error: &SignatureKeyError, help: &str) -> CliFailure {
+    CliFailure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::display_path(path)))
         .help(help)
 }
 
@@ -81,9 +83,9 @@ fn unusable_signing_key(path: &Path, error: &KeyError, help: &str) -> Failure {
 pub(in crate::cli) fn save_plan(
     path: &Path,
     plan: Plan,
-    binding: Binding,
+    binding: PlanBinding,
     key: Option<&SigningKey>,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let saved = SavedPlan::new(plan, binding, STEAD_VERSION);
     let text = saved.and_then(|saved| saved.to_text()).and_then(|text| match key {
         Some(key) => key.sign(&text),
@@ -100,38 +102,38 @@ pub(in crate::cli) fn read_verified(
     settings: &Settings,
     path: &Path,
     flag: Option<&Path>,
-) -> Result<Vouched, Failure> {
+) -> Result<LoadedPlan, CliFailure> {
     let keys = verifying_keys(settings, flag)?;
     let signed = read_signed_text(path)?;
     if let Some(keys) = &keys {
         keys.verify_signature(&signed).map_err(|error| {
-            Failure::new(Exit::Blocked, format!("{}: {error}", stack_files::display_path(path)))
+            CliFailure::new(Exit::Blocked, format!("{}: {error}", stack_files::display_path(path)))
                 .help("Nothing was sent.")
                 .help("Take the plan as the job that made it left it: stead plan -o FILE --sign-key FILE")
         })?;
     }
     let saved = parse_saved_plan(path, &signed)?;
-    Ok(Vouched { saved, signer: signed.signer().cloned(), checked: keys.is_some() })
+    Ok(LoadedPlan { saved, signer: signed.signer().cloned(), checked: keys.is_some() })
 }
 
 /// Reads a saved plan that is only looked at.
 ///
 /// # Errors
 /// When the file is no plan, or was changed after it was written.
-pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, Failure> {
+pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, CliFailure> {
     parse_saved_plan(path, &read_signed_text(path)?)
 }
 
-fn read_signed_text(path: &Path) -> Result<Signed, Failure> {
+fn read_signed_text(path: &Path) -> Result<SignedPlanText, CliFailure> {
     let text = stack_files::read_optional(path)?.ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("there is no file {}", stack_files::display_path(path)))
+        CliFailure::new(Exit::Failed, format!("there is no file {}", stack_files::display_path(path)))
     })?;
-    Ok(Signed::parse(&text))
+    Ok(SignedPlanText::parse(&text))
 }
 
-fn parse_saved_plan(path: &Path, signed: &Signed) -> Result<SavedPlan, Failure> {
+fn parse_saved_plan(path: &Path, signed: &SignedPlanText) -> Result<SavedPlan, CliFailure> {
     SavedPlan::parse(&signed.text, REGISTRY).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{}: {error}", stack_files::display_path(path)))
+        CliFailure::new(Exit::Failed, format!("{}: {error}", stack_files::display_path(path)))
             .help("Make it anew: stead plan -o FILE")
     })
 }

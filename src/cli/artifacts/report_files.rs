@@ -3,35 +3,35 @@
 use std::env;
 use std::path::Path;
 
-use crate::cli::args::Wanted;
-use crate::cli::command_context::Session;
+use crate::cli::args::ReportTarget;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::{git_origin, stack_files};
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::prompt;
-use crate::cli::stack::project::Project;
-use crate::config::load::Rejected;
+use crate::cli::stack::project::LoadedStack;
+use crate::config::load::LoadFailure;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::Plan;
-use crate::report::review::{Format, Problems, Reviewed, Root, Told};
+use crate::report::review::{PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject};
 
 /// What is known of a plan besides, for its reports.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct About<'a> {
+pub(in crate::cli) struct ReportContext<'a> {
     /// The stack that it was made of; a saved plan comes without.
     pub(in crate::cli) stack: Option<&'a Stack>,
     /// The command that applies just this plan, without the flags that this one had.
     pub(in crate::cli) command: Option<&'a str>,
     /// What is told of it.
-    pub(in crate::cli) told: Told<'a>,
+    pub(in crate::cli) told: ReviewSubject<'a>,
 }
 
-impl<'a> About<'a> {
+impl<'a> ReportContext<'a> {
     /// Returns what is known of the plan of a stack.
     pub(in crate::cli) const fn from_stack(stack: &'a Stack) -> Self {
-        Self { stack: Some(stack), command: None, told: Told::Plan }
+        Self { stack: Some(stack), command: None, told: ReviewSubject::Plan }
     }
 }
 
@@ -40,11 +40,11 @@ impl<'a> About<'a> {
 /// # Errors
 /// When a file cannot be written.
 pub(in crate::cli) fn write_plan_reports(
-    session: &Session,
-    wanted: &[Wanted],
+    session: &CommandContext,
+    wanted: &[ReportTarget],
     plan: &Plan,
-    about: About<'_>,
-) -> Result<(), Failure> {
+    about: ReportContext<'_>,
+) -> Result<(), CliFailure> {
     rewrite_plan_reports(session, wanted, plan, about)?;
     for (format, path) in wanted {
         session.ui.write_message(&format!("{format} is written to {}", stack_files::display_path(path)));
@@ -57,11 +57,11 @@ pub(in crate::cli) fn write_plan_reports(
 /// # Errors
 /// When a file cannot be written.
 pub(in crate::cli) fn rewrite_plan_reports(
-    session: &Session,
-    wanted: &[Wanted],
+    session: &CommandContext,
+    wanted: &[ReportTarget],
     plan: &Plan,
-    about: About<'_>,
-) -> Result<(), Failure> {
+    about: ReportContext<'_>,
+) -> Result<(), CliFailure> {
     for (format, path) in wanted {
         stack_files::write_public(path, plan_report_text(session, *format, plan, about).as_bytes())?;
     }
@@ -70,15 +70,15 @@ pub(in crate::cli) fn rewrite_plan_reports(
 
 /// Returns a report of a plan.
 pub(in crate::cli) fn plan_report_text(
-    session: &Session,
-    format: Format,
+    session: &CommandContext,
+    format: ReviewFormat,
     plan: &Plan,
-    about: About<'_>,
+    about: ReportContext<'_>,
 ) -> String {
     let (root, command) = (repository_root(), about.command.map(|command| session.command_line(command)));
     let commit = git_origin::checked_out_commit(&session.settings.dir).or_else(|| session.commit.clone());
     let first = about.stack.and_then(|stack| stack.sources.iter().next());
-    let reviewed = Reviewed {
+    let reviewed = PlanReview {
         plan,
         registry: REGISTRY,
         root: &root,
@@ -95,12 +95,12 @@ pub(in crate::cli) fn plan_report_text(
 /// # Errors
 /// When a file cannot be written.
 pub(in crate::cli) fn write_problem_reports(
-    session: &Session,
-    wanted: &[Wanted],
+    session: &CommandContext,
+    wanted: &[ReportTarget],
     (diagnostics, sources): (&[Diagnostic], &Sources),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let root = repository_root();
-    let problems = Problems { diagnostics, sources, root: &root };
+    let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
     for (format, path) in wanted {
         if let Some(text) = format.render_problems(&problems) {
             stack_files::write_public(path, text.as_bytes())?;
@@ -121,26 +121,29 @@ pub(in crate::cli) fn write_problem_reports(
 ///
 /// # Errors
 /// All its problems together; or that a file cannot be written.
-pub(in crate::cli) fn open_or_report(session: &Session, wanted: &[Wanted]) -> Result<Project, Failure> {
+pub(in crate::cli) fn open_or_report(
+    session: &CommandContext,
+    wanted: &[ReportTarget],
+) -> Result<LoadedStack, CliFailure> {
     let opened = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
         session.open_with(settings)
     });
-    if let Err(Failure { rejected: Some(rejected), .. }) = &opened {
-        let Rejected { diagnostics, sources } = &**rejected;
+    if let Err(CliFailure { rejected: Some(rejected), .. }) = &opened {
+        let LoadFailure { diagnostics, sources } = &**rejected;
         write_problem_reports(session, wanted, (diagnostics, sources))?;
     }
     opened
 }
 
 /// Finds the repository that this process is in.
-pub(in crate::cli) fn repository_root() -> Root {
-    let Ok(here) = env::current_dir() else { return Root::default() };
+pub(in crate::cli) fn repository_root() -> RepositoryRoot {
+    let Ok(here) = env::current_dir() else { return RepositoryRoot::default() };
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
     match here.ancestors().find(|above| stack_files::path_exists(&above.join(".git"))) {
-        Some(repository) => Root {
+        Some(repository) => RepositoryRoot {
             here: here.strip_prefix(repository).map(text).unwrap_or_default(),
             repository: text(repository),
         },
-        None => Root { repository: text(&here), here: String::new() },
+        None => RepositoryRoot { repository: text(&here), here: String::new() },
     }
 }

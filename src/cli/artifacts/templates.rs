@@ -1,13 +1,13 @@
 //! The files that `init` writes. Pure: texts only.
 
-use crate::cli::args::{Format, Template};
+use crate::cli::args::{FileSyntax, StackTemplate};
 use crate::model::address::is_legal_segment;
 
 /// A file to write: path below the stack's directory, and text.
-pub type File = (&'static str, String);
+pub type TemplateFile = (&'static str, String);
 
 /// The stack's name where a directory's name gives none.
-const FALLBACK: &str = "my-stack";
+const DEFAULT_STACK_NAME: &str = "my-stack";
 
 /// What must not be committed.
 const GITIGNORE: &str =
@@ -18,12 +18,12 @@ const NAME: &str = "STACK_NAME";
 
 /// Returns the files of an example stack.
 #[must_use]
-pub fn template_files(template: Template, format: Format, stack: &str) -> Vec<File> {
+pub fn template_files(template: StackTemplate, format: FileSyntax, stack: &str) -> Vec<TemplateFile> {
     let (path, text) = match (template, format) {
-        (Template::Minimal, Format::Yaml) => ("stead.yaml", include_str!("scaffold/minimal.yaml")),
-        (Template::Minimal, Format::Kdl) => ("stead.kdl", include_str!("scaffold/minimal.kdl")),
-        (Template::Shop, Format::Yaml) => ("stead.yaml", include_str!("scaffold/shop.yaml")),
-        (Template::Shop, Format::Kdl) => ("stead.kdl", include_str!("scaffold/shop.kdl")),
+        (StackTemplate::Minimal, FileSyntax::Yaml) => ("stead.yaml", include_str!("scaffold/minimal.yaml")),
+        (StackTemplate::Minimal, FileSyntax::Kdl) => ("stead.kdl", include_str!("scaffold/minimal.kdl")),
+        (StackTemplate::Shop, FileSyntax::Yaml) => ("stead.yaml", include_str!("scaffold/shop.yaml")),
+        (StackTemplate::Shop, FileSyntax::Kdl) => ("stead.kdl", include_str!("scaffold/shop.kdl")),
     };
     vec![(path, text.replace(NAME, stack)), (".gitignore", GITIGNORE.to_owned())]
 }
@@ -35,7 +35,7 @@ pub fn stack_name(directory: &str) -> String {
     let legal = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' { c } else { '-' };
     let name: String = lower.chars().map(legal).take(64).collect();
     let name = name.trim_matches('-');
-    if is_legal_segment(name) { name.to_owned() } else { FALLBACK.to_owned() }
+    if is_legal_segment(name) { name.to_owned() } else { DEFAULT_STACK_NAME.to_owned() }
 }
 
 #[cfg(test)]
@@ -44,11 +44,11 @@ mod tests {
 
     use super::*;
 
-    const ALL: [(Template, Format); 4] = [
-        (Template::Minimal, Format::Yaml),
-        (Template::Minimal, Format::Kdl),
-        (Template::Shop, Format::Yaml),
-        (Template::Shop, Format::Kdl),
+    const ALL: [(StackTemplate, FileSyntax); 4] = [
+        (StackTemplate::Minimal, FileSyntax::Yaml),
+        (StackTemplate::Minimal, FileSyntax::Kdl),
+        (StackTemplate::Shop, FileSyntax::Yaml),
+        (StackTemplate::Shop, FileSyntax::Kdl),
     ];
 
     /// The paths of a YAML mapping, two levels deep: what the stack declares.
@@ -92,9 +92,13 @@ mod tests {
 
     #[test]
     fn both_syntaxes_declare_the_same() {
-        for template in [Template::Minimal, Template::Shop] {
+        for template in [StackTemplate::Minimal, StackTemplate::Shop] {
             let text = |format| template_files(template, format, "demo")[0].1.clone();
-            assert_eq!(yaml_paths(&text(Format::Yaml)), kdl_paths(&text(Format::Kdl)), "{template:?}");
+            assert_eq!(
+                yaml_paths(&text(FileSyntax::Yaml)),
+                kdl_paths(&text(FileSyntax::Kdl)),
+                "{template:?}"
+            );
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files::{self, StackFiles};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
-use crate::cli::stack::rewrite_files::{self, Rewrite};
-use crate::config::edit::{Edit, File, Literal, Path, apply_edits};
-use crate::config::stack::model::{Resource, Setting};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::rewrite_files::{self, FileRewrite};
+use crate::config::edit::{ConfigLiteral, Edit, EditPath, EditableFile, apply_edits};
+use crate::config::stack::model::{AttributeSetting, Resource};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -24,32 +24,32 @@ use crate::plan::model::change::{Drift, DriftClass};
 /// # Errors
 /// When nothing drifted there, or the file cannot follow.
 pub(super) async fn run(
-    session: &Session,
-    project: &Project,
+    session: &CommandContext,
+    project: &LoadedStack,
     drift: &[Drift],
     ledger: &Ledger,
     (wanted, yes): (&Name, bool),
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CliFailure> {
     let found = find_drift(drift, wanted)?;
     let (resource, setting) = find_written_setting(project, found, wanted)?;
     let Some(path) = &found.path else { return Err(missing_object_failure(wanted)) };
     let live = live_literal(resource, path, &found.live, ledger).ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("the live value of {wanted} is a secret, or not known"))
+        CliFailure::new(Exit::Failed, format!("the live value of {wanted} is a secret, or not known"))
             .help("Set it where the configuration takes it from.")
     })?;
     let stack = stack_files::read_stack(&session.settings.dir)?;
     let Some(before) = source_of(project, setting, &stack.sources) else {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::OutOfDate,
             "the stack's files changed meanwhile; nothing was written",
         ));
     };
-    let target = path.split('.').fold(Path::from_text(resource.address.as_str()), Path::with_key);
-    let file = File { source: &before, registry: &REGISTRY };
+    let target = path.split('.').fold(EditPath::from_text(resource.address.as_str()), EditPath::with_key);
+    let file = EditableFile { source: &before, registry: &REGISTRY };
     let after = apply_edits(&file, &[Edit::Set(target, live)])
         .map_err(|refusal| rewrite_files::edit_failure(&before, refusal))?;
     check_edited_stack(session, &stack.sources, &before, &after)?;
-    let rewrite = Rewrite { path: PathBuf::from(&before.path), before, after };
+    let rewrite = FileRewrite { path: PathBuf::from(&before.path), before, after };
     if rewrite_files::write_rewrites(session, &[rewrite], yes).await? {
         session.ui.report_done(&format!("{wanted} is accepted."));
         session.next("plan", "shows that nothing is put back");
@@ -58,14 +58,14 @@ pub(super) async fn run(
 }
 
 /// Returns the drift that a path names.
-fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
+fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, CliFailure> {
     let name = |drift: &Drift| match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
         None => drift.address.to_string(),
     };
     let names: Vec<String> = drift.iter().map(name).collect();
     let Some(position) = names.iter().position(|name| name == wanted) else {
-        let failure = Failure::new(Exit::Failed, format!("nothing drifted at {wanted}"));
+        let failure = CliFailure::new(Exit::Failed, format!("nothing drifted at {wanted}"));
         return Err(match nearest_name(wanted, names.iter().map(String::as_str)) {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None if names.is_empty() => failure.help("There is no drift at all."),
@@ -75,32 +75,33 @@ fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failur
     let found = &drift[position];
     match found.class {
         DriftClass::Gone => Err(missing_object_failure(wanted)),
-        DriftClass::Accepted => {
-            Err(Failure::new(Exit::Failed, format!("the configuration says the same as {wanted} already")))
-        }
-        DriftClass::Ignored => Err(Failure::new(Exit::Failed, format!("{wanted} is left alone anyway"))
+        DriftClass::Accepted => Err(CliFailure::new(
+            Exit::Failed,
+            format!("the configuration says the same as {wanted} already"),
+        )),
+        DriftClass::Ignored => Err(CliFailure::new(Exit::Failed, format!("{wanted} is left alone anyway"))
             .help("Its ignore_drift says so.")),
         _ => Ok(found),
     }
 }
 
-fn missing_object_failure(wanted: &Name) -> Failure {
-    Failure::new(Exit::Failed, format!("{wanted} has no live value: the object is gone"))
+fn missing_object_failure(wanted: &Name) -> CliFailure {
+    CliFailure::new(Exit::Failed, format!("{wanted} has no live value: the object is gone"))
         .help("Remove its block, or let an apply make it again.")
 }
 
 /// Returns the resource and where its attribute is written, if a plain value is written there for it
 /// alone.
 fn find_written_setting<'p>(
-    project: &'p Project,
+    project: &'p LoadedStack,
     drift: &Drift,
     wanted: &Name,
-) -> Result<(&'p Resource, &'p Setting), Failure> {
+) -> Result<(&'p Resource, &'p AttributeSetting), CliFailure> {
     let attribute = drift.path.as_deref().unwrap_or_default().split('.').next().unwrap_or_default();
     let resource = project.stack.resources.get(&drift.address);
     let setting = resource.and_then(|resource| resource.attributes.get(attribute));
     let Some((resource, setting)) = resource.zip(setting) else {
-        return Err(Failure::new(Exit::Failed, format!("{wanted} is not written in the configuration")));
+        return Err(CliFailure::new(Exit::Failed, format!("{wanted} is not written in the configuration")));
     };
     let within = drift.path.as_deref().and_then(|path| path.split_once('.'));
     let origin = match within {
@@ -108,49 +109,49 @@ fn find_written_setting<'p>(
         None => setting.decided_by(),
     };
     if let Some(origin) = origin {
-        return Err(Failure::new(Exit::Failed, format!("{wanted} is decided by {origin}"))
+        return Err(CliFailure::new(Exit::Failed, format!("{wanted} is decided by {origin}"))
             .help("Change it there: a plain value in its place would cut that tie."));
     }
     if resource.key.is_some() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("{wanted} is written once for every instance of its block"),
         )
         .help("Change it there by hand, for example by each.key."));
     }
     if setting.directory.is_some() {
-        return Err(Failure::new(Exit::Failed, format!("{wanted} stands for a directory's contents")));
+        return Err(CliFailure::new(Exit::Failed, format!("{wanted} stands for a directory's contents")));
     }
     Ok((resource, setting))
 }
 
 /// Returns what the file must say: a reference where the live id is one of the stack's own objects.
-fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<Literal> {
+fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<ConfigLiteral> {
     let ty = resource.kind.attribute(path.split('.').next()?).map(|attribute| &attribute.ty);
     let referred = |kind: &str, value: &Value| {
         let id = value.as_text()?;
         let owned = ledger.entries.iter().find(|(_, entry)| {
             entry.kind == kind && entry.current.as_ref().is_some_and(|owned| owned.id == id)
         });
-        owned.map(|(address, _): (&Address, _)| Literal::text(format!("${address}")))
+        owned.map(|(address, _): (&Address, _)| ConfigLiteral::text(format!("${address}")))
     };
     match (ty, live) {
         (Some(Type::Reference(kind)), value) => {
-            referred(kind, value).or_else(|| Literal::from_value(value))
+            referred(kind, value).or_else(|| ConfigLiteral::from_value(value))
         }
         (
             Some(Type::List(Type::Reference(kind)) | Type::Set { of: Type::Reference(kind), .. }),
             Value::List(items),
         ) => {
-            let item = |item| referred(kind, item).or_else(|| Literal::from_value(item));
-            items.iter().map(item).collect::<Option<_>>().map(Literal::List)
+            let item = |item| referred(kind, item).or_else(|| ConfigLiteral::from_value(item));
+            items.iter().map(item).collect::<Option<_>>().map(ConfigLiteral::List)
         }
-        (_, value) => Literal::from_value(value),
+        (_, value) => ConfigLiteral::from_value(value),
     }
 }
 
 /// Returns the file that an attribute is written in, as it is on the disk.
-fn source_of(project: &Project, setting: &Setting, sources: &Sources) -> Option<Source> {
+fn source_of(project: &LoadedStack, setting: &AttributeSetting, sources: &Sources) -> Option<Source> {
     let loaded = project.stack.sources.get(setting.span.source)?;
     let (_, now) = sources.iter().find(|(_, source)| source.path == loaded.path)?;
     // The loaded text hides secrets, but keeps its length.
@@ -159,15 +160,16 @@ fn source_of(project: &Project, setting: &Setting, sources: &Sources) -> Option<
 
 /// Reads the stack with the new text: it must still be one.
 fn check_edited_stack(
-    session: &Session,
+    session: &CommandContext,
     sources: &Sources,
     before: &Source,
     after: &str,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let mut new = Sources::default();
     for (_, source) in sources.iter() {
         let text = if source.path == before.path { after } else { &source.text };
         new.add(Source::new(source.path.as_str(), text));
     }
-    Project::from_files(&session.settings, StackFiles { sources: new, diagnostics: Vec::new() }).map(drop)
+    LoadedStack::from_files(&session.settings, StackFiles { sources: new, diagnostics: Vec::new() })
+        .map(drop)
 }

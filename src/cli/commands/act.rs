@@ -4,21 +4,21 @@ use std::cell::Cell;
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::actions::invocation::Scene;
-use crate::cli::actions::output::{self, Answered};
-use crate::cli::actions::registry::{self, Deed};
-use crate::cli::actions::target::{Ground, Named, Target, is_name};
-use crate::cli::actions::wait::{Over, Wait};
+use crate::cli::actions::invocation::ActionInvocation;
+use crate::cli::actions::output::{self, CompletedAction};
+use crate::cli::actions::registry::{self, KindAction};
+use crate::cli::actions::target::{ActionScope, ActionTarget, TargetReference, is_name};
+use crate::cli::actions::wait::{ActionWaiter, WaitOutcome};
 use crate::cli::actions::{request, send};
-use crate::cli::args::Do;
+use crate::cli::args::DoArgs;
 use crate::cli::args::actions::DELETE;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::delete_object;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::signals::{self, Ended};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::signals::{self, SignalOutcome};
 use crate::kinds::REGISTRY;
-use crate::model::schema::{Answer, Kind, OnChange, Type, Until};
+use crate::model::schema::{ActionCompletion, Kind, ResponseShape, Type, UpdateStrategy};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
@@ -28,17 +28,17 @@ use crate::report::views::action_output::laid_out;
 ///
 /// # Errors
 /// When something that was given is wrong, nobody agrees, the service refuses, or it does not end well.
-pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit, CliFailure> {
     if args.action == DELETE {
         return Box::pin(delete_object::run(session, args)).await;
     }
     let named = parse_target(args)?;
-    let ground = Ground::open(session, needs_stack(&named, args)).await?;
+    let ground = ActionScope::open(session, needs_stack(&named, args)).await?;
     let target = ground.resolve_target(&named)?;
     let deed = choose_action(args, &target)?;
     output::reject_unsafe_output(session, deed, args)?;
     let order = request::build_action_request(session, &ground, deed, &target, args).await?;
-    let scene = Scene { session, ground: &ground, deed, target: &target, args, order: &order };
+    let scene = ActionInvocation { session, ground: &ground, deed, target: &target, args, order: &order };
     if !confirm_disruption(&scene).await? {
         return Ok(Exit::Interrupted);
     }
@@ -46,18 +46,18 @@ pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Fa
     let stop = Cell::new(false);
     let told = || session.ui.write_message("Stopping once the request is answered.");
     let answer = match run_interruptible(send::send_action(&scene), &stop, told).await? {
-        Ended::Finished(answer) => answer?,
-        Ended::Abandoned => return Err(interrupted_failure("whether it was done is not known")),
+        SignalOutcome::Finished(answer) => answer?,
+        SignalOutcome::Abandoned => return Err(interrupted_failure("whether it was done is not known")),
     };
     warn_apply_reverts(&scene);
     if stop.get() {
         return Err(interrupted_failure("the request was answered; nothing waits for its end"));
     }
     let over = wait_for_action(scene, before.as_ref(), answer.as_ref()).await?;
-    let answered = Answered { scene, answer: answer.as_ref(), over: &over };
+    let answered = CompletedAction { scene, answer: answer.as_ref(), over: &over };
     let exit = answered.write_output().await?;
     match deed.action.answer {
-        Answer::Feed { id, .. } if args.follow => Err(follow_until_stopped(&answered, id).await),
+        ResponseShape::Feed { id, .. } if args.follow => Err(follow_until_stopped(&answered, id).await),
         _ => Ok(exit),
     }
 }
@@ -66,32 +66,34 @@ async fn run_interruptible<T>(
     work: impl Future<Output = T>,
     stop: &Cell<bool>,
     told: impl Fn(),
-) -> Result<Ended<T>, Failure> {
+) -> Result<SignalOutcome<T>, CliFailure> {
     Ok(signals::watch_stop_signals(work, stop, told, || {}).await.map_err(anyhow::Error::from)?)
 }
 
-fn interrupted_failure(what: &str) -> Failure {
-    Failure::new(Exit::Interrupted, format!("interrupted: {what}"))
+fn interrupted_failure(what: &str) -> CliFailure {
+    CliFailure::new(Exit::Interrupted, format!("interrupted: {what}"))
 }
 
 /// Returns what is named: what was said, or the only kind that has the action.
-fn parse_target(args: &Do) -> Result<Named, Failure> {
+fn parse_target(args: &DoArgs) -> Result<TargetReference, CliFailure> {
     if let Some(text) = &args.target {
-        return Named::parse(text);
+        return TargetReference::parse(text);
     }
     match registry::actions_by_name(REGISTRY).get(args.action.as_str()).map_or(&[][..], Vec::as_slice) {
-        [only] if !only.action.needs_object() => Ok(Named::Kind(only.kind)),
+        [only] if !only.action.needs_object() => Ok(TargetReference::Kind(only.kind)),
         many => {
             let kinds: Vec<&str> = many.iter().map(|deed| deed.kind.name).collect();
-            Err(Failure::new(Exit::Usage, format!("{} of what?", args.action))
+            Err(CliFailure::new(Exit::Usage, format!("{} of what?", args.action))
                 .help(format!("Say it: {}", kinds.join(", "))))
         }
     }
 }
 
 /// Tells whether a resource of the stack is named anywhere.
-fn needs_stack(named: &Named, args: &Do) -> bool {
-    let is_resource = |text: &String| is_name(text) && matches!(Named::parse(text), Ok(Named::Resource(_)));
+fn needs_stack(named: &TargetReference, args: &DoArgs) -> bool {
+    let is_resource = |text: &String| {
+        is_name(text) && matches!(TargetReference::parse(text), Ok(TargetReference::Resource(_)))
+    };
     let all = registry::actions_by_name(REGISTRY);
     let deeds = all.get(args.action.as_str()).map_or(&[][..], Vec::as_slice);
     let mut references = deeds
@@ -99,15 +101,16 @@ fn needs_stack(named: &Named, args: &Do) -> bool {
         .flat_map(|deed| deed.parameters(REGISTRY))
         .filter(|parameter| matches!(parameter.ty, Type::Reference(_)))
         .filter_map(|parameter| args.given.get(parameter.name));
-    matches!(named, Named::Resource(_)) || references.any(|given| given.iter().any(is_resource))
+    matches!(named, TargetReference::Resource(_)) || references.any(|given| given.iter().any(is_resource))
 }
 
 /// Returns the action that the object's kind has under this name.
-fn choose_action(args: &Do, target: &Target) -> Result<Deed, Failure> {
+fn choose_action(args: &DoArgs, target: &ActionTarget) -> Result<KindAction, CliFailure> {
     let kind: &'static Kind = target.kind;
     let Some(action) = kind.action(&args.action) else {
         let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
-        let failure = Failure::new(Exit::Usage, format!("a {} has no action {}", kind.name, args.action));
+        let failure =
+            CliFailure::new(Exit::Usage, format!("a {} has no action {}", kind.name, args.action));
         return Err(if names.is_empty() {
             failure.help("It has none.")
         } else {
@@ -115,18 +118,18 @@ fn choose_action(args: &Do, target: &Target) -> Result<Deed, Failure> {
         });
     };
     if action.needs_object() && target.key.is_none() {
-        return Err(Failure::new(Exit::Usage, format!("{} which {}?", action.name, kind.name)).help(
+        return Err(CliFailure::new(Exit::Usage, format!("{} which {}?", action.name, kind.name)).help(
             format!(
                 "Name a resource of the stack, {}.NAME, or an object by id, {}:ID.",
                 kind.name, kind.name
             ),
         ));
     }
-    Ok(Deed { kind, action })
+    Ok(KindAction { kind, action })
 }
 
 /// Asks about what disrupts.
-async fn confirm_disruption(scene: &Scene<'_>) -> Result<bool, Failure> {
+async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFailure> {
     let (session, order) = (scene.session, scene.order);
     let disrupts = order.mutates && order.effects.iter().any(|effect| effect.disrupts());
     if !disrupts || scene.args.yes {
@@ -136,7 +139,7 @@ async fn confirm_disruption(scene: &Scene<'_>) -> Result<bool, Failure> {
     let what =
         format!("{} {}: {}", scene.deed.action.name, scene.target.display_name(), effects.join("; "));
     if !session.ui.interactive {
-        return Err(Failure::new(Exit::Blocked, format!("{what}. Nobody is there to say yes"))
+        return Err(CliFailure::new(Exit::Blocked, format!("{what}. Nobody is there to say yes"))
             .help("Say it beforehand: --yes. Nothing was sent."));
     }
     session.ui.write_message(laid_out(&what).trim_end());
@@ -144,15 +147,15 @@ async fn confirm_disruption(scene: &Scene<'_>) -> Result<bool, Failure> {
 }
 
 /// Says that the next apply undoes it, where the configuration says otherwise.
-fn warn_apply_reverts(scene: &Scene<'_>) {
-    let Scene { deed, args, .. } = scene;
-    let (Ground::Stack(stack), Some(address), Some(attribute)) =
+fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
+    let ActionInvocation { deed, args, .. } = scene;
+    let (ActionScope::Stack(stack), Some(address), Some(attribute)) =
         (scene.ground, &scene.target.address, deed.managed_attribute())
     else {
         return;
     };
     let now = match attribute.change {
-        OnChange::Switch(choices) => {
+        UpdateStrategy::Switch(choices) => {
             let choice = choices.iter().find(|(_, call)| call.name == deed.action.name);
             choice.map(|(value, _)| Value::text(value))
         }
@@ -170,19 +173,19 @@ fn warn_apply_reverts(scene: &Scene<'_>) {
 
 /// Returns the object as it is before anything is asked of it, where its own change is waited for: a look
 /// that shows the same afterwards may be an old one. Nothing depends on it but the wait.
-async fn read_object_before(scene: &Scene<'_>) -> Option<Object> {
+async fn read_object_before(scene: &ActionInvocation<'_>) -> Option<Object> {
     let waits = scene.order.mutates && !scene.args.no_wait;
     let key = scene.target.key.as_ref().filter(|_| waits)?;
-    matches!(scene.deed.action.until, Until::Settled(_)).then_some(())?;
+    matches!(scene.deed.action.until, ActionCompletion::ObjectReady(_)).then_some(())?;
     scene.ground.client().get(key).await.ok().flatten()
 }
 
 /// Waits until it is over, and tells what is seen meanwhile.
 async fn wait_for_action(
-    scene: Scene<'_>,
+    scene: ActionInvocation<'_>,
     before: Option<&Object>,
     answer: Option<&Json>,
-) -> Result<Over, Failure> {
+) -> Result<WaitOutcome, CliFailure> {
     let (ui, shown) = (&scene.session.ui, scene.target.display_name());
     let tell = |event: &Json, text: &str| {
         if ui.ndjson {
@@ -200,16 +203,18 @@ async fn wait_for_action(
         tell(&event("status", "status", json!(redact(status))), &redact(&format!("{shown}: {status}")));
     };
     let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
-    let wait = Wait { scene, before, status: &status, news: &news };
+    let wait = ActionWaiter { scene, before, status: &status, news: &news };
     // The first signal ends the wait: what was asked for goes on without us.
     match run_interruptible(wait.wait_until_over(answer), &Cell::new(true), || {}).await? {
-        Ended::Finished(over) => over,
-        Ended::Abandoned => Err(interrupted_failure("it goes on without us; only the waiting ended")),
+        SignalOutcome::Finished(over) => over,
+        SignalOutcome::Abandoned => {
+            Err(interrupted_failure("it goes on without us; only the waiting ended"))
+        }
     }
 }
 
 /// Tells what comes, until it cannot be read or a signal ends it.
-async fn follow_until_stopped(answered: &Answered<'_>, id: &str) -> Failure {
+async fn follow_until_stopped(answered: &CompletedAction<'_>, id: &str) -> CliFailure {
     let (scene, view) = (answered.scene, answered.view());
     let ui = &scene.session.ui;
     let known = view.json().as_array().cloned().unwrap_or_default();
@@ -220,9 +225,9 @@ async fn follow_until_stopped(answered: &Answered<'_>, id: &str) -> Failure {
             view.render_rows(std::slice::from_ref(row), ui.style)
         });
     };
-    let wait = Wait { scene, before: None, status: &|_| {}, news: &news };
+    let wait = ActionWaiter { scene, before: None, status: &|_| {}, news: &news };
     match run_interruptible(wait.follow_feed(&scene.order.ask, id, known), &Cell::new(true), || {}).await {
-        Ok(Ended::Finished(failure)) | Err(failure) => failure,
-        Ok(Ended::Abandoned) => interrupted_failure("nothing follows any more"),
+        Ok(SignalOutcome::Finished(failure)) | Err(failure) => failure,
+        Ok(SignalOutcome::Abandoned) => interrupted_failure("nothing follows any more"),
     }
 }

@@ -4,42 +4,42 @@
 use std::path::{Path, PathBuf};
 
 use super::ledger_copy::missing_ledger;
-use crate::apply::context::Bounds;
-use crate::cli::args::AdoptDirectory;
-use crate::cli::command_context::Session;
+use crate::apply::context::TimingBounds;
+use crate::cli::args::AdoptDirectoryArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::repository_walk;
-use crate::cli::files::stack_files::Shared;
-use crate::cli::ledger::high_water_mark::Marks;
-use crate::cli::ledger::ledger_io::{self, Terms};
-use crate::cli::ledger::open::{self, Shelf};
+use crate::cli::files::stack_files::SharedRoot;
+use crate::cli::ledger::high_water_mark::HighWaterMarkStore;
+use crate::cli::ledger::ledger_io::{self, LedgerOpenOptions};
+use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::ledger::stack_origin;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cloud::system_clock::SystemRandom;
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::Identity;
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::origins::{Here, OriginMatch};
-use crate::ledger::stores::location::Place;
+use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 
 /// A ledger, and the directory that would be one of its origins.
-struct Unit {
+struct OriginCandidate {
     stack: Name,
     environment: Name,
-    place: Place,
+    place: LedgerLocation,
     ledger: Ledger,
-    here: Here,
+    here: CurrentOrigin,
 }
 
 /// Adds this directory's origin to its ledger, or those of all stacks of the repository to theirs.
 ///
 /// # Errors
 /// When the ledger is not on a shared backend, the directory has no origin, or the ledger cannot be written.
-pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit, Failure> {
+pub(super) async fn run(session: &CommandContext, args: &AdoptDirectoryArgs) -> Result<Exit, CliFailure> {
     if !ledger_settings::is_shared(&session.settings) {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             "the ledger is beside its stack, and not on a shared backend",
         )
@@ -55,7 +55,7 @@ pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit
     let unit = read_unit(session, (name, environment), place.clone(), &project.directory).await?;
     let unit = unit.ok_or_else(|| missing_ledger(place))?;
     if unit.here.origin.is_none() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             "this directory is in no git repository with a remote `origin`",
         )
@@ -68,23 +68,32 @@ pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit
 
 /// Reads the ledger of a stack; `None` where there is none that owns or owned something.
 async fn read_unit(
-    session: &Session,
+    session: &CommandContext,
     (stack, environment): (&Name, &Name),
-    place: Place,
+    place: LedgerLocation,
     directory: &Path,
-) -> Result<Option<Unit>, Failure> {
+) -> Result<Option<OriginCandidate>, CliFailure> {
     let key = open::seal_key(&session.settings)?;
-    let found = Shelf::read(&place, stack, environment, key.as_ref()).await?;
+    let found = CommandStore::read(&place, stack, environment, key.as_ref()).await?;
     let Some(ledger) = found.filter(|ledger| !ledger.is_blank()) else { return Ok(None) };
     let here = stack_origin::find_origin(&session.settings, directory, stack, &ledger.origins)?;
-    Ok(Some(Unit { stack: stack.clone(), environment: environment.clone(), place, ledger, here }))
+    Ok(Some(OriginCandidate {
+        stack: stack.clone(),
+        environment: environment.clone(),
+        place,
+        ledger,
+        here,
+    }))
 }
 
 /// Reads the ledgers of all stacks of the repository, and leaves out those that are not this repository's for a
 /// reason other than its name.
-async fn of_repository(session: &Session, directory: &Path) -> Result<Vec<Unit>, Failure> {
+async fn of_repository(
+    session: &CommandContext,
+    directory: &Path,
+) -> Result<Vec<OriginCandidate>, CliFailure> {
     let settings = &session.settings;
-    let root: PathBuf = Shared::find_root(directory, false).root;
+    let root: PathBuf = SharedRoot::find_root(directory, false).root;
     let mut units = Vec::new();
     for found in repository_walk::find_stacks(settings, &root) {
         let shown = found.directory.strip_prefix(&root).unwrap_or(&found.directory).display().to_string();
@@ -119,7 +128,7 @@ async fn of_repository(session: &Session, directory: &Path) -> Result<Vec<Unit>,
 }
 
 /// Tells whether a ledger is applied from the same directory of a repository of another name, or names none.
-fn is_renamed(unit: &Unit) -> bool {
+fn is_renamed(unit: &OriginCandidate) -> bool {
     let same_directory = || {
         let here = unit.here.origin.as_ref().map(|origin| &origin.directory);
         unit.ledger.origins.iter().any(|known| Some(&known.directory) == here)
@@ -138,16 +147,16 @@ fn join_origins(ledger: &Ledger) -> String {
 
 /// Shows what would be recorded, asks, and records it.
 async fn adopt_units(
-    session: &Session,
-    args: &AdoptDirectory,
-    mut units: Vec<Unit>,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    args: &AdoptDirectoryArgs,
+    mut units: Vec<OriginCandidate>,
+) -> Result<Exit, CliFailure> {
     units.retain(|unit| unit.here.compare(&unit.ledger.origins) != OriginMatch::Same);
     if units.is_empty() {
         session.ui.report_done("Nothing to adopt: nothing was written.");
         return Ok(Exit::Done);
     }
-    for Unit { stack, environment, ledger, here, .. } in &units {
+    for OriginCandidate { stack, environment, ledger, here, .. } in &units {
         let this = here.origin.iter().map(ToString::to_string).collect::<String>();
         session.ui.write_message(&format!(
             "{stack}/{environment}: {} resources, applied from {}; from now on also from {this}.",
@@ -166,13 +175,18 @@ async fn adopt_units(
     Ok(Exit::Done)
 }
 
-async fn record_origin(session: &Session, unit: &Unit) -> Result<(), Failure> {
+async fn record_origin(session: &CommandContext, unit: &OriginCandidate) -> Result<(), CliFailure> {
     let settings = &session.settings;
-    let identity = Identity::new_random(&unit.stack, &unit.environment, &SystemRandom);
-    let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
+    let identity = LedgerIdentity::new_random(&unit.stack, &unit.environment, &SystemRandom);
+    let terms =
+        LedgerOpenOptions { identity: &identity, effect: TimingBounds::default().effect, force: None };
     let journal = ledger_io::open_at(settings, &session.who, &unit.place, &terms).await?;
-    let marks =
-        Marks::new(settings, open::seal_key(settings)?, &unit.place, (&unit.stack, &unit.environment));
+    let marks = HighWaterMarkStore::new(
+        settings,
+        open::seal_key(settings)?,
+        &unit.place,
+        (&unit.stack, &unit.environment),
+    );
     let work = async {
         let ledger = journal.ledger().clone();
         if ledger.sealed.is_some()

@@ -5,72 +5,72 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::apply::context::{Bounds, Context};
-use crate::apply::event::Event;
+use crate::apply::context::{ExecutionContext, TimingBounds};
+use crate::apply::event::ApplyEvent;
 use crate::apply::run;
-use crate::cli::args::{Apply as Args, Consent, Running, Scope};
+use crate::cli::args::{ApplyArgs as Args, AutoApproval, ExecutionArgs, PlanScopeArgs};
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::{self, About};
-use crate::cli::command_context::Session;
+use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::files::git_origin;
-use crate::cli::ledger::ledger_io::{self, Book, Expected};
-use crate::cli::ledger::open::Shelf;
-use crate::cli::ledger::recovery_file::Rescue;
+use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::ledger::open::CommandStore;
+use crate::cli::ledger::recovery_file::RecoveryFile;
 use crate::cli::ledger::{ambiguous_intents, stack_origin};
-use crate::cli::planning::approval::{self, Overriding};
-use crate::cli::planning::progress::{Telling, Waits};
+use crate::cli::planning::approval::{self, PolicyOverrides, check_fingerprint, plan_again};
+use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
 use crate::cli::planning::{data_consent, refresh};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::signals::{self, Ended};
-use crate::cli::secrets::deferred_secrets::{self, Known};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::signals::{self, SignalOutcome};
+use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
 use crate::cli::secrets::kept_secrets::{self, Keyring};
-use crate::cli::secrets::secret_sinks::{self, Sinks};
-use crate::cli::service::connection::{Chance, Connection, Http, Time};
+use crate::cli::secrets::secret_sinks::{self, SecretSinks};
+use crate::cli::service::connection::{CommandClock, CommandRandom, CommandTransport, StackConnection};
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
-use crate::cli::stack::project::Project;
-use crate::cli::stack::source_archives::Sources;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::source_archives::SourceArchives;
 use crate::cloud::system_clock::SystemClock;
-use crate::config::stack::model::Confirm;
+use crate::config::stack::model::ConfirmationMode;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::recovered_facts::records_to_replay;
-use crate::ledger::state::run_history::Origin;
+use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::model::secret::Secret;
 use crate::plan::artifact::recheck;
-use crate::plan::artifact::saved_plan::{Facts, Origin as PlanOrigin, SavedPlan, Stale};
-use crate::plan::model::block::Block;
+use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::model::step::LedgerUpdate;
 use crate::report::json::plan::apply_events;
-use crate::report::review::Told;
-use crate::report::run_report::Ran;
+use crate::report::review::ReviewSubject;
+use crate::report::run_report::RunReport;
 use crate::report::text::phrases;
-use crate::report::views::apply_outcome::{self, Ending};
+use crate::report::views::apply_outcome::{self, OutcomeFooter};
 
 /// Time to give the ledger back in, when someone wants the process to end at once.
-const LEAVES_WITHIN: Duration = Duration::from_secs(2);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What `--expect` does not bind before there is a ledger: no key makes a fingerprint of any value.
-const UNBORN: &str = "The ledger does not exist yet: --expect binds the expressions and the names of secrets, and not \
+const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect binds the expressions and the names of secrets, and not \
                       their values. A saved plan binds these, too.";
 
 /// What was asked for.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Order<'a> {
+pub(in crate::cli) struct ApplyRequest<'a> {
     /// What the plan covers.
-    pub(in crate::cli) scope: &'a Scope,
+    pub(in crate::cli) scope: &'a PlanScopeArgs,
     /// How it runs.
-    pub(in crate::cli) running: &'a Running,
+    pub(in crate::cli) running: &'a ExecutionArgs,
     /// A yes that was given beforehand.
-    pub(in crate::cli) yes: Option<Consent>,
+    pub(in crate::cli) yes: Option<AutoApproval>,
     /// The fingerprint that the plan must have.
     pub(in crate::cli) expected: Option<Name>,
     /// Policies whose no does not count.
-    pub(in crate::cli) overriding: Overriding,
+    pub(in crate::cli) overriding: PolicyOverrides,
     /// Remove everything.
     pub(in crate::cli) destroy: bool,
     /// The name that the stack must have.
@@ -83,17 +83,17 @@ pub(in crate::cli) struct Order<'a> {
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read or written.
-pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;
     }
-    let order = Order {
+    let order = ApplyRequest {
         scope: &args.scope,
         running: &args.running,
         // Whoever names the plan has seen it.
-        yes: args.yes.clone().or_else(|| args.expect.as_ref().map(|_| Consent::All)),
+        yes: args.yes.clone().or_else(|| args.expect.as_ref().map(|_| AutoApproval::All)),
         expected: args.expect.clone(),
-        overriding: Overriding { policies: args.overrides.clone(), reason: args.reason.clone() },
+        overriding: PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() },
         destroy: false,
         stack: None,
         with_leftovers: false,
@@ -105,9 +105,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 ///
 /// # Errors
 /// As `run`.
-pub(in crate::cli) async fn plan_and_apply(session: &Session, order: &Order<'_>) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn plan_and_apply(
+    session: &CommandContext,
+    order: &ApplyRequest<'_>,
+) -> Result<Exit, CliFailure> {
     if order.yes.is_none() && !session.ui.interactive {
-        let failure = Failure::new(Exit::Usage, "nobody is there to say yes");
+        let failure = CliFailure::new(Exit::Usage, "nobody is there to say yes");
         return Err(if order.destroy {
             failure.help(approval_hint(session, &session.open()?))
         } else {
@@ -122,12 +125,12 @@ pub(in crate::cli) async fn plan_and_apply(session: &Session, order: &Order<'_>)
     let connection = session.connect(&project)?;
     let journal = open_ledger(session, &project, &connection, order.running).await?;
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
-    let apply = Apply::new(session, &project, &connection, &journal, order.running, &overwrite);
-    let done = Apply { overriding: Some(&order.overriding), ..apply }.run_new_plan(order).await;
+    let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
+    let done = ApplyCommand { overriding: Some(&order.overriding), ..apply }.run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }
 
-async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
+async fn saved_plan(session: &CommandContext, file: &Path, args: &Args) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, file, args.verify_key.as_deref())?;
     if vouched.is_signed() {
         session.ui.hint(&format!("The plan is {}.", vouched.describe_signer()));
@@ -137,90 +140,71 @@ async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit,
     if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != saved.plan.fingerprint) {
         let found = &saved.plan.fingerprint;
         let what = format!("the saved plan has the fingerprint {found}, not {expected}");
-        return Err(Failure::new(Exit::OutOfDate, what)
+        return Err(CliFailure::new(Exit::OutOfDate, what)
             .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
     }
     let project = report_files::open_or_report(session, &args.running.reports.wanted)?;
-    let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
+    let overriding = PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
     let journal = open_ledger(session, &project, &connection, &args.running).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
-    let apply = Apply::new(session, &project, &connection, &journal, &args.running, &overwrite);
-    let done = Apply { overriding: Some(&overriding), ..apply }.run_saved_plan(saved).await;
+    let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
+    let done = ApplyCommand { overriding: Some(&overriding), ..apply }.run_saved_plan(saved).await;
     ledger_io::close_after(journal, done).await
 }
 
 /// Opens the ledger; one that is older than the last one seen here only if the user accepts that.
 async fn open_ledger(
-    session: &Session,
-    project: &Project,
-    connection: &Connection,
-    running: &Running,
-) -> Result<Book, Failure> {
-    let expected = if running.accept_older_ledger { Expected::Any } else { Expected::NewestOfAll };
+    session: &CommandContext,
+    project: &LoadedStack,
+    connection: &StackConnection,
+    running: &ExecutionArgs,
+) -> Result<CommandJournal, CliFailure> {
+    let expected =
+        if running.accept_older_ledger { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
     ledger_io::open_journal(project, connection, &session.who, expected).await
 }
 
 /// Says how a destruction is agreed to without a question.
-fn approval_hint(session: &Session, project: &Project) -> String {
+fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
     let stack = &project.stack.name;
     format!("Say it beforehand: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
 }
 
-fn check_confirmation(session: &Session, order: &Order<'_>, project: &Project) -> Result<(), Failure> {
+fn check_confirmation(
+    session: &CommandContext,
+    order: &ApplyRequest<'_>,
+    project: &LoadedStack,
+) -> Result<(), CliFailure> {
     let stack = &project.stack.name;
     match order.stack {
-        None if order.destroy && order.yes.is_some() => Err(Failure::new(
+        None if order.destroy && order.yes.is_some() => Err(CliFailure::new(
             Exit::Usage,
             "--yes alone destroys nothing: the stack's name has to be said, too",
         )
         .help(approval_hint(session, project))),
         Some(named) if named != stack => {
-            Err(Failure::new(Exit::Usage, format!("--confirm says {named}; this stack is {stack}"))
+            Err(CliFailure::new(Exit::Usage, format!("--confirm says {named}; this stack is {stack}"))
                 .help("Check -C and -e: nothing was removed."))
         }
         _ => Ok(()),
     }
 }
 
-fn plan_again(stale: &Stale) -> Failure {
-    Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
-}
-
-fn check_fingerprint(expected: Option<&Name>, plan: &Plan) -> Result<(), Failure> {
-    match expected {
-        Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(Failure::new(
-            Exit::OutOfDate,
-            format!("nothing is left to do: the plan {expected} is not the plan any more"),
-        )
-        .help("It was applied already, or the live world became so by itself. Nothing was sent.")),
-        Some(expected) if *expected != plan.fingerprint => Err(Failure::new(
-            Exit::OutOfDate,
-            format!(
-                "the plan is {} now, not {expected}: the configuration, its variables, the ledger or the \
-                 live world moved since",
-                plan.fingerprint
-            ),
-        )
-        .help("Nothing was sent. Review the plan as it is now, then expect its fingerprint.")),
-        _ => Ok(()),
-    }
-}
-
 /// Asks for consent, or checks the consent that was given.
 async fn ask_approval(
-    session: &Session,
-    project: &Project,
+    session: &CommandContext,
+    project: &LoadedStack,
     plan: &Plan,
-    order: &Order<'_>,
-) -> Result<bool, Failure> {
+    order: &ApplyRequest<'_>,
+) -> Result<bool, CliFailure> {
     if let Some(yes) = &order.yes {
         let outside = approval::uncovered_changes(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
         let (action, does) =
             (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Blocked,
             format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
         )
@@ -229,8 +213,8 @@ async fn ask_approval(
     let stack = &project.stack;
     let typed = match (order.destroy, stack.environment.confirm) {
         (true, _) => Some(stack.name.as_str()),
-        (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
-        (false, Confirm::Ask) => None,
+        (false, ConfirmationMode::TypeName) => Some(stack.environment.name.as_str()),
+        (false, ConfirmationMode::YesOrNo) => None,
     };
     data_consent::warn_data_loss(&session.ui, plan);
     let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
@@ -238,37 +222,39 @@ async fn ask_approval(
 }
 
 /// Everything that an apply works with.
-struct Apply<'a> {
-    session: &'a Session,
-    project: &'a Project,
-    connection: &'a Connection,
-    journal: &'a Book,
-    running: &'a Running,
-    overriding: Option<&'a Overriding>,
+struct ApplyCommand<'a> {
+    session: &'a CommandContext,
+    project: &'a LoadedStack,
+    connection: &'a StackConnection,
+    journal: &'a CommandJournal,
+    running: &'a ExecutionArgs,
+    overriding: Option<&'a PolicyOverrides>,
     overwrite: &'a BTreeSet<Name>,
-    rescue: Rescue,
+    rescue: RecoveryFile,
 }
 
-type Inside<'a> = Context<'a, Http, Time, Chance, Shelf>;
+type CommandApplyContext<'a> =
+    ExecutionContext<'a, CommandTransport, CommandClock, CommandRandom, CommandStore>;
 
-impl<'a> Apply<'a> {
+impl<'a> ApplyCommand<'a> {
     fn new(
-        session: &'a Session,
-        project: &'a Project,
-        connection: &'a Connection,
-        journal: &'a Book,
-        running: &'a Running,
+        session: &'a CommandContext,
+        project: &'a LoadedStack,
+        connection: &'a StackConnection,
+        journal: &'a CommandJournal,
+        running: &'a ExecutionArgs,
         overwrite: &'a BTreeSet<Name>,
     ) -> Self {
         if let Some(bound) = running.listing_bound {
             connection.client.expect_lag(bound);
         }
-        let rescue = Rescue::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
+        let rescue =
+            RecoveryFile::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
         Self { session, project, connection, journal, running, overriding: None, overwrite, rescue }
     }
 
     /// Plans, shows, asks and runs, under the open ledger.
-    async fn run_new_plan(&self, order: &Order<'_>) -> Result<Exit, Failure> {
+    async fn run_new_plan(&self, order: &ApplyRequest<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         self.resolve_open_intents().await?;
         let mut options = session.options(order.scope, order.destroy);
@@ -296,7 +282,7 @@ impl<'a> Apply<'a> {
             session,
             &self.running.reports.wanted,
             &plan,
-            About::from_stack(&project.stack),
+            ReportContext::from_stack(&project.stack),
         )?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show_plan(session, &plan, &facts, Exit::Blocked);
@@ -307,14 +293,14 @@ impl<'a> Apply<'a> {
         }
         check_fingerprint(order.expected.as_ref(), &plan)?;
         if order.expected.is_some() && ledger.identity.key.is_none() {
-            session.ui.hint(UNBORN);
+            session.ui.hint(NO_LEDGER_EXPECT_NOTICE);
         }
         let asking = ask_approval(session, project, &plan, order);
-        let pins = plan.bookkeeping.iter().any(|one| matches!(one, Bookkeeping::PinRecipients(_)));
+        let pins = plan.bookkeeping.iter().any(|one| matches!(one, LedgerUpdate::PinRecipients(_)));
         if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
             let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
-                return Err(Failure::new(Exit::Failed, "the answer was no").help(text));
+                return Err(CliFailure::new(Exit::Failed, "the answer was no").help(text));
             }
             session.ui.write_message(text);
             return Ok(Exit::Failed);
@@ -327,7 +313,7 @@ impl<'a> Apply<'a> {
 
     /// Computes a saved plan again and runs it if nothing differs, under the open ledger. What runs is what was
     /// computed: the file is only what it has to be equal to.
-    async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
+    async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         let stack = &project.stack;
         let ledger = journal.ledger().clone().for_plans();
@@ -348,15 +334,15 @@ impl<'a> Apply<'a> {
         let pinned = read_pinned_names(&connection.lock_file)?;
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
-        let facts = Facts {
+        let facts = LiveCheckInputs {
             registry: REGISTRY,
             reads: &plan.base.reads,
             ledger: &ledger,
             snapshot: &world.snapshot,
         };
-        let is_new = |block: &&Block| !saved.plan.blocks.contains(block);
+        let is_new = |block: &&Blocker| !saved.plan.blocks.contains(block);
         if let Some(block) = plan.blocks.iter().find(is_new) {
-            return Err(Failure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
+            return Err(CliFailure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
                 .help(block.help.clone()));
         }
         let checked =
@@ -367,11 +353,11 @@ impl<'a> Apply<'a> {
             session,
             &self.running.reports.wanted,
             &plan,
-            About::from_stack(stack),
+            ReportContext::from_stack(stack),
         )?;
-        let overrides = self.overriding.map(Overriding::policy_names).unwrap_or_default();
+        let overrides = self.overriding.map(PolicyOverrides::policy_names).unwrap_or_default();
         if plan.is_blocked(&overrides) {
-            return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
+            return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE tells what blocks it."));
         }
         self.remember_origin().await?;
@@ -379,7 +365,7 @@ impl<'a> Apply<'a> {
     }
 
     /// Runs a plan with every secret that it needs.
-    async fn run_whole(&self, plan: &Plan, known: Known) -> Result<Exit, Failure> {
+    async fn run_whole(&self, plan: &Plan, known: AvailableSecrets) -> Result<Exit, CliFailure> {
         if !plan.base.destroy {
             deferred_secrets::check_sinks(self.project)?;
         }
@@ -387,16 +373,16 @@ impl<'a> Apply<'a> {
         if !plan.base.destroy {
             kept_secrets::warn_unauthenticated(&self.session.settings, &self.journal.ledger());
         }
-        let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
+        let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
         let whole = deferred_secrets::complete_secrets(sinks, plan, known, random).await?;
         match &whole {
-            Some(project) => Apply { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
+            Some(project) => ApplyCommand { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
             None => self.run(plan).await,
         }
     }
 
     /// Records where the stack is applied from, where others share the backend.
-    async fn remember_origin(&self) -> Result<(), Failure> {
+    async fn remember_origin(&self) -> Result<(), CliFailure> {
         let ledger = self.journal.ledger().clone();
         let Some(here) = stack_origin::current_origin(self.project, &ledger)? else { return Ok(()) };
         if let Some(origins) = here.after_apply(&ledger.origins, ledger.owns_nothing()) {
@@ -406,7 +392,7 @@ impl<'a> Apply<'a> {
     }
 
     /// Settles what an earlier run left open.
-    async fn resolve_open_intents(&self) -> Result<(), Failure> {
+    async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         self.put_in_what_was_kept().await?;
         ambiguous_intents::warn_ambiguous_intents(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
@@ -414,18 +400,18 @@ impl<'a> Apply<'a> {
         }
         let telling = self.session.progress_reporter(self.connection, None);
         match self
-            .run_until_stopped(&telling, &Origin::default(), async |context| {
+            .run_until_stopped(&telling, &RunOrigin::default(), async |context| {
                 Box::pin(run::resolve_open_intents(context)).await
             })
             .await?
         {
-            Ended::Finished(result) => result.map_err(Failure::from),
-            Ended::Abandoned => Err(self.release_ledger().await),
+            SignalOutcome::Finished(result) => result.map_err(CliFailure::from),
+            SignalOutcome::Abandoned => Err(self.release_ledger().await),
         }
     }
 
     /// Puts in what an earlier run could not record.
-    async fn put_in_what_was_kept(&self) -> Result<(), Failure> {
+    async fn put_in_what_was_kept(&self) -> Result<(), CliFailure> {
         let kept = self.rescue.saved_records()?;
         let records = records_to_replay(&self.journal.ledger(), &kept);
         if !records.is_empty() {
@@ -446,18 +432,18 @@ impl<'a> Apply<'a> {
     }
 
     /// Gives the ledger back as far as that goes at once: someone wants this process to end.
-    async fn release_ledger(&self) -> Failure {
+    async fn release_ledger(&self) -> CliFailure {
         let released = self.journal.abandon();
-        let time = self.connection.client.clock().sleep(LEAVES_WITHIN);
+        let time = self.connection.client.clock().sleep(RELEASE_TIMEOUT);
         futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
         let again = format!("Go on with: {}", self.session.command_line("apply"));
-        Failure::new(Exit::Interrupted, "stopped at once")
+        CliFailure::new(Exit::Interrupted, "stopped at once")
             .help("What was under way stands in the ledger: the next run finds out what came of it.")
             .help(again)
     }
 
     /// Runs a plan and tells how it ended.
-    async fn run(&self, plan: &Plan) -> Result<Exit, Failure> {
+    async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
         let telling = self.session.progress_reporter(self.connection, Some(plan));
         let mut origin =
             git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
@@ -471,11 +457,11 @@ impl<'a> Apply<'a> {
             .await?;
         let now = telling.finish();
         let took = telling.elapsed_time();
-        let Ended::Finished(mut outcome) = ended else {
+        let SignalOutcome::Finished(mut outcome) = ended else {
             let failure = self.release_ledger().await;
             let heard = telling.steps_so_far();
             let outcome = heard.cut_off(plan);
-            self.rewrite_reports(plan, &Ran::new(&outcome, &heard, (now, took), failure.exit.code()));
+            self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), failure.exit.code()));
             return Err(failure);
         };
         let exit = Exit::of_outcome(&outcome);
@@ -489,7 +475,7 @@ impl<'a> Apply<'a> {
             outcome.done.extend(without.map(|change| change.address.clone()));
         }
         let heard = telling.steps_so_far();
-        self.rewrite_reports(plan, &Ran::new(&outcome, &heard, (now, took), exit.code()));
+        self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
         let ui = &self.session.ui;
         if ui.ndjson || ui.json {
             ui.write_result(&(apply_events::outcome_line(now, &outcome, exit.code()) + "\n"));
@@ -497,7 +483,7 @@ impl<'a> Apply<'a> {
             let took = phrases::format_duration(took);
             let destroys = plan.base.destroy;
             let stead = self.session.command_line("");
-            let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
+            let ending = OutcomeFooter { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
             outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
             ui.write_result(&apply_outcome::outcome_page(&outcome, ending, ui.style));
             data_consent::report_data_loss(&self.session.ui, plan, &outcome);
@@ -506,8 +492,11 @@ impl<'a> Apply<'a> {
     }
 
     /// Writes the reports once more: of what the apply did. What was done stays done, whatever becomes of them.
-    fn rewrite_reports(&self, plan: &Plan, ran: &Ran<'_>) {
-        let about = About { told: Told::Run(ran), ..About::from_stack(&self.project.stack) };
+    fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
+        let about = ReportContext {
+            told: ReviewSubject::Run(ran),
+            ..ReportContext::from_stack(&self.project.stack)
+        };
         if let Err(failure) =
             report_files::rewrite_plan_reports(self.session, &self.running.reports.wanted, plan, about)
         {
@@ -530,16 +519,16 @@ impl<'a> Apply<'a> {
     /// Does a part of the work under the stop signals.
     async fn run_until_stopped<T>(
         &self,
-        telling: &Telling<'_, Time>,
-        origin: &Origin,
-        work: impl AsyncFnOnce(&Inside<'_>) -> T,
-    ) -> Result<Ended<T>, Failure> {
+        telling: &ProgressReporter<'_, CommandClock>,
+        origin: &RunOrigin,
+        work: impl AsyncFnOnce(&CommandApplyContext<'_>) -> T,
+    ) -> Result<SignalOutcome<T>, CliFailure> {
         let stop = Cell::new(false);
         let resources = &self.project.stack.resources;
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
-        let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
+        let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
         let deliver = secret_sinks::to_sinks(sinks, &self.rescue);
         let delivers = secret_sinks::delivery_recorder(self.project, self.connection.client.random());
         let rescued = secret_sinks::undelivered_secrets(self.project, &self.rescue);
@@ -554,10 +543,10 @@ impl<'a> Apply<'a> {
                 .ok()
                 .flatten()
         };
-        let waits = Waits::from_client(&self.connection.client);
+        let waits = DelayEventQueue::from_client(&self.connection.client);
         let told = || waits.take_events().iter().for_each(|wait| telling.report_event(wait));
-        let sources = Sources::from_project(self.project);
-        let context = Context {
+        let sources = SourceArchives::from_project(self.project);
+        let context = ExecutionContext {
             client: &self.connection.client,
             journal: self.journal,
             who: &self.session.who,
@@ -571,13 +560,13 @@ impl<'a> Apply<'a> {
             kept: &kept,
             keep: &keep,
             rescue: &|records| self.save_recovery_records(records),
-            tell: &|event: Event| {
+            tell: &|event: ApplyEvent| {
                 told();
                 telling.report_event(&event);
             },
             stop: &stop,
             parallel: self.running.parallel,
-            bounds: Bounds {
+            bounds: TimingBounds {
                 effect: self.running.effect_bound.unwrap_or(self.connection.bounds.effect),
                 listing: self.running.listing_bound.unwrap_or(self.connection.bounds.listing),
                 sending: self.connection.bounds.sending,

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::cli::args::{Catalog, CatalogAction, CatalogUpdate};
-use crate::cli::command_context::Session;
+use crate::cli::args::{CatalogAction, CatalogArgs, CatalogUpdateArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::service::catalog_cache;
-use crate::cli::service::connection::Link;
+use crate::cli::service::connection::ServiceConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::http::message::is_public;
-use crate::config::stack::lock_file::{self, Lock};
+use crate::config::stack::lock_file::{self, CatalogLock};
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -23,15 +23,15 @@ use crate::model::diagnostic::nearest_name;
 use crate::model::schema::CatalogTable;
 use crate::plan::pipeline;
 use crate::report::json;
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::action_output::laid_out;
-use crate::report::views::catalog::{self, Offers, Wish};
+use crate::report::views::catalog::{self, CatalogListing, CatalogQuery};
 
 /// Shows a table of the catalog, or pins its names anew.
 ///
 /// # Errors
 /// When there is no such table, or the service cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &CatalogArgs) -> Result<Exit, CliFailure> {
     if let Some(CatalogAction::Update(args)) = &args.action {
         return update_pins(session, args).await;
     }
@@ -45,13 +45,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exi
         return Ok(Exit::Done);
     };
     let table = find_table(asked)?;
-    let link = Link::open(&session.settings, &session.settings.dir, is_public(table.path))?;
+    let link = ServiceConnection::open(&session.settings, &session.settings.dir, is_public(table.path))?;
     let read = link.client.catalog(&BTreeSet::from([table.name])).await?;
     catalog_cache::save_tables(link.catalogs.as_deref(), &read);
     let records = read.tables.get(table.name).map_or(&[][..], Vec::as_slice);
-    let offers = Offers::new(records, &listing_filter(args)).map_err(|error| {
+    let offers = CatalogListing::new(records, &listing_filter(args)).map_err(|error| {
         let near = nearest_name(&error.field, error.known.iter().map(String::as_str));
-        let failure = Failure::new(Exit::Usage, format!("{}: {error}", table.name));
+        let failure = CliFailure::new(Exit::Usage, format!("{}: {error}", table.name));
         match near {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None => failure.help(format!("It has: {}", error.known.join(", "))),
@@ -67,13 +67,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exi
 }
 
 /// Returns a table by its name, its plural, or the beginning of its name.
-fn find_table(asked: &str) -> Result<&'static CatalogTable, Failure> {
+fn find_table(asked: &str) -> Result<&'static CatalogTable, CliFailure> {
     let singular = asked.strip_suffix('s').unwrap_or(asked);
     let exact = |table: &&CatalogTable| table.name == asked || table.name == singular;
     let begins = |table: &&CatalogTable| table.name.split('_').next() == Some(singular);
     let tables = || REGISTRY.catalogs.iter();
     tables().find(exact).or_else(|| tables().find(begins)).ok_or_else(|| {
-        let failure = Failure::new(Exit::Usage, format!("there is no table {asked}"));
+        let failure = CliFailure::new(Exit::Usage, format!("there is no table {asked}"));
         match nearest_name(asked, tables().map(|table| table.name)) {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None => failure.help("stead catalog lists them."),
@@ -81,11 +81,11 @@ fn find_table(asked: &str) -> Result<&'static CatalogTable, Failure> {
     })
 }
 
-fn listing_filter(args: &Catalog) -> Wish {
+fn listing_filter(args: &CatalogArgs) -> CatalogQuery {
     let some = |field: &'static str, value: Option<Decimal>| value.map(|value| (field, value));
     let least = [some("cpu", args.min_cpu), some("ram", args.min_ram), some("storage", args.min_storage)];
     let engine = args.engine.iter().map(|engine| ("engine".to_owned(), engine.clone()));
-    Wish {
+    CatalogQuery {
         least: least.into_iter().flatten().collect(),
         most: some("monthly_price", args.max_price).into_iter().collect(),
         equal: engine.chain(args.wheres.iter().cloned()).collect(),
@@ -98,20 +98,20 @@ fn listing_filter(args: &Catalog) -> Wish {
 }
 
 /// Returns the tables that there are.
-fn table_list() -> Table {
+fn table_list() -> ReportTable {
     let row = |table: &CatalogTable| {
         let key = if is_public(table.path) { "no" } else { "yes" };
-        vec![Cell::Text(table.name.to_owned()), Cell::Text(key.to_owned())]
+        vec![TableCell::Text(table.name.to_owned()), TableCell::Text(key.to_owned())]
     };
-    Table {
-        columns: vec![Column::text("table"), Column::text("needs_key")],
+    ReportTable {
+        columns: vec![TableColumn::text("table"), TableColumn::text("needs_key")],
         rows: REGISTRY.catalogs.iter().map(row).collect(),
     }
 }
 
 /// Pins today's records of the names that the stack uses. A name that the service does not have any more
 /// stays as it is: objects that use it may live.
-async fn update_pins(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure> {
+async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
@@ -119,7 +119,7 @@ async fn update_pins(session: &Session, args: &CatalogUpdate) -> Result<Exit, Fa
     let (_, tables) =
         pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &session.read_only_options());
     let live = connection.client.catalog(&tables).await?;
-    let Renewal { lock, lines, lost } = compare_pins(&project.stack, &old, &live);
+    let CatalogPinUpdate { lock, lines, lost } = compare_pins(&project.stack, &old, &live);
     for name in lost {
         session.ui.write_message(&format!("note: {name} is not in the catalog any more; its pin is kept."));
     }
@@ -141,16 +141,16 @@ async fn update_pins(session: &Session, args: &CatalogUpdate) -> Result<Exit, Fa
         return Ok(Exit::Changes);
     }
     let text = lock_file::render_lock(&lock)
-        .map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+        .map_err(|problem| CliFailure::new(Exit::Failed, problem.summary.clone()))?;
     stack_files::write_public(&connection.lock_file, text.as_bytes())?;
     session.ui.write_message(&format!("Written to {}.", stack_files::display_path(&connection.lock_file)));
     Ok(Exit::Done)
 }
 
 /// What pinning anew would change.
-pub(super) struct Renewal {
+pub(super) struct CatalogPinUpdate {
     /// The new pins.
-    lock: Lock,
+    lock: CatalogLock,
     /// Each change, in words.
     pub(super) lines: Vec<String>,
     /// Names that the service has lost.
@@ -158,7 +158,7 @@ pub(super) struct Renewal {
 }
 
 /// Compares pinned names with today's catalog.
-pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> Renewal {
+pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> CatalogPinUpdate {
     let mut lock = lock_file::build_lock(REGISTRY, stack, live);
     let lost = keep_lost(old, live, &mut lock.catalog);
     let mut lines = Vec::new();
@@ -167,7 +167,7 @@ pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> Rene
         let of = |catalog: &Records| catalog.tables.get(name).cloned().unwrap_or_default();
         lines.extend(catalog::catalog_changes(name, &of(old), &of(&lock.catalog)));
     }
-    Renewal { lock, lines, lost }
+    CatalogPinUpdate { lock, lines, lost }
 }
 
 /// Keeps the pins of names that the service has lost; returns them.

@@ -5,21 +5,21 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::args::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber};
-use crate::cli::artifacts::ci_templates::{self, Facts};
+use crate::cli::args::{CiAction, CiArgs, CiCommentArgs, CiHookArgs, CiInitArgs, PullRequestArgs};
+use crate::cli::artifacts::ci_templates::{self, PipelineParameters};
 use crate::cli::artifacts::report_files;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::git_origin;
-use crate::cli::files::stack_files::{self, Shared};
-use crate::cli::forge::api::{Text, Thread};
-use crate::cli::forge::ci_job::{Job, NoJob};
-use crate::cli::forge::comments::{Desk, Written};
+use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::forge::api::{CommentContent, CommentThread};
+use crate::cli::forge::ci_job::{CiJob, CiJobError};
+use crate::cli::forge::comments::{CommentResult, CommentWriter};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::terminal::Terminal;
-use crate::cli::stack::project::{self, Project};
-use crate::config::load::{self, Peek};
+use crate::cli::stack::project::{self, LoadedStack};
+use crate::config::load::{self, StackHeader};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::Sources;
@@ -30,7 +30,7 @@ use crate::report::{json, review};
 ///
 /// # Errors
 /// When a file cannot be read or written, or the forge says no.
-pub(in crate::cli) async fn run(session: &Session, args: &Ci) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &CiArgs) -> Result<Exit, CliFailure> {
     match &args.action {
         CiAction::Init(args) => write_pipeline(session, args),
         CiAction::Comment(args) => write_comment(session, args).await,
@@ -43,19 +43,23 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ci) -> Result<Exit, Fa
 ///
 /// # Errors
 /// When this is no job of a forge, or the forge says no.
-pub(in crate::cli) async fn write_issue(title: &str, report: &str, open: bool) -> Result<Written, Failure> {
+pub(in crate::cli) async fn write_issue(
+    title: &str,
+    report: &str,
+    open: bool,
+) -> Result<CommentResult, CliFailure> {
     let body = format!("<!-- stead-drift:{} -->\n{report}", review::comment_marker(title));
     let title = format!("stead drift: {title}");
     let desk = comment_writer(None)?;
-    desk.write_note(Thread::Issues, Text { title: &title, body: &body, open }).await
+    desk.write_note(CommentThread::Issues, CommentContent { title: &title, body: &body, open }).await
 }
 
-fn comment_writer(author: Option<u64>) -> Result<Desk, Failure> {
-    let no_job = |why: NoJob| Failure::new(Exit::Usage, why.to_string()).help(why.help());
-    Desk::new(Job::from_env(&Terminal::from_process().variables).map_err(no_job)?, author)
+fn comment_writer(author: Option<u64>) -> Result<CommentWriter, CliFailure> {
+    let no_job = |why: CiJobError| CliFailure::new(Exit::Usage, why.to_string()).help(why.help());
+    CommentWriter::new(CiJob::from_env(&Terminal::from_process().variables).map_err(no_job)?, author)
 }
 
-async fn write_comment(session: &Session, args: &CiComment) -> Result<Exit, Failure> {
+async fn write_comment(session: &CommandContext, args: &CiCommentArgs) -> Result<Exit, CliFailure> {
     let text = match &args.file {
         Some(path) => read_report(path)?,
         None => review::plan_failed(&report_title(&session.settings)?),
@@ -63,57 +67,61 @@ async fn write_comment(session: &Session, args: &CiComment) -> Result<Exit, Fail
     let desk = comment_writer(args.number.author)?;
     let number = request_number(&desk, &args.number).await?;
     let body = review::with_head(&text, desk.head_commit(number).await?.as_deref());
-    let written =
-        desk.write_note(Thread::Review(number), Text { title: "", body: &body, open: true }).await?;
+    let written = desk
+        .write_note(CommentThread::Review(number), CommentContent { title: "", body: &body, open: true })
+        .await?;
     print_written(session, "comment", &written);
     Ok(Exit::Done)
 }
 
 /// Reads the report that is to be a comment.
-fn read_report(path: &Path) -> Result<String, Failure> {
+fn read_report(path: &Path) -> Result<String, CliFailure> {
     let text = String::from_utf8(stack_files::read_output(path)?).unwrap_or_default();
     if review::marker_of(&text).is_none() {
         let name = stack_files::display_path(path);
-        return Err(Failure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
+        return Err(CliFailure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
             .help("stead plan --report md=FILE writes one."));
     }
     Ok(text)
 }
 
 /// Returns what a report of the stack is called: its name, and the chosen environment's.
-fn report_title(settings: &Settings) -> Result<String, Failure> {
+fn report_title(settings: &Settings) -> Result<String, CliFailure> {
     let (name, environments) = stack_and_environments(settings)?;
     let environment = match (&settings.env, environments.as_slice()) {
         (Some(environment), _) => environment.clone(),
         (None, [only]) => only.clone(),
         (None, [first, ..]) if !first.is_empty() => first.clone(),
-        _ => return Err(Failure::new(Exit::Usage, "no environment is chosen").help("Name one with -e.")),
+        _ => return Err(CliFailure::new(Exit::Usage, "no environment is chosen").help("Name one with -e.")),
     };
     Ok(if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") })
 }
 
-async fn print_reviewed_fingerprint(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
+async fn print_reviewed_fingerprint(
+    session: &CommandContext,
+    args: &PullRequestArgs,
+) -> Result<Exit, CliFailure> {
     let title = report_title(&session.settings)?;
     let desk = comment_writer(args.author)?;
     let number = request_number(&desk, args).await?;
     let request = desk.read_request(number).await?;
     if !request.is_merged {
-        return Err(Failure::new(Exit::Failed, format!("request {number} is not merged"))
+        return Err(CliFailure::new(Exit::Failed, format!("request {number} is not merged"))
             .help("What is not merged can still change: its plan is not the one that was agreed to."));
     }
     let marker = format!("<!-- stead:{} -->", review::comment_marker(&title));
-    let found = desk.find_note(Thread::Review(number), &marker).await?;
+    let found = desk.find_note(CommentThread::Review(number), &marker).await?;
     let planned = found.as_ref().and_then(|note| review::head_of(&note.body));
     let fingerprint = found.as_ref().and_then(|note| review::fingerprint_of(&note.body));
     let Some(fingerprint) = fingerprint else {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("request {number} has no comment with a plan of {title} by this token's account"),
         )
         .help("stead ci comment writes it, with the token of the same account; --author ID names another account."));
     };
     if planned.is_none() || planned != request.head.as_deref() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("the plan of {title} in request {number} is not of the commit that was merged"),
         )
@@ -129,14 +137,14 @@ async fn print_reviewed_fingerprint(session: &Session, args: &CiNumber) -> Resul
     Ok(Exit::Done)
 }
 
-async fn request_number(desk: &Desk, args: &CiNumber) -> Result<u64, Failure> {
+async fn request_number(desk: &CommentWriter, args: &PullRequestArgs) -> Result<u64, CliFailure> {
     match args.number {
         Some(number) => Ok(number),
         None => desk.review_number().await,
     }
 }
 
-fn print_written(session: &Session, what: &str, written: &Written) {
+fn print_written(session: &CommandContext, what: &str, written: &CommentResult) {
     let how = written.how.outcome_keyword();
     if session.ui.json {
         session.ui.write_result(&json::to_pretty(&json!({
@@ -149,13 +157,13 @@ fn print_written(session: &Session, what: &str, written: &Written) {
     session.ui.write_result(&format!("{what} {how}{url}\n"));
 }
 
-fn write_pipeline(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
+fn write_pipeline(session: &CommandContext, args: &CiInitArgs) -> Result<Exit, CliFailure> {
     let (stack, environments) = stack_and_environments(&session.settings)?;
     let confirmed = read_stack_header(&session.settings)?.confirmed.into_iter().collect();
-    let shared = Shared::find_root(&session.settings.dir, false);
+    let shared = SharedRoot::find_root(&session.settings.dir, false);
     let (secrets, files) = looked_at(&session.settings);
     let own = join_segments(&shared.place);
-    let facts = Facts {
+    let facts = PipelineParameters {
         stack,
         environments,
         confirmed,
@@ -167,7 +175,7 @@ fn write_pipeline(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
         image: args.image.clone(),
     };
     if let Some(why) = ci_templates::pipeline_refusal(&facts) {
-        return Err(Failure::new(Exit::Usage, format!("no pipeline is written: {why}"))
+        return Err(CliFailure::new(Exit::Usage, format!("no pipeline is written: {why}"))
             .help("Give it a name of letters, digits, `-`, `_` and `.`."));
     }
     let (file, text) = ci_templates::render_pipeline(args.system, &facts);
@@ -180,27 +188,27 @@ fn write_pipeline(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn write_hook(session: &Session, args: &CiHook) -> Result<Exit, Failure> {
+fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFailure> {
     stack_and_environments(&session.settings)?;
     let git = git_origin::hooks_directory(&session.settings.dir).ok_or_else(|| {
-        Failure::new(Exit::Failed, "git looks for no hooks where the stack is")
+        CliFailure::new(Exit::Failed, "git looks for no hooks where the stack is")
             .help("There is no repository (git init makes one), or its core.hooksPath leads to a program that keeps hooks: have that run `stead fmt --check` and `stead validate`.")
     })?;
     let text =
-        ci_templates::git_hook(&join_segments(&Shared::find_root(&session.settings.dir, false).place));
+        ci_templates::git_hook(&join_segments(&SharedRoot::find_root(&session.settings.dir, false).place));
     write_new_file(session, &git.join("pre-commit"), &text, (args.force, true))?;
     Ok(Exit::Done)
 }
 
 fn write_new_file(
-    session: &Session,
+    session: &CommandContext,
     path: &Path,
     text: &str,
     (force, program): (bool, bool),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let shown = display_relative_path(path);
     if stack_files::path_exists(path) && !force {
-        return Err(Failure::existing_file(&shown).help("Overwrite it with --force."));
+        return Err(CliFailure::existing_file(&shown).help("Overwrite it with --force."));
     }
     if program {
         stack_files::write_program(path, text.as_bytes())?;
@@ -224,7 +232,7 @@ fn display_relative_path(path: &Path) -> String {
 }
 
 /// Returns the stack's name and its environments, the one that comes by itself first.
-fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
+fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), CliFailure> {
     let peek = read_stack_header(settings)?;
     let mut environments: Vec<Name> = peek.environments.into_iter().collect();
     environments.sort_by_key(|name| *name != peek.default);
@@ -235,12 +243,12 @@ fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), Fail
 }
 
 /// Reads what the stack says of itself, also where it does not hold together.
-fn read_stack_header(settings: &Settings) -> Result<Peek, Failure> {
+fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
     let files = stack_files::read_stack(&settings.dir)?;
     let below = project::confined_files(&settings.dir, stack_files::Trust::Full, settings.allow_outside);
     let none = || {
         let place = stack_files::display_path(&settings.dir);
-        Failure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
+        CliFailure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
             .help("stead validate says what is wrong; stead init begins one.")
     };
     load::read_header(REGISTRY, &files.sources, &below).ok_or_else(none)
@@ -250,9 +258,9 @@ fn read_stack_header(settings: &Settings) -> Result<Peek, Failure> {
 fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
     let bare = Settings { env_vars: BTreeMap::new(), needs_secrets: true, ..settings.clone() };
     let paths = |sources: &Sources| sources.iter().map(|(_, source)| source.path.clone()).collect();
-    match Project::open(&bare) {
+    match LoadedStack::open(&bare) {
         Ok(project) => (Vec::new(), paths(&project.stack.sources)),
-        Err(Failure { rejected: Some(rejected), .. }) => {
+        Err(CliFailure { rejected: Some(rejected), .. }) => {
             let asked = rejected.diagnostics.iter().filter_map(|problem| problem.asks.clone());
             (asked.collect(), paths(&rejected.sources))
         }

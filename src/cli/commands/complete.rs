@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use clap::CommandFactory;
 
 use crate::cli::actions::registry;
-use crate::cli::args::{Cli, Complete};
-use crate::cli::command_context::Session;
-use crate::cli::commands::completion_candidates::{self, Place, Wants};
+use crate::cli::args::{Cli, CompleteArgs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::completion_candidates::{self, CompletionContext, CompletionSource};
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::config::syntax::limits;
 use crate::editor::explain;
 use crate::kinds::REGISTRY;
-use crate::ledger::state::kept_secrets::VARS;
+use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
 use crate::model::address::{Address, Name};
 use crate::report::text::escape;
 
@@ -24,7 +24,7 @@ use crate::report::text::escape;
 const FILES: &str = ":files";
 
 /// Prints what can stand at a word, one a line, with what it is for after a tab.
-pub(in crate::cli) fn run(session: &Session, args: &Complete) -> Exit {
+pub(in crate::cli) fn run(session: &CommandContext, args: &CompleteArgs) -> Exit {
     let mut command = Cli::command();
     command.build();
     let place = completion_candidates::completion_context(&command, &args.words, args.at);
@@ -37,7 +37,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Complete) -> Exit {
         .filter(|(word, _)| word.starts_with(typed) && escape::escape_line(word) == word.as_str())
         .map(|(word, about)| format!("{word}\t{}\n", escape::escape_line(&about)))
         .collect();
-    if place.wants == Wants::File {
+    if place.wants == CompletionSource::File {
         lines.push(format!("{FILES}\n"));
     }
     session.ui.write_result(&lines.concat());
@@ -45,14 +45,16 @@ pub(in crate::cli) fn run(session: &Session, args: &Complete) -> Exit {
 }
 
 /// Returns what the stack and the tables have for a place.
-fn stack_candidates(settings: &Settings, place: &Place) -> Vec<(String, String)> {
+fn stack_candidates(settings: &Settings, place: &CompletionContext) -> Vec<(String, String)> {
     match place.wants {
-        Wants::Nothing | Wants::File => Vec::new(),
-        Wants::Kind => described_candidates(REGISTRY.kinds.iter().map(|kind| (kind.name, kind.summary))),
-        Wants::Table => {
+        CompletionSource::Nothing | CompletionSource::File => Vec::new(),
+        CompletionSource::Kind => {
+            described_candidates(REGISTRY.kinds.iter().map(|kind| (kind.name, kind.summary)))
+        }
+        CompletionSource::Table => {
             REGISTRY.catalogs.iter().map(|table| (table.name.to_owned(), String::new())).collect()
         }
-        Wants::Subject => {
+        CompletionSource::Subject => {
             let index = explain::build_index(&REGISTRY);
             let all = index.kinds.into_iter().chain(index.words).chain(index.functions).chain(index.codes);
             let inner = explain::inner_words().into_iter();
@@ -61,11 +63,11 @@ fn stack_candidates(settings: &Settings, place: &Place) -> Vec<(String, String)>
                 .chain(inner.map(|(way, about)| (way, about.to_owned())))
                 .collect()
         }
-        Wants::Environment => environment_names(&settings_from_line(settings, place))
+        CompletionSource::Environment => environment_names(&settings_from_line(settings, place))
             .into_iter()
             .map(plain_candidate)
             .collect(),
-        Wants::Address => address_candidates(&settings_from_line(settings, place), place)
+        CompletionSource::Address => address_candidates(&settings_from_line(settings, place), place)
             .into_iter()
             .map(plain_candidate)
             .collect(),
@@ -81,7 +83,7 @@ fn plain_candidate(name: String) -> (String, String) {
 }
 
 /// Returns the settings with what the line says of the stack.
-fn settings_from_line(settings: &Settings, place: &Place) -> Settings {
+fn settings_from_line(settings: &Settings, place: &CompletionContext) -> Settings {
     let given = |name: &str| place.given.iter().rev().find(|(id, _)| id == name).map(|(_, value)| value);
     let mut settings = settings.clone();
     if let Some(dir) = given("dir") {
@@ -111,12 +113,12 @@ fn environment_names(settings: &Settings) -> BTreeSet<String> {
 
 /// Returns the stack's addresses: those of the environment that is named, else of the first that there is;
 /// of a stack that does not hold together, what its files begin with.
-fn address_candidates(settings: &Settings, place: &Place) -> BTreeSet<String> {
+fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSet<String> {
     let fits = kinds_with_action(place);
     let fits = |kind: &str| fits.as_ref().is_none_or(|kinds| kinds.contains(kind));
-    let opened = Project::open(settings).or_else(|_| {
+    let opened = LoadedStack::open(settings).or_else(|_| {
         let env = settings.env.clone().or_else(|| environment_names(settings).first().map(Name::from));
-        Project::open(&Settings { env, ..settings.clone() })
+        LoadedStack::open(&Settings { env, ..settings.clone() })
     });
     if let Ok(project) = opened {
         let secrets = place.path.first().is_some_and(|first| first == "secret");
@@ -125,7 +127,7 @@ fn address_candidates(settings: &Settings, place: &Place) -> BTreeSet<String> {
             .filter(|resource| fits(resource.kind.name) && (!secrets || resource.kind.shown_once.is_some()))
             .map(|resource| Address::as_str(&resource.address).to_owned());
         let variables =
-            project.stack.awaited.keys().filter(|_| secrets).map(|name| format!("{VARS}{name}"));
+            project.stack.awaited.keys().filter(|_| secrets).map(|name| format!("{VARIABLE_PREFIX}{name}"));
         return resources.chain(variables).collect();
     }
     let kinds = REGISTRY.top_level().filter(|kind| fits(kind.name));
@@ -137,7 +139,7 @@ fn address_candidates(settings: &Settings, place: &Place) -> BTreeSet<String> {
 }
 
 /// Returns the kinds that an action is of; `None` for every other command.
-fn kinds_with_action(place: &Place) -> Option<BTreeSet<&'static str>> {
+fn kinds_with_action(place: &CompletionContext) -> Option<BTreeSet<&'static str>> {
     let [first, action] = place.path.as_slice() else { return None };
     let deeds = registry::actions_by_name(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;
     Some(deeds.iter().map(|deed| deed.kind.name).collect())

@@ -5,20 +5,20 @@ use clap::{Arg, Command};
 
 /// What is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Place {
+pub(in crate::cli) struct CompletionContext {
     /// The commands so far, without the program: `do`, `reboot`.
     pub(in crate::cli) path: Vec<String>,
     /// What can stand here and is known already, each with what it is for.
     pub(in crate::cli) words: Vec<(String, String)>,
     /// What else can: told by the stack.
-    pub(in crate::cli) wants: Wants,
+    pub(in crate::cli) wants: CompletionSource,
     /// Flags with values that stand anywhere on the line.
     pub(in crate::cli) given: Vec<(String, String)>,
 }
 
 /// What can stand in a place, besides what the command line declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Wants {
+pub(in crate::cli) enum CompletionSource {
     /// Nothing.
     Nothing,
     /// An address of the stack, perhaps with an attribute.
@@ -36,18 +36,28 @@ pub(in crate::cli) enum Wants {
 }
 
 /// Returns what can stand at a word of a line. `words` begins with the program.
-pub(in crate::cli) fn completion_context(command: &Command, words: &[String], at: usize) -> Place {
-    let mut walk =
-        Walk { command, path: Vec::new(), positions: 0, awaits: None, given: Vec::new(), only: false };
+pub(in crate::cli) fn completion_context(
+    command: &Command,
+    words: &[String],
+    at: usize,
+) -> CompletionContext {
+    let mut walk = CommandLineCursor {
+        command,
+        path: Vec::new(),
+        positions: 0,
+        awaits: None,
+        given: Vec::new(),
+        only: false,
+    };
     for word in words.iter().take(at).skip(1) {
         walk.consume_word(command, word);
     }
     let typed = words.get(at).map_or("", String::as_str);
     let (words, wants) = walk.word_candidates(command, typed);
-    Place { path: walk.path, words, wants, given: walk.given }
+    CompletionContext { path: walk.path, words, wants, given: walk.given }
 }
 
-struct Walk<'c> {
+struct CommandLineCursor<'c> {
     command: &'c Command,
     path: Vec<String>,
     /// Arguments without a flag so far.
@@ -59,7 +69,7 @@ struct Walk<'c> {
     only: bool,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> CommandLineCursor<'c> {
     fn consume_word(&mut self, root: &'c Command, word: &str) {
         // Some shells make words of their own of `=`.
         if word == "=" {
@@ -109,16 +119,18 @@ impl<'c> Walk<'c> {
         own.chain(root.get_arguments().filter(|arg| arg.is_global_set()))
     }
 
-    fn word_candidates(&self, root: &'c Command, typed: &str) -> (Vec<(String, String)>, Wants) {
+    fn word_candidates(&self, root: &'c Command, typed: &str) -> (Vec<(String, String)>, CompletionSource) {
         if let Some(flag) = self.awaits {
             return value_candidates(flag, "");
         }
         if let Some((name, _)) = typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
-            let Some(flag) = self.find_long_flag(root, name) else { return (Vec::new(), Wants::Nothing) };
+            let Some(flag) = self.find_long_flag(root, name) else {
+                return (Vec::new(), CompletionSource::Nothing);
+            };
             return value_candidates(flag, &format!("--{name}="));
         }
         if typed.starts_with('-') && !self.only {
-            return (self.flags(root), Wants::Nothing);
+            return (self.flags(root), CompletionSource::Nothing);
         }
         let below = self.command.get_subcommands().filter(|below| !below.is_hide_set());
         let mut words: Vec<(String, String)> =
@@ -130,7 +142,7 @@ impl<'c> Walk<'c> {
             .get_positionals()
             .last()
             .filter(|arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1));
-        let Some(arg) = position.or(last) else { return (words, Wants::Nothing) };
+        let Some(arg) = position.or(last) else { return (words, CompletionSource::Nothing) };
         let (more, wants) = value_candidates(arg, "");
         words.extend(more);
         (words, wants)
@@ -149,25 +161,25 @@ impl<'c> Walk<'c> {
 }
 
 /// Returns the values that an argument takes.
-fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, Wants) {
+fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, CompletionSource) {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
         let shown = possible.iter().filter(|value| !value.is_hide_set());
         let row = |value: &clap::builder::PossibleValue| {
             (format!("{before}{}", value.get_name()), first_line(value.get_help()))
         };
-        return (shown.map(row).collect(), Wants::Nothing);
+        return (shown.map(row).collect(), CompletionSource::Nothing);
     }
     let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
     let wants = match (arg.get_id().as_str(), name) {
-        ("env", _) => Wants::Environment,
+        ("env", _) => CompletionSource::Environment,
         ("accept" | "why" | "from" | "to" | "address" | "target", "PATH" | "ADDRESS" | "FROM" | "TO")
-        | (_, "ADDRESS") => Wants::Address,
-        (_, "SUBJECT") => Wants::Subject,
-        (_, "KIND") => Wants::Kind,
-        (_, "TABLE") => Wants::Table,
-        (_, "FILE" | "DIR" | "INTO") => Wants::File,
-        _ => Wants::Nothing,
+        | (_, "ADDRESS") => CompletionSource::Address,
+        (_, "SUBJECT") => CompletionSource::Subject,
+        (_, "KIND") => CompletionSource::Kind,
+        (_, "TABLE") => CompletionSource::Table,
+        (_, "FILE" | "DIR" | "INTO") => CompletionSource::File,
+        _ => CompletionSource::Nothing,
     };
     (Vec::new(), wants)
 }
@@ -184,7 +196,7 @@ mod tests {
     use super::*;
     use crate::cli::args::Cli;
 
-    fn at(line: &str) -> Place {
+    fn at(line: &str) -> CompletionContext {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let mut command = Cli::command();
         command.build();
@@ -220,28 +232,28 @@ mod tests {
     #[test]
     fn what_the_stack_has_is_asked_for() {
         let table = [
-            ("stead -e ", Wants::Environment),
-            ("stead plan --env ", Wants::Environment),
-            ("stead plan --env = ", Wants::Environment),
-            ("stead plan --target ", Wants::Address),
-            ("stead get ", Wants::Address),
-            ("stead why ", Wants::Address),
-            ("stead do reboot ", Wants::Address),
-            ("stead mv vm.a ", Wants::Address),
-            ("stead rm --keep ", Wants::Address),
-            ("stead render --why ", Wants::Address),
-            ("stead drift --accept ", Wants::Address),
-            ("stead graph --focus ", Wants::Address),
-            ("stead import ", Wants::Address),
-            ("stead explain ", Wants::Subject),
-            ("stead ls --kind ", Wants::Kind),
-            ("stead catalog ", Wants::Table),
-            ("stead apply ", Wants::File),
-            ("stead show ", Wants::File),
-            ("stead -C ", Wants::File),
-            ("stead fmt a.yaml ", Wants::File),
-            ("stead get vm.a ", Wants::Nothing),
-            ("stead plan --var ", Wants::Nothing),
+            ("stead -e ", CompletionSource::Environment),
+            ("stead plan --env ", CompletionSource::Environment),
+            ("stead plan --env = ", CompletionSource::Environment),
+            ("stead plan --target ", CompletionSource::Address),
+            ("stead get ", CompletionSource::Address),
+            ("stead why ", CompletionSource::Address),
+            ("stead do reboot ", CompletionSource::Address),
+            ("stead mv vm.a ", CompletionSource::Address),
+            ("stead rm --keep ", CompletionSource::Address),
+            ("stead render --why ", CompletionSource::Address),
+            ("stead drift --accept ", CompletionSource::Address),
+            ("stead graph --focus ", CompletionSource::Address),
+            ("stead import ", CompletionSource::Address),
+            ("stead explain ", CompletionSource::Subject),
+            ("stead ls --kind ", CompletionSource::Kind),
+            ("stead catalog ", CompletionSource::Table),
+            ("stead apply ", CompletionSource::File),
+            ("stead show ", CompletionSource::File),
+            ("stead -C ", CompletionSource::File),
+            ("stead fmt a.yaml ", CompletionSource::File),
+            ("stead get vm.a ", CompletionSource::Nothing),
+            ("stead plan --var ", CompletionSource::Nothing),
         ];
         for (line, wants) in table {
             assert_eq!(at(line).wants, wants, "{line}: {:?}", at(line));

@@ -3,8 +3,8 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::args::{Cli, Completions};
-use crate::cli::command_context::Session;
+use crate::cli::args::{Cli, CompletionsArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 
 /// Asks `stead __complete` for every word.
@@ -15,7 +15,7 @@ const ZSH: &str = include_str!("completions/stead.zsh");
 const FISH: &str = include_str!("completions/stead.fish");
 
 /// Prints the script. Those of other shells know what the command line declares, and nothing of the stack.
-pub(in crate::cli) fn run(session: &Session, args: &Completions) -> Exit {
+pub(in crate::cli) fn run(session: &CommandContext, args: &CompletionsArgs) -> Exit {
     let asking = match args.shell {
         Shell::Bash => BASH,
         Shell::Zsh => ZSH,

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::cli::args::{Convert, Format, Origin};
+use crate::cli::args::{ConvertArgs, FileSyntax, SourceFormatChoice};
 use crate::cli::artifacts::templates;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::rewrite_files;
-use crate::config::edit::File;
+use crate::config::edit::EditableFile;
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
 use crate::config::{convert, format};
@@ -21,7 +21,7 @@ use crate::report::json;
 ///
 /// # Errors
 /// When it cannot be read or converted, or the result is there already.
-pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &ConvertArgs) -> Result<Exit, CliFailure> {
     let source = if args.file == Path::new("-") {
         rewrite_files::read_standard_input("stdin.yaml")?
     } else {
@@ -45,7 +45,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
         return Ok(Exit::Done);
     };
     if stack_files::path_exists(out) && !args.force {
-        return Err(Failure::existing_file(&stack_files::display_path(out))
+        return Err(CliFailure::existing_file(&stack_files::display_path(out))
             .help("Choose another file, or overwrite with --force."));
     }
     stack_files::write_public(out, text.as_bytes())?;
@@ -58,45 +58,45 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-const fn to_syntax(format: Format) -> Syntax {
+const fn to_syntax(format: FileSyntax) -> Syntax {
     match format {
-        Format::Yaml => Syntax::Yaml,
-        Format::Kdl => Syntax::Kdl,
+        FileSyntax::Yaml => Syntax::Yaml,
+        FileSyntax::Kdl => Syntax::Kdl,
     }
 }
 
-const fn origin_of(origin: Origin) -> convert::Origin {
+const fn origin_of(origin: SourceFormatChoice) -> convert::SourceFormat {
     match origin {
-        Origin::Compose => convert::Origin::Compose,
-        Origin::Render => convert::Origin::Render,
-        Origin::AppSpec => convert::Origin::AppSpec,
+        SourceFormatChoice::Compose => convert::SourceFormat::Compose,
+        SourceFormatChoice::Render => convert::SourceFormat::Render,
+        SourceFormatChoice::AppSpec => convert::SourceFormat::AppSpec,
     }
 }
 
 /// Returns whose file it is where nobody said so, and says it.
-fn guess_tool(session: &Session, source: &Source) -> Option<convert::Origin> {
+fn guess_tool(session: &CommandContext, source: &Source) -> Option<convert::SourceFormat> {
     let is_yaml = syntax_of(&source.path) == Some(Syntax::Yaml);
     let origin = convert::guess_origin(source).filter(|_| is_yaml)?;
     let (what, word) = match origin {
-        convert::Origin::Compose => ("a Compose file", "compose"),
-        convert::Origin::Render => ("a Render blueprint", "render"),
-        convert::Origin::AppSpec => ("an app spec", "app-spec"),
+        convert::SourceFormat::Compose => ("a Compose file", "compose"),
+        convert::SourceFormat::Render => ("a Render blueprint", "render"),
+        convert::SourceFormat::AppSpec => ("an app spec", "app-spec"),
     };
     session.ui.write_message(&format!("note: read as {what}, by what stands in it; --from {word} says so"));
     Some(origin)
 }
 
 /// Converts a stack's own file. Returns the text, and what is worth knowing.
-fn convert_stack_file(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure> {
+fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Vec<String>), CliFailure> {
     let Some(from) = syntax_of(&source.path) else {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             format!("{} ends in neither .yaml, .yml nor .kdl", source.path),
         )
         .help("Say what it is: --from compose, render or app-spec."));
     };
     let to = args.to.map_or(if from == Syntax::Yaml { Syntax::Kdl } else { Syntax::Yaml }, to_syntax);
-    let file = File { source, registry: &REGISTRY };
+    let file = EditableFile { source, registry: &REGISTRY };
     let (text, repeated) =
         format::convert_file(&file, to).map_err(|refusal| rewrite_files::edit_failure(source, refusal))?;
     let note = || format!("KDL has no anchors: {repeated} aliases and merges were written out");
@@ -105,10 +105,10 @@ fn convert_stack_file(args: &Convert, source: &Source) -> Result<(String, Vec<St
 
 /// Converts another tool's file. Returns the text, and what has no counterpart.
 fn convert_foreign_file(
-    args: &Convert,
+    args: &ConvertArgs,
     source: &Source,
-    origin: convert::Origin,
-) -> Result<(String, Vec<String>), Failure> {
+    origin: convert::SourceFormat,
+) -> Result<(String, Vec<String>), CliFailure> {
     let beside = args.file.parent().filter(|path| !path.as_os_str().is_empty());
     let stack = templates::stack_name(&stack_files::directory_name(beside.unwrap_or(Path::new("."))));
     let to = to_syntax(args.to.unwrap_or_default());

@@ -5,47 +5,47 @@ use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 
-use crate::cli::args::Cost as Args;
+use crate::cli::args::CostArgs as Args;
 use crate::cli::artifacts::plan_file;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
 use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::testing;
 use crate::model::address::{Address, Name};
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
-use crate::report::views::cost::{self, Bill, Side};
-use crate::report::views::list::Listed;
+use crate::report::views::cost::{self, CostColumn, CostReport};
+use crate::report::views::list::ObjectSummary;
 
 /// Tells what it costs.
 ///
 /// # Errors
 /// When the stack has problems, the file is no plan, or the service or the ledger cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let bill = if let Some(file) = &args.file {
         let plan = plan_file::read_unverified(file)?.plan;
         now_and_then(&plan, &[])
     } else {
         let (plan, owned) = plan_environment(session, &session.settings, args.offline).await?;
         match &args.vs {
-            None if args.offline => Bill { first: None, ..now_and_then(&plan, &[]) },
+            None if args.offline => CostReport { first: None, ..now_and_then(&plan, &[]) },
             None => now_and_then(&plan, &owned),
             Some(other) => {
                 let settings = Settings { env: Some(other.clone()), ..session.settings.clone() };
                 let (beside, theirs) = plan_environment(session, &settings, args.offline).await?;
                 let first = bill_after_apply(&beside, &theirs, beside.base.environment.clone());
                 let second = bill_after_apply(&plan, &owned, plan.base.environment.clone());
-                Bill { first: Some(first), second, ..bill_from_plan(&plan) }
+                CostReport { first: Some(first), second, ..bill_from_plan(&plan) }
             }
         }
     };
-    let bill = Bill { built_in: args.offline, ..bill };
+    let bill = CostReport { built_in: args.offline, ..bill };
     let ui = &session.ui;
     ui.write_result(&if ui.json { cost::cost_document(&bill) } else { cost::cost_page(&bill, ui.style) });
     if let Some(file) = args.file.as_ref().filter(|_| !ui.json) {
@@ -59,10 +59,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 
 /// Makes the plan of an environment; returns it, and what its ledger owns.
 async fn plan_environment(
-    session: &Session,
+    session: &CommandContext,
     settings: &Settings,
     offline: bool,
-) -> Result<(Plan, Vec<Listed>), Failure> {
+) -> Result<(Plan, Vec<ObjectSummary>), CliFailure> {
     if offline {
         return Ok((testing::plan_empty_world(settings)?, Vec::new()));
     }
@@ -70,18 +70,18 @@ async fn plan_environment(
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     let pinned = read_pinned_names(&connection.lock_file)?;
-    let options = Options { project: settings.project.clone(), ..Options::default() };
+    let options = PlanningOptions { project: settings.project.clone(), ..PlanningOptions::default() };
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     Ok((plan, ls::managed_rows(&ledger, &world)))
 }
 
-fn bill_from_plan(plan: &Plan) -> Bill {
-    Bill {
+fn bill_from_plan(plan: &Plan) -> CostReport {
+    CostReport {
         stack: plan.base.stack.clone(),
         environment: plan.base.environment.clone(),
         first: None,
-        second: Side::default(),
+        second: CostColumn::default(),
         unpriced: plan.cost.unpriced,
         priced_at: plan.cost.priced_at,
         built_in: false,
@@ -89,13 +89,13 @@ fn bill_from_plan(plan: &Plan) -> Bill {
 }
 
 /// Returns the bill now and after an apply.
-fn now_and_then(plan: &Plan, owned: &[Listed]) -> Bill {
+fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
     let mut rows = owned_prices(owned);
     for change in &plan.changes {
         rows.insert(change.address.clone(), change.cost.monthly_before);
     }
-    let now = Side { name: Name::new_static("now"), rows, total: plan.cost.monthly_before };
-    Bill {
+    let now = CostColumn { name: Name::new_static("now"), rows, total: plan.cost.monthly_before };
+    CostReport {
         first: Some(now),
         second: bill_after_apply(plan, owned, Name::new_static("after")),
         ..bill_from_plan(plan)
@@ -103,16 +103,16 @@ fn now_and_then(plan: &Plan, owned: &[Listed]) -> Bill {
 }
 
 /// Returns the bill after an apply.
-fn bill_after_apply(plan: &Plan, owned: &[Listed], name: Name) -> Side {
+fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name) -> CostColumn {
     let mut rows = owned_prices(owned);
     for change in &plan.changes {
         rows.insert(change.address.clone(), change.cost.monthly_after);
     }
-    Side { name, rows, total: plan.cost.monthly_after }
+    CostColumn { name, rows, total: plan.cost.monthly_after }
 }
 
 /// Returns what is owned, with its prices; older objects of a replacement count with the new one.
-fn owned_prices(owned: &[Listed]) -> BTreeMap<Address, Option<Decimal>> {
+fn owned_prices(owned: &[ObjectSummary]) -> BTreeMap<Address, Option<Decimal>> {
     let mut rows: BTreeMap<Address, Option<Decimal>> = BTreeMap::new();
     for object in owned {
         let Some(address) = &object.address else { continue };

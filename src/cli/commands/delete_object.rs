@@ -4,41 +4,41 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::cli::actions::target::Named;
-use crate::cli::args::Do;
-use crate::cli::command_context::Session;
+use crate::cli::actions::target::TargetReference;
+use crate::cli::args::DoArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::planning::inventory;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection;
-use crate::cloud::error::Mutation;
+use crate::cloud::error::MutationOutcome;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
-use crate::model::schema::{Kind, Price, Scope};
+use crate::model::schema::{Kind, KindScope, Price};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::decide::byproducts;
-use crate::plan::join::prices::Prices;
+use crate::plan::join::prices::ObjectPrices;
 use crate::report::text::escape;
 
 /// Longest wait for the object to go.
-const PATIENCE: Duration = Duration::from_mins(10);
+const DELETION_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Deletes.
 ///
 /// # Errors
 /// When a ledger owns the object, its id was not repeated, or the service refuses.
-pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
+pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit, CliFailure> {
     let (kind, key) = parse_object(args)?;
     let shown = display_key(&key);
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     check_unowned(&ledger, &key, &shown)?;
-    if matches!(connection.place, Place::Http(_)) {
+    if matches!(connection.place, LedgerLocation::Http(_)) {
         session.ui.write_message(
             "note: a state server does not list its ledgers: only those that this stack knows were checked",
         );
@@ -48,13 +48,13 @@ pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
     }
     let client = &connection.client;
     let object = client.get(&key).await?.ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
+        CliFailure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
             .help("stead ls --unmanaged lists what nobody manages.")
     })?;
     let mut alone = Snapshot::default();
     alone.objects.insert(key.clone(), object.clone());
     if let Some(why) = inventory::in_use(&alone, |start| client.cloud().opens_with(start)).remove(&key) {
-        return Err(Failure::new(Exit::Blocked, format!("{shown} is not deleted. {why}")));
+        return Err(CliFailure::new(Exit::Blocked, format!("{shown} is not deleted. {why}")));
     }
     let what = describe_object(&connection, kind, &object, &shown).await?;
     if !is_confirmed(session, args, &key, &what).await? {
@@ -64,28 +64,35 @@ pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
     let home = deletion_project(session, &connection, kind, &object).await?;
     let deleted = client.changes(&|_| Ok(())).delete(kind, &key, home.as_ref()).await;
     check_deletion(deleted, &shown)?;
-    client.wait_until_gone(kind, &key, home.as_ref(), PATIENCE, &|_| {}).await.map_err(|error| {
-        Failure::new(Exit::Failed, format!("the service took the deletion of {shown}, and then: {error}"))
+    client.wait_until_gone(kind, &key, home.as_ref(), DELETION_TIMEOUT, &|_| {}).await.map_err(
+        |error| {
+            CliFailure::new(
+                Exit::Failed,
+                format!("the service took the deletion of {shown}, and then: {error}"),
+            )
             .help(format!("Look at it: stead ls --unmanaged --kind {}", key.kind))
-    })?;
+        },
+    )?;
     session.ui.report_done(&format!("Deleted {what}."));
     Ok(Exit::Done)
 }
 
 /// Returns what is named, as `KIND ID` or `KIND:ID`.
-fn parse_object(args: &Do) -> Result<(&'static Kind, ObjectKey), Failure> {
+fn parse_object(args: &DoArgs) -> Result<(&'static Kind, ObjectKey), CliFailure> {
     let target = args.target.as_deref().unwrap_or_default();
     let id = args.given.get("id").and_then(|given| given.last());
     let text = id.map_or_else(|| target.to_owned(), |id| format!("{target}:{id}"));
-    match Named::parse(&text)? {
-        Named::Object(kind, key) => Ok((kind, key)),
-        Named::Resource(address) => Err(Failure::new(
+    match TargetReference::parse(&text)? {
+        TargetReference::Object(kind, key) => Ok((kind, key)),
+        TargetReference::Resource(address) => Err(CliFailure::new(
             Exit::Usage,
             format!("{address} is a resource of the stack, and not an object"),
         )
         .help("Remove its block, and apply. An object in no ledger is named as KIND ID.")),
-        Named::Kind(kind) => Err(Failure::new(Exit::Usage, format!("delete which {}?", kind.name))
-            .help(format!("Say its id: stead do delete {} ID", kind.name))),
+        TargetReference::Kind(kind) => {
+            Err(CliFailure::new(Exit::Usage, format!("delete which {}?", kind.name))
+                .help(format!("Say its id: stead do delete {} ID", kind.name)))
+        }
     }
 }
 
@@ -95,7 +102,7 @@ fn display_key(key: &ObjectKey) -> String {
 }
 
 /// Refuses an object of the stack's own ledger, also one that an open question is about.
-fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Failure> {
+fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), CliFailure> {
     for (address, entry) in &ledger.entries {
         if entry.current.iter().chain(&entry.deposed).any(|one| one.key(&entry.kind) == *key) {
             return Err(managed_failure(shown, address.as_str()));
@@ -106,7 +113,7 @@ fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Fa
         .values()
         .find(|question| question.intent.kind == key.kind && question.candidates.contains(&key.id));
     match asked {
-        Some(question) => Err(Failure::new(
+        Some(question) => Err(CliFailure::new(
             Exit::Blocked,
             format!("{shown} may be the object of {}: {}", question.intent.address, question.text),
         )
@@ -115,19 +122,19 @@ fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Fa
     }
 }
 
-fn managed_failure(shown: &str, owner: &str) -> Failure {
-    Failure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}")).help(
+fn managed_failure(shown: &str, owner: &str) -> CliFailure {
+    CliFailure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}")).help(
         "Remove its block there, and apply; or let go of it first: stead rm --keep. Nothing was sent.",
     )
 }
 
 /// Returns the object with its name, age and price.
 async fn describe_object(
-    connection: &connection::Connection,
+    connection: &connection::StackConnection,
     kind: &'static Kind,
     object: &Object,
     shown: &str,
-) -> Result<String, Failure> {
+) -> Result<String, CliFailure> {
     let client = &connection.client;
     let tables: BTreeSet<&str> = match kind.price {
         Price::Free => BTreeSet::new(),
@@ -140,7 +147,7 @@ async fn describe_object(
     } else {
         format!(" `{}`", escape::escape_line(&client.redact(name)))
     };
-    let price = match Prices::new(&catalog).monthly(kind, &object.attributes) {
+    let price = match ObjectPrices::new(&catalog).monthly(kind, &object.attributes) {
         Some(price) if price.is_zero() => String::new(),
         Some(price) => format!(", {price:.2} USD a month"),
         None => ", price not known".to_owned(),
@@ -149,11 +156,16 @@ async fn describe_object(
 }
 
 /// Tells whether the id was repeated: by flag, or on a terminal.
-async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str) -> Result<bool, Failure> {
+async fn is_confirmed(
+    session: &CommandContext,
+    args: &DoArgs,
+    key: &ObjectKey,
+    what: &str,
+) -> Result<bool, CliFailure> {
     match args.given.get("confirm").and_then(|given| given.last()) {
         Some(id) if *id == key.id.as_str() => Ok(true),
         Some(id) => {
-            Err(Failure::new(Exit::Usage, format!("--confirm says {id}; the object is {}", key.id))
+            Err(CliFailure::new(Exit::Usage, format!("--confirm says {id}; the object is {}", key.id))
                 .help("Nothing was sent."))
         }
         None if session.ui.interactive => {
@@ -163,7 +175,7 @@ async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str)
         None => {
             let line =
                 session.command_line(&format!("do delete {} --confirm {}", display_key(key), key.id));
-            Err(Failure::new(
+            Err(CliFailure::new(
                 Exit::Blocked,
                 format!("this deletes {what}, and its id was not repeated as consent"),
             )
@@ -175,11 +187,11 @@ async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str)
 
 /// Returns the project that the deletion is sent with.
 async fn deletion_project(
-    session: &Session,
-    connection: &connection::Connection,
+    session: &CommandContext,
+    connection: &connection::StackConnection,
     kind: &'static Kind,
     object: &Object,
-) -> Result<Option<Name>, Failure> {
+) -> Result<Option<Name>, CliFailure> {
     if object.project.is_some() {
         return Ok(object.project.clone());
     }
@@ -189,19 +201,19 @@ async fn deletion_project(
             return Ok(Some(project));
         }
     }
-    if kind.scope == Scope::Account {
+    if kind.scope == KindScope::Account {
         return Ok(None);
     }
     Ok(connection.client.resolve_named_project(session.settings.project.as_ref()).await?)
 }
 
-fn check_deletion(mutation: Mutation, shown: &str) -> Result<(), Failure> {
+fn check_deletion(mutation: MutationOutcome, shown: &str) -> Result<(), CliFailure> {
     let what = format!("delete {shown}");
     Err(match mutation {
-        Mutation::Done(..) => return Ok(()),
-        Mutation::Refused(refusal) => Failure::refused_action(&what, &refusal, "Nothing was deleted."),
-        Mutation::NotSent(reason) => Failure::unsent_action(&what, &reason),
-        Mutation::Unknown { reason, .. } => Failure::new(Exit::Failed, format!("{what}: {reason}"))
+        MutationOutcome::Done(..) => return Ok(()),
+        MutationOutcome::Refused(refusal) => CliFailure::refused_action(&what, &refusal, "Nothing was deleted."),
+        MutationOutcome::NotSent(reason) => CliFailure::unsent_action(&what, &reason),
+        MutationOutcome::Unknown { reason, .. } => CliFailure::new(Exit::Failed, format!("{what}: {reason}"))
             .help("Whether it was deleted is not known. The same command shows whether the object is still there."),
     })
 }

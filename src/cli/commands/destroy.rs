@@ -1,18 +1,18 @@
 //! `stead destroy`: a plan that removes everything that is not protected, and its apply.
 
-use crate::cli::args::{Consent, Destroy as Args, Scope};
-use crate::cli::command_context::Session;
-use crate::cli::commands::apply::{self, Order};
-use crate::cli::planning::approval::Overriding;
+use crate::cli::args::{AutoApproval, DestroyArgs as Args, PlanScopeArgs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::apply::{self, ApplyRequest};
+use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 
 /// Removes everything.
 ///
 /// # Errors
 /// When `--confirm` names another stack; else as `apply`.
-pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
-    let scope = Scope {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+    let scope = PlanScopeArgs {
         targets: args.targets.clone(),
         exclude: args.exclude.clone(),
         adopt: Vec::new(),
@@ -22,12 +22,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         delete_data: Vec::new(),
         allow_deletes: true,
     };
-    let order = Order {
+    let order = ApplyRequest {
         scope: &scope,
         running: &args.running,
-        yes: args.yes.then_some(Consent::All),
+        yes: args.yes.then_some(AutoApproval::All),
         expected: None,
-        overriding: Overriding::default(),
+        overriding: PolicyOverrides::default(),
         destroy: true,
         stack: args.confirm.as_ref(),
         with_leftovers: args.leftovers.with_leftovers,

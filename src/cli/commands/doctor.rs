@@ -7,16 +7,16 @@ mod stack;
 mod surroundings;
 
 use super::doctor::failure_text::failure_and_remedy;
-use crate::cli::args::Doctor;
-use crate::cli::command_context::Session;
+use crate::cli::args::DoctorArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::settings::Cloud;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::service::api_key;
-use crate::cli::service::connection::Link;
+use crate::cli::service::connection::ServiceConnection;
 use crate::model::secret::Secret;
 use crate::report::json;
-use crate::report::views::doctor::{self, Check};
+use crate::report::views::doctor::{self, DoctorCheck};
 
 pub(in crate::cli) use self::surroundings::mend_settings;
 
@@ -24,7 +24,7 @@ pub(in crate::cli) use self::surroundings::mend_settings;
 ///
 /// # Errors
 /// With `--api`, when the service cannot be asked. Else what is wrong is a check that failed.
-pub(in crate::cli) async fn run(session: &Session, args: &Doctor) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &DoctorArgs) -> Result<Exit, CliFailure> {
     if args.api {
         return contract::run(session).await;
     }
@@ -38,7 +38,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Doctor) -> Result<Exit
     Ok(if doctor::any_failed(&checks) { Exit::Failed } else { Exit::Done })
 }
 
-async fn run_checks(session: &Session, fix: bool) -> Vec<Check> {
+async fn run_checks(session: &CommandContext, fix: bool) -> Vec<DoctorCheck> {
     let settings = &session.settings;
     let mut checks = vec![
         surroundings::check_program(),
@@ -61,28 +61,33 @@ async fn run_checks(session: &Session, fix: bool) -> Vec<Check> {
 }
 
 /// Finds the key: that there is one, and where it comes from.
-fn check_key(session: &Session) -> (Check, Option<Secret>) {
+fn check_key(session: &CommandContext) -> (DoctorCheck, Option<Secret>) {
     const NAME: &str = "key";
     let settings = &session.settings;
     let url = match &settings.cloud {
-        Cloud::At(url) => url,
-        Cloud::Local => return (Check::new_skipped(NAME, "The built-in cloud brings its own."), None),
-        Cloud::Unset => return (Check::new_skipped(NAME, "No service is named."), None),
+        CloudEndpoint::Remote(url) => url,
+        CloudEndpoint::Local => {
+            return (DoctorCheck::new_skipped(NAME, "The built-in cloud brings its own."), None);
+        }
+        CloudEndpoint::Unset => return (DoctorCheck::new_skipped(NAME, "No service is named."), None),
     };
     match api_key::find_with_origin(settings, url) {
         Ok((key, origin)) => (surroundings::check_key_source(settings, url, origin), Some(key)),
         Err(failure) => {
             let (detail, remedy) = failure_and_remedy(&failure);
-            (Check::new_failed(NAME, detail).with_remedy(remedy), None)
+            (DoctorCheck::new_failed(NAME, detail).with_remedy(remedy), None)
         }
     }
 }
 
 /// Opens a way to the service on which nothing but GETs can be sent.
-fn open_read_only_link(session: &Session, key: Option<&Secret>) -> Result<Link, Failure> {
+fn open_read_only_link(
+    session: &CommandContext,
+    key: Option<&Secret>,
+) -> Result<ServiceConnection, CliFailure> {
     let settings = &session.settings;
-    if key.is_none() && settings.cloud != Cloud::Local {
-        return Err(Failure::new(Exit::Refused, "There is no key to ask with."));
+    if key.is_none() && settings.cloud != CloudEndpoint::Local {
+        return Err(CliFailure::new(Exit::Refused, "There is no key to ask with."));
     }
-    Link::open_read_only(settings, &settings.dir, key.cloned())
+    ServiceConnection::open_read_only(settings, &settings.dir, key.cloned())
 }

@@ -1,39 +1,39 @@
 //! `stead drift`: what is live against what was last applied, and what nobody manages.
 
 use crate::cli::args::DriftArgs;
-use crate::cli::artifacts::drift_history::Diary;
-use crate::cli::artifacts::report_files::{self, About};
-use crate::cli::command_context::Session;
-use crate::cli::commands::ls::{self, Strangers};
+use crate::cli::artifacts::drift_history::DriftHistoryFile;
+use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::ls::{self, UnmanagedObjects};
 use crate::cli::commands::{accept, ci, plan as planning};
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
 use crate::cli::planning::claims;
-use crate::cli::planning::refresh::{self, World};
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::service::connection::Connection;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::clock::Clock;
-use crate::plan::artifact::drift_history::Memory;
+use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::diff::confirmation;
-use crate::plan::join::project_scope::Reach;
-use crate::plan::model::change::{Cost, Plan};
+use crate::plan::join::project_scope::ProjectScope;
+use crate::plan::model::change::{Plan, PlanCost};
 use crate::plan::model::step::CriticalPath;
 use crate::report::json;
-use crate::report::review::{Format, Told};
+use crate::report::review::{ReviewFormat, ReviewSubject};
 use crate::report::text::escape;
-use crate::report::views::drift::{self, Elsewhere, Found};
-use crate::report::views::list::Listed;
+use crate::report::views::drift::{self, DriftReport, OtherProjectCounts};
+use crate::report::views::list::ObjectSummary;
 
 /// Looks for drift.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> Result<Exit, CliFailure> {
     let project = report_files::open_or_report(session, &args.reports.wanted)?;
     let options = session.read_only_options();
     let connection = session.connect(&project)?;
@@ -43,26 +43,29 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let (plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     if let Some(block) = lost_ledger::lost_ledger_blocker(&ledger, &plan) {
-        return Err(Failure::new(Exit::Blocked, block.text).help(block.help));
+        return Err(CliFailure::new(Exit::Blocked, block.text).help(block.help));
     }
     let (strangers, unread) =
         find_unmanaged(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
     let looked_at = looked_at(&plan);
-    let found = Found {
+    let elsewhere =
+        OtherProjectCounts { projects: strangers.projects, account: strangers.account.len(), unread };
+    let found = DriftReport {
         stack: &project.stack.name,
         environment: &project.stack.environment.name,
         drift: &plan.drift,
         unmanaged: &strangers.here,
         managed: ledger.entries.len(),
-        elsewhere: Elsewhere { projects: strangers.projects, account: strangers.account.len(), unread },
-        memory: &Memory::default(),
+        elsewhere,
+        memory: &DriftHistoryDiff::default(),
         notes: &looked_at.notes,
     };
-    let diary = Diary::from_ledger(&project, &ledger);
+    let diary = DriftHistoryFile::from_ledger(&project, &ledger);
     let now = connection.client.clock().now();
-    let (memory, sightings) = Memory::new_with_history(diary.read(), found.observed_items(), now);
-    let found = Found { memory: &memory, ..found };
-    let about = About { told: Told::Look(&found), ..About::from_stack(&project.stack) };
+    let (memory, sightings) = DriftHistoryDiff::new_with_history(diary.read(), found.observed_items(), now);
+    let found = DriftReport { memory: &memory, ..found };
+    let stack = ReportContext::from_stack(&project.stack);
+    let about = ReportContext { told: ReviewSubject::Drift(&found), ..stack };
     report_files::write_plan_reports(session, &args.reports.wanted, &looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
@@ -80,14 +83,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     diary.write(&session.ui, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
-        let report = report_files::plan_report_text(session, Format::Markdown, &looked_at, about);
+        let report = report_files::plan_report_text(session, ReviewFormat::Markdown, &looked_at, about);
         let written = ci::write_issue(&title, &report, found.to_decide() > 0).await?;
         let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
-        session.ui.write_message(&format!(
-            "the issue is {}{}",
-            written.how.outcome_keyword(),
-            escape::escape_line(&place)
-        ));
+        let outcome = written.how.outcome_keyword();
+        session.ui.write_message(&format!("the issue is {outcome}{}", escape::escape_line(&place)));
     }
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
 }
@@ -95,11 +95,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
 /// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind, and whether it
 /// is not known, because another ledger cannot be read.
 async fn find_unmanaged(
-    session: &Session,
-    (project, connection): (&Project, &Connection),
+    session: &CommandContext,
+    (project, connection): (&LoadedStack, &StackConnection),
     (plan, ledger): (&Plan, &Ledger),
-    world: &mut World,
-) -> Result<(Strangers, bool), Failure> {
+    world: &mut RefreshResult,
+) -> Result<(UnmanagedObjects, bool), CliFailure> {
     let owned_elsewhere = match ledger_io::objects_of_other_ledgers(project, &connection.place).await {
         Ok(owned) => owned,
         Err(failure) => {
@@ -107,10 +107,10 @@ async fn find_unmanaged(
             session.ui.write_message(&format!(
                 "note: what is unmanaged is not known: another ledger cannot be read: {cause}"
             ));
-            return Ok((Strangers::default(), true));
+            return Ok((UnmanagedObjects::default(), true));
         }
     };
-    let reach = Reach::from_plan(plan, ledger);
+    let reach = ProjectScope::from_plan(plan, ledger);
     ls::add_unused_kinds(session, connection, (Some(&reach), &[], true), world).await?;
     ls::redact_secrets(connection, world);
     let claimed = claims::claimed_objects(connection, &world.snapshot).await?;
@@ -118,7 +118,7 @@ async fn find_unmanaged(
     strangers.leave_out_keys_in_use(connection, world);
     strangers.leave_out_owned(&owned_elsewhere);
     // What the service makes, or what runs in a managed object made: nobody is to manage it, or to wonder about it.
-    let made = |row: &Listed| {
+    let made = |row: &ObjectSummary| {
         let object = world.snapshot.objects.get(&row.key());
         let made = object.zip(REGISTRY.kind(&row.kind));
         made.is_some_and(|(object, kind)| kind.is_made_by_service(&object.attributes))
@@ -138,7 +138,7 @@ fn looked_at(plan: &Plan) -> Plan {
         blocks: Vec::new(),
         policy: Vec::new(),
         notes: confirmation::notes_of_look(plan),
-        cost: Cost { monthly_before: bill, monthly_after: bill, ..Cost::default() },
+        cost: PlanCost { monthly_before: bill, monthly_after: bill, ..PlanCost::default() },
         ..plan.clone()
     }
 }

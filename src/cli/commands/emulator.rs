@@ -7,38 +7,38 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::cli::args::Emulator;
-use crate::cli::command_context::Session;
+use crate::cli::args::EmulatorArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals;
 use crate::cli::service::embedded_cloud;
 use crate::editor::openapi;
 use crate::emulator::faults;
 use crate::emulator::seed::Seed;
-use crate::emulator::server::{self, Running};
+use crate::emulator::server::{self, EmulatorHandle};
 use crate::kinds::REGISTRY;
 
 /// Serves.
 ///
 /// # Errors
 /// When a flag is wrong, or the data or the address cannot be used.
-pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Exit, Failure> {
-    let wrong = |error: String| Failure::new(Exit::Usage, error);
-    let rules = args.fail.iter().map(|spec| faults::Rule::from_str(spec));
+pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -> Result<Exit, CliFailure> {
+    let wrong = |error: String| CliFailure::new(Exit::Usage, error);
+    let rules = args.fail.iter().map(|spec| faults::FaultRule::from_str(spec));
     let rules = rules.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(error.to_string()))?;
     let seed =
         args.seed.as_deref().map(Seed::from_str).transpose().map_err(|error| wrong(error.to_string()))?;
-    let options = server::Options {
+    let options = server::EmulatorOptions {
         bind: SocketAddr::new(args.bind, args.port),
         i_know: args.i_know,
         seed,
         speed: args.speed.map(f64::from).or(Some(embedded_cloud::SPEED)),
-        faults: faults::Plan::new(args.fault_seed, rules),
+        faults: faults::FaultPlan::new(args.fault_seed, rules),
         limited: !args.no_limiter,
         openapi: Some(openapi::render_document(&REGISTRY)),
-        ..server::Options::default()
+        ..server::EmulatorOptions::default()
     };
     let folder = args.data.clone().unwrap_or_else(|| embedded_cloud::data_directory(&session.settings.dir));
     let state = session.settings.state.as_deref();
@@ -57,7 +57,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
 
 /// What a program that started it needs to know.
 #[derive(Serialize)]
-struct Said<'a> {
+struct EmulatorStartDocument<'a> {
     api_key: &'a str,
     data: String,
     page: Option<String>,
@@ -66,14 +66,14 @@ struct Said<'a> {
 }
 
 /// Returns where its page is: it opens on this machine only.
-fn page_url(running: &Running) -> Option<String> {
+fn page_url(running: &EmulatorHandle) -> Option<String> {
     running.address.ip().is_loopback().then(|| format!("{}/", running.base_url()))
 }
 
-fn print_server_address(session: &Session, running: &Running, folder: &Path) {
+fn print_server_address(session: &CommandContext, running: &EmulatorHandle, folder: &Path) {
     let (url, key) = (running.base_url(), &running.api_key);
     if session.ui.json || session.ui.ndjson {
-        let said = Said {
+        let said = EmulatorStartDocument {
             api_key: key,
             data: stack_files::display_path(folder),
             page: page_url(running),

@@ -3,22 +3,22 @@
 use serde::Serialize;
 
 use super::render::display_value;
-use crate::cli::args::Eval;
-use crate::cli::command_context::Session;
+use crate::cli::args::EvalArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
-use crate::report::json::{self, Shown};
+use crate::report::json::{self, JsonValue};
 use crate::report::text::escape;
 
 /// What an expression gives.
 #[derive(Serialize)]
-struct Document<'v> {
+struct EvalDocument<'v> {
     schema_version: u32,
     /// The value; for what is not known, the expression that is left.
-    value: Shown<'v>,
+    value: JsonValue<'v>,
     known: bool,
     /// What it waits for.
     waits_for: Vec<&'v str>,
@@ -28,15 +28,19 @@ struct Document<'v> {
 ///
 /// # Errors
 /// When the stack or the expression has problems.
-pub(in crate::cli) fn run(session: &Session, args: &Eval) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &EvalArgs) -> Result<Exit, CliFailure> {
     let expression = session.evaluate_expression(&args.expression)?;
     let value = display_value(&expression);
     let known = matches!(&expression, Expression::Value(value) if !value.is_unknown());
     let waits_for: Vec<&str> = expression.addresses().into_iter().map(Address::as_str).collect();
     let ui = &session.ui;
     if ui.json {
-        let document =
-            Document { schema_version: json::SCHEMA_VERSION, value: Shown(&value), known, waits_for };
+        let document = EvalDocument {
+            schema_version: json::SCHEMA_VERSION,
+            value: JsonValue(&value),
+            known,
+            waits_for,
+        };
         ui.write_result(&json::to_pretty(&document));
         return Ok(Exit::Done);
     }

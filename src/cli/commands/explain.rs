@@ -2,22 +2,22 @@
 
 use serde::Serialize;
 
-use crate::cli::args::Explain;
-use crate::cli::command_context::Session;
+use crate::cli::args::ExplainArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::editor::explain::{
-    self, AttributePage, AttributeRow, CodePage, FunctionPage, Index, KindPage, Operation,
-    Page as Explanation, PlanCodePage, WordPage,
+    self, AttributePage, AttributeRow, CodePage, ExplainIndex, ExplainPage as Explanation, FunctionPage,
+    KeywordPage, KindPage, OperationRow, PlanCodePage,
 };
 use crate::kinds::REGISTRY;
 use crate::report::json;
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
 
 /// The document for programs.
 #[derive(Serialize)]
-struct Document<T> {
+struct ExplainDocument<T> {
     schema_version: u32,
     #[serde(flatten)]
     page: T,
@@ -27,7 +27,7 @@ struct Document<T> {
 ///
 /// # Errors
 /// When nothing has this name.
-pub(in crate::cli) fn run(session: &Session, args: &Explain) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &ExplainArgs) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let Some(subject) = &args.subject else {
         let index = explain::build_index(&REGISTRY);
@@ -35,18 +35,18 @@ pub(in crate::cli) fn run(session: &Session, args: &Explain) -> Result<Exit, Fai
         return Ok(Exit::Done);
     };
     let page = explain::explain_subject(&REGISTRY, subject)
-        .map_err(|unknown| Failure::new(Exit::Usage, unknown.message).help(unknown.help))?;
+        .map_err(|unknown| CliFailure::new(Exit::Usage, unknown.message).help(unknown.help))?;
     ui.write_result(&if ui.json { page_document(&page) } else { render_explanation(&page, ui.style) });
     Ok(Exit::Done)
 }
 
 fn page_document<T: Serialize>(page: &T) -> String {
-    json::to_pretty(&Document { schema_version: json::SCHEMA_VERSION, page })
+    json::to_pretty(&ExplainDocument { schema_version: json::SCHEMA_VERSION, page })
 }
 
 /// Lays out a page for people.
-fn render_explanation(explanation: &Explanation, style: Style) -> String {
-    let mut page = Page::new(style);
+fn render_explanation(explanation: &Explanation, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     match explanation {
         Explanation::Kind(kind) => kind_page(&mut page, kind),
         Explanation::Attribute(attribute) => attribute_page(&mut page, attribute),
@@ -59,12 +59,12 @@ fn render_explanation(explanation: &Explanation, style: Style) -> String {
 }
 
 /// Where what is said of a name begins.
-const COLUMN: usize = 18;
+const DESCRIPTION_COLUMN: usize = 18;
 /// The widest name that is not followed by a line break.
-const WIDEST: usize = 26;
+const MAX_INLINE_WIDTH: usize = 26;
 
-fn render_index(index: &Index, style: Style) -> String {
-    let mut page = Page::new(style);
+fn render_index(index: &ExplainIndex, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     let all = [
         ("kinds", &index.kinds),
         ("words", &index.words),
@@ -78,36 +78,39 @@ fn render_index(index: &Index, style: Style) -> String {
     page.finish()
 }
 
-fn push_title(page: &mut Page, name: &str, summary: &str) {
-    page.add_line(Line::indent(0).push_styled(Role::Strong, name));
-    page.add_line(Line::indent(2).push_text(summary));
+fn push_title(page: &mut TextPage, name: &str, summary: &str) {
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, name));
+    page.add_line(TextLine::indent(2).push_text(summary));
 }
 
-fn push_heading(page: &mut Page, text: &str) {
-    page.add_line(Line::indent(0).push_styled(Role::Strong, text));
+fn push_heading(page: &mut TextPage, text: &str) {
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, text));
 }
 
 /// Adds `label  value`, unless there is nothing to say.
-fn push_fact(page: &mut Page, label: &str, value: &str) {
+fn push_fact(page: &mut TextPage, label: &str, value: &str) {
     if !value.is_empty() {
-        let line = Line::indent(2).push_styled(Role::Faint, label).to_column(COLUMN).continue_at(COLUMN);
+        let line = TextLine::indent(2)
+            .push_styled(TextRole::Faint, label)
+            .to_column(DESCRIPTION_COLUMN)
+            .continue_at(DESCRIPTION_COLUMN);
         page.add_line(line.push_text(value));
     }
 }
 
 /// Adds `label  value` for each value, the label once.
-fn push_facts(page: &mut Page, label: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
+fn push_facts(page: &mut TextPage, label: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
     for (at, value) in values.into_iter().enumerate() {
         push_fact(page, if at == 0 { label } else { "" }, value.as_ref());
     }
 }
 
-fn push_pairs(page: &mut Page, rows: &[(&str, &str)]) {
-    let column = 4 + rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(WIDEST);
+fn push_pairs(page: &mut TextPage, rows: &[(&str, &str)]) {
+    let column = 4 + rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(MAX_INLINE_WIDTH);
     for (name, text) in rows {
         page.add_line(
-            Line::indent(2)
-                .push_styled(Role::Change, name)
+            TextLine::indent(2)
+                .push_styled(TextRole::Change, name)
                 .to_column(column)
                 .continue_at(column)
                 .push_text(text),
@@ -115,7 +118,7 @@ fn push_pairs(page: &mut Page, rows: &[(&str, &str)]) {
     }
 }
 
-fn kind_page(page: &mut Page, kind: &KindPage) {
+fn kind_page(page: &mut TextPage, kind: &KindPage) {
     push_title(page, kind.kind, kind.summary);
     push_fact(page, "written", &kind.written);
     push_fact(page, "belongs to", &kind.belongs_to);
@@ -143,20 +146,22 @@ fn kind_page(page: &mut Page, kind: &KindPage) {
     push_operations(page, "requests", &kind.requests);
 }
 
-fn push_attributes(page: &mut Page, title: &str, rows: &[AttributeRow]) {
+fn push_attributes(page: &mut TextPage, title: &str, rows: &[AttributeRow]) {
     if rows.is_empty() {
         return;
     }
     push_heading(page, title);
-    let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(WIDEST);
+    let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(MAX_INLINE_WIDTH);
     for row in rows {
-        let mut line =
-            Line::indent(2).push_styled(Role::Change, row.name).to_column(column).continue_at(column);
+        let mut line = TextLine::indent(2)
+            .push_styled(TextRole::Change, row.name)
+            .to_column(column)
+            .continue_at(column);
         line = line.push_text(row.summary);
-        let mut parts = vec![(Role::Faint, row.ty.clone())];
-        parts.extend(row.required.then(|| (Role::Warn, "required".to_owned())));
-        parts.extend(row.default.as_ref().map(|default| (Role::Faint, format!("default {default}"))));
-        parts.extend(row.replaces.then(|| (Role::Warn, "a change replaces".to_owned())));
+        let mut parts = vec![(TextRole::Faint, row.ty.clone())];
+        parts.extend(row.required.then(|| (TextRole::Warning, "required".to_owned())));
+        parts.extend(row.default.as_ref().map(|default| (TextRole::Faint, format!("default {default}"))));
+        parts.extend(row.replaces.then(|| (TextRole::Warning, "a change replaces".to_owned())));
         let last = parts.len() - 1;
         for (at, (role, part)) in parts.into_iter().enumerate() {
             line = line.push_styled(role, format!(" {part}{}", if at < last { "," } else { "" }));
@@ -165,22 +170,24 @@ fn push_attributes(page: &mut Page, title: &str, rows: &[AttributeRow]) {
     }
 }
 
-fn push_operations(page: &mut Page, title: &str, rows: &[Operation]) {
+fn push_operations(page: &mut TextPage, title: &str, rows: &[OperationRow]) {
     if rows.is_empty() {
         return;
     }
     push_heading(page, title);
-    let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(WIDEST);
+    let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(MAX_INLINE_WIDTH);
     for row in rows {
-        let line =
-            Line::indent(2).push_styled(Role::Change, row.name).to_column(column).continue_at(column);
+        let line = TextLine::indent(2)
+            .push_styled(TextRole::Change, row.name)
+            .to_column(column)
+            .continue_at(column);
         let line = if row.summary.is_empty() { line } else { line.push_text(row.summary).push_text(" ") };
         let assumed = if row.assumed { " (assumed)" } else { "" };
-        page.add_line(line.push_styled(Role::Faint, format!("{}{assumed}", row.request)));
+        page.add_line(line.push_styled(TextRole::Faint, format!("{}{assumed}", row.request)));
     }
 }
 
-fn attribute_page(page: &mut Page, attribute: &AttributePage) {
+fn attribute_page(page: &mut TextPage, attribute: &AttributePage) {
     push_title(page, &attribute.path, attribute.summary);
     push_fact(page, "type", &attribute.ty);
     push_fact(page, "takes", attribute.limits.as_deref().unwrap_or_default());
@@ -205,7 +212,7 @@ fn attribute_page(page: &mut Page, attribute: &AttributePage) {
     }
 }
 
-fn code_page(page: &mut Page, code: &CodePage) {
+fn code_page(page: &mut TextPage, code: &CodePage) {
     push_title(page, code.code, code.meaning);
     push_fact(page, "found", code.found);
     push_fact(page, "kind", code.kind.unwrap_or_default());
@@ -213,16 +220,16 @@ fn code_page(page: &mut Page, code: &CodePage) {
     for example in &code.examples {
         if let Some(before) = example.before {
             push_heading(page, "before");
-            push_snippet(page, before, Role::Faint);
+            push_snippet(page, before, TextRole::Faint);
         }
         push_heading(page, "wrong");
-        push_snippet(page, example.wrong, Role::Danger);
+        push_snippet(page, example.wrong, TextRole::Danger);
         push_heading(page, "right");
-        push_snippet(page, example.right, Role::Good);
+        push_snippet(page, example.right, TextRole::Success);
     }
 }
 
-fn word_page(page: &mut Page, word: &WordPage) {
+fn word_page(page: &mut TextPage, word: &KeywordPage) {
     push_title(page, &word.word, &word.summary);
     if !word.words.is_empty() {
         push_heading(page, "words in it");
@@ -233,29 +240,29 @@ fn word_page(page: &mut Page, word: &WordPage) {
         return push_pairs(page, &rows);
     }
     push_heading(page, "example");
-    push_snippet(page, &word.example, Role::Good);
+    push_snippet(page, &word.example, TextRole::Success);
 }
 
-fn function_page(page: &mut Page, function: &FunctionPage) {
+fn function_page(page: &mut TextPage, function: &FunctionPage) {
     push_title(page, function.function, function.summary);
     push_fact(page, "written", function.usage);
     push_heading(page, "example");
-    push_snippet(page, &function.example, Role::Good);
+    push_snippet(page, &function.example, TextRole::Success);
     if !function.gives.is_empty() {
         push_fact(page, "gives", function.gives);
     }
 }
 
-fn plan_code_page(page: &mut Page, code: &PlanCodePage) {
+fn plan_code_page(page: &mut TextPage, code: &PlanCodePage) {
     push_title(page, &code.code, &code.meaning);
     push_fact(page, "stands in", code.stands);
     push_fact(page, "what to do", code.remedy);
 }
 
-fn push_snippet(page: &mut Page, text: &str, role: Role) {
+fn push_snippet(page: &mut TextPage, text: &str, role: TextRole) {
     for line in text.lines() {
         let blanks = line.len() - line.trim_start().len();
-        page.add_line(Line::indent(2 + blanks).push_styled(role, line.trim_start()));
+        page.add_line(TextLine::indent(2 + blanks).push_styled(role, line.trim_start()));
     }
 }
 
@@ -264,7 +271,7 @@ mod tests {
     use super::*;
 
     fn shown(subject: &str) -> String {
-        render_explanation(&explain::explain_subject(&REGISTRY, subject).unwrap(), Style::plain(90))
+        render_explanation(&explain::explain_subject(&REGISTRY, subject).unwrap(), TextStyle::plain(90))
     }
 
     #[test]

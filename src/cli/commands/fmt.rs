@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{Fmt, Format};
-use crate::cli::command_context::Session;
+use crate::cli::args::{FileSyntax, FmtArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::planning::prune;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::rewrite_files;
-use crate::config::edit::File;
+use crate::config::edit::EditableFile;
 use crate::config::format;
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
@@ -20,7 +20,7 @@ use crate::report::views::edits;
 ///
 /// # Errors
 /// When one cannot be read, has syntax errors, or cannot be written. Nothing is written then.
-pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFailure> {
     if let [path] = args.files.as_slice()
         && path == Path::new("-")
     {
@@ -54,7 +54,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, F
 }
 
 /// Returns the files as they are, and as they are to be formatted.
-async fn read_and_format(session: &Session, args: &Fmt) -> Result<Vec<(PathBuf, Source, Source)>, Failure> {
+async fn read_and_format(
+    session: &CommandContext,
+    args: &FmtArgs,
+) -> Result<Vec<(PathBuf, Source, Source)>, CliFailure> {
     if !args.prune {
         let read =
             |path: PathBuf| rewrite_files::read_source(&path).map(|source| (path, source.clone(), source));
@@ -75,10 +78,10 @@ async fn read_and_format(session: &Session, args: &Fmt) -> Result<Vec<(PathBuf, 
 }
 
 /// Formats standard input.
-fn format_stdin(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
+fn format_stdin(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFailure> {
     let name = match args.format {
-        Format::Yaml => "stdin.yaml",
-        Format::Kdl => "stdin.kdl",
+        FileSyntax::Yaml => "stdin.yaml",
+        FileSyntax::Kdl => "stdin.kdl",
     };
     let source = rewrite_files::read_standard_input(name)?;
     let text = format_source(&source)?;
@@ -92,7 +95,7 @@ fn format_stdin(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
     Ok(if args.check && !same { Exit::Failed } else { Exit::Done })
 }
 
-fn source_paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
+fn source_paths(session: &CommandContext, args: &FmtArgs) -> Result<Vec<PathBuf>, CliFailure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());
     }
@@ -101,7 +104,7 @@ fn source_paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> 
     let shown = stack.sources.iter().map(|(_, source)| PathBuf::from(&source.path));
     let paths: Vec<PathBuf> = shown.collect();
     if paths.is_empty() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("there is no stack in {}", stack_files::display_path(directory)),
         )
@@ -110,7 +113,7 @@ fn source_paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> 
     Ok(paths)
 }
 
-fn format_source(source: &Source) -> Result<String, Failure> {
-    let file = File { source, registry: &REGISTRY };
+fn format_source(source: &Source) -> Result<String, CliFailure> {
+    let file = EditableFile { source, registry: &REGISTRY };
     format::format_file(&file).map_err(|refusal| rewrite_files::edit_failure(source, refusal))
 }

@@ -1,15 +1,15 @@
 //! `stead get ADDRESS`: one object's live fields beside what was last applied.
 
-use crate::cli::actions::target::{Ground, Named};
-use crate::cli::args::Get;
-use crate::cli::command_context::Session;
+use crate::cli::actions::target::{ActionScope, TargetReference};
+use crate::cli::args::GetArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::redaction::redact_applied_and_live;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::model::value::redact_attributes;
-use crate::plan::join::prices::Prices;
+use crate::plan::join::prices::ObjectPrices;
 use crate::report::json;
 use crate::report::views::list;
 
@@ -17,13 +17,13 @@ use crate::report::views::list;
 ///
 /// # Errors
 /// When the address owns nothing, or the service or the ledger cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, Failure> {
-    let named = Named::parse(&args.address)?;
-    if let Named::Kind(kind) = named {
-        return Err(Failure::new(Exit::Usage, format!("which {}?", kind.name))
+pub(in crate::cli) async fn run(session: &CommandContext, args: &GetArgs) -> Result<Exit, CliFailure> {
+    let named = TargetReference::parse(&args.address)?;
+    if let TargetReference::Kind(kind) = named {
+        return Err(CliFailure::new(Exit::Usage, format!("which {}?", kind.name))
             .help(format!("Name a resource, {0}.NAME, or an object by id, {0}:ID.", kind.name)));
     }
-    let ground = Ground::open(session, matches!(named, Named::Resource(_))).await?;
+    let ground = ActionScope::open(session, matches!(named, TargetReference::Resource(_))).await?;
     let target = ground.resolve_target(&named)?;
     let object = match &target.key {
         Some(key) => ground.client().get(key).await?,
@@ -31,21 +31,21 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
     };
     let Some(object) = object else {
         return Err(match &target.address {
-            Some(address) => Failure::new(Exit::Failed, format!("the object of {address} is gone"))
+            Some(address) => CliFailure::new(Exit::Failed, format!("the object of {address} is gone"))
                 .help("stead plan shows what an apply would do about it."),
-            None => Failure::new(Exit::Failed, format!("there is no {}", target.display_name()))
+            None => CliFailure::new(Exit::Failed, format!("there is no {}", target.display_name()))
                 .help("stead ls --unmanaged lists what nobody manages."),
         });
     };
     let (lock_file, ledger) = match &ground {
-        Ground::Stack(stack) => (&stack.connection.lock_file, Some(&stack.ledger)),
-        Ground::Bare(link) => (&link.lock_file, None),
+        ActionScope::Stack(stack) => (&stack.connection.lock_file, Some(&stack.ledger)),
+        ActionScope::ServiceOnly(link) => (&link.lock_file, None),
     };
     let (applied, live) = redact_applied_and_live(ledger, &object);
     let redact = |text: &str| ground.client().redact(text);
     let (object, live) = (object.to_redacted(&redact), redact_attributes(&live, &redact));
     let catalog = read_pinned_names(lock_file)?.unwrap_or_default();
-    let row = ls::object_row(target.address.as_ref(), &object, &Prices::new(&catalog));
+    let row = ls::object_row(target.address.as_ref(), &object, &ObjectPrices::new(&catalog));
     session.ui.write_result(&if session.ui.json {
         json::object_document(&row, &applied, &live)
     } else {

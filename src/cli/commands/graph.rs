@@ -2,44 +2,44 @@
 
 use serde::Serialize;
 
-use crate::cli::args::{Drawing, Graph as Args};
-use crate::cli::command_context::Session;
+use crate::cli::args::{GraphArgs as Args, GraphFormat};
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::unknown_addresses;
-use crate::editor::graph::{self, Graph, Node, Tie, Way};
+use crate::editor::graph::{self, DependencyGraph, DependencyNode, DependencyReason, TraversalDirection};
 use crate::model::address::Address;
 use crate::report::json;
 
 /// The document for programs.
 #[derive(Serialize)]
-struct Document<'g> {
+struct GraphDocument<'g> {
     schema_version: u32,
-    nodes: &'g [Node],
-    edges: Vec<Edge<'g>>,
+    nodes: &'g [DependencyNode],
+    edges: Vec<GraphDocumentEdge<'g>>,
 }
 
 /// `from` waits for `to`.
 #[derive(Serialize)]
-struct Edge<'g> {
+struct GraphDocumentEdge<'g> {
     from: &'g Address,
     to: &'g Address,
-    ties: &'g [Tie],
+    ties: &'g [DependencyReason],
 }
 
 /// Draws the graph of the stack.
 ///
 /// # Errors
 /// When the stack has problems, or has nothing at the focus.
-pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let project = session.open()?;
-    let whole = Graph::from_stack(&project.stack);
+    let whole = DependencyGraph::from_stack(&project.stack);
     let focus = args.focus.as_deref().map(|address| nodes_at(&whole, address)).transpose()?;
     let depth = args.depth.unwrap_or(usize::MAX);
     let graph = focus.map_or_else(|| whole.clone(), |focus| whole.subgraph_around(&focus, depth));
     let ui = &session.ui;
-    if ui.json && args.format.is_some_and(|format| format != Drawing::Tree) {
-        return Err(Failure::new(
+    if ui.json && args.format.is_some_and(|format| format != GraphFormat::Tree) {
+        return Err(CliFailure::new(
             Exit::Usage,
             "a drawing is no document: --format and --output exclude each other",
         )
@@ -48,11 +48,11 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
     ui.write_result(&if ui.json {
         graph_document(&graph)
     } else {
-        match args.format.unwrap_or(Drawing::Tree) {
-            Drawing::Tree => render_trees(&graph, args.focus.as_deref(), ui.style.unicode),
-            Drawing::Mermaid => graph::render_mermaid(&graph),
-            Drawing::Dot => graph::render_dot(&graph),
-            Drawing::Svg => graph::render_svg(&graph),
+        match args.format.unwrap_or(GraphFormat::Tree) {
+            GraphFormat::Tree => render_trees(&graph, args.focus.as_deref(), ui.style.unicode),
+            GraphFormat::Mermaid => graph::render_mermaid(&graph),
+            GraphFormat::Dot => graph::render_dot(&graph),
+            GraphFormat::Svg => graph::render_svg(&graph),
         }
     });
     Ok(Exit::Done)
@@ -62,7 +62,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
 ///
 /// # Errors
 /// When nothing does.
-pub(super) fn nodes_at(graph: &Graph, address: &str) -> Result<Vec<usize>, Failure> {
+pub(super) fn nodes_at(graph: &DependencyGraph, address: &str) -> Result<Vec<usize>, CliFailure> {
     let address = address.trim_start_matches('$');
     let found = graph.nodes_at(address);
     if !found.is_empty() {
@@ -71,14 +71,14 @@ pub(super) fn nodes_at(graph: &Graph, address: &str) -> Result<Vec<usize>, Failu
     Err(unknown_addresses::unknown_address(address, graph.nodes.iter().map(|node| node.address.as_str())))
 }
 
-fn graph_document(graph: &Graph) -> String {
+fn graph_document(graph: &DependencyGraph) -> String {
     let address = |n: usize| &graph.nodes[n].address;
-    let edges = graph.edges.iter().map(|edge| Edge {
+    let edges = graph.edges.iter().map(|edge| GraphDocumentEdge {
         from: address(edge.from),
         to: address(edge.to),
         ties: &edge.ties,
     });
-    json::to_pretty(&Document {
+    json::to_pretty(&GraphDocument {
         schema_version: json::SCHEMA_VERSION,
         nodes: &graph.nodes,
         edges: edges.collect(),
@@ -86,13 +86,13 @@ fn graph_document(graph: &Graph) -> String {
 }
 
 /// Returns the whole as a tree; with a focus, one tree each way.
-fn render_trees(graph: &Graph, focus: Option<&str>, unicode: bool) -> String {
+fn render_trees(graph: &DependencyGraph, focus: Option<&str>, unicode: bool) -> String {
     let Some(focus) = focus else {
-        let text = graph::render_tree(graph, None, Way::Needs, unicode);
+        let text = graph::render_tree(graph, None, TraversalDirection::Dependencies, unicode);
         return if text.is_empty() { "The stack is empty.\n".to_owned() } else { text };
     };
     let roots = graph.nodes_at(focus.trim_start_matches('$'));
-    let needs = graph::render_tree(graph, Some(&roots), Way::Needs, unicode);
-    let needed_by = graph::render_tree(graph, Some(&roots), Way::NeededBy, unicode);
+    let needs = graph::render_tree(graph, Some(&roots), TraversalDirection::Dependencies, unicode);
+    let needed_by = graph::render_tree(graph, Some(&roots), TraversalDirection::Dependents, unicode);
     format!("waits for\n{needs}\nwaited for by\n{needed_by}")
 }

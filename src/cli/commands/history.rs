@@ -1,31 +1,31 @@
 //! `stead history`: past applies, and what happened to the ledger itself.
 
-use crate::cli::args::{History, HistoryShow};
-use crate::cli::command_context::Session;
+use crate::cli::args::{HistoryAction, HistoryArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::ledger::state::run_history::{Happening, Incident, Run, Tally};
+use crate::cli::process::failure::CliFailure;
+use crate::ledger::state::run_history::{Incident, IncidentKind, ResourceCounts, Run};
 use crate::model::address::Name;
 use crate::report::json;
-use crate::report::views::history::{self, Ending, Happened, Past};
+use crate::report::views::history::{self, ApplyStatus, IncidentRecord, RunRecord};
 
 /// Lists past applies, or shows one.
 ///
 /// # Errors
 /// When the stack has problems, the ledger cannot be read, or there is no such apply.
-pub(in crate::cli) async fn run(session: &Session, args: &History) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;
     let (runs, incidents) = ledger.map(|ledger| (ledger.history, ledger.incidents)).unwrap_or_default();
-    let mut runs: Vec<Past> =
+    let mut runs: Vec<RunRecord> =
         runs.iter().rev().zip(1..).map(|(run, number)| run_record(run, number)).collect();
-    let mut incidents: Vec<Happened> = incidents.iter().rev().map(incident_record).collect();
-    if let Some(HistoryShow::Show { number }) = &args.show {
+    let mut incidents: Vec<IncidentRecord> = incidents.iter().rev().map(incident_record).collect();
+    if let Some(HistoryAction::Show { number }) = &args.show {
         let known = runs.len();
         runs.retain(|past| past.number == number.get());
         if runs.is_empty() {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::Failed,
                 format!("there is no apply {number}: the ledger remembers {known}"),
             )
@@ -49,11 +49,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &History) -> Result<Exi
     Ok(Exit::Done)
 }
 
-fn run_record(run: &Run, number: usize) -> Past {
+fn run_record(run: &Run, number: usize) -> RunRecord {
     let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
-    let Tally { done, failed, skipped, questions } =
+    let ResourceCounts { done, failed, skipped, questions } =
         run.end.as_ref().map(|end| end.tally).unwrap_or_default();
-    Past {
+    RunRecord {
         number,
         run: run.run.to_string(),
         at: run.at,
@@ -67,23 +67,23 @@ fn run_record(run: &Run, number: usize) -> Past {
             (names.join(", "), run.origin.reason.clone().unwrap_or_default())
         }),
         outcome: match &run.end {
-            None => Ending::Open,
-            Some(end) if end.complete => Ending::Done,
-            Some(_) => Ending::Partly,
+            None => ApplyStatus::Unfinished,
+            Some(end) if end.complete => ApplyStatus::Done,
+            Some(_) => ApplyStatus::Partial,
         },
         tally: [done, failed, skipped, questions],
     }
 }
 
-fn incident_record(incident: &Incident) -> Happened {
+fn incident_record(incident: &Incident) -> IncidentRecord {
     let what = match &incident.what {
-        Happening::Broken { from: Some(from) } => format!("the lock of {from} was broken"),
-        Happening::Broken { from: None } => "the lock was broken".to_owned(),
-        Happening::Repaired { lost } => format!("it was repaired; {lost} records were lost"),
-        Happening::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
-        Happening::Pushed { serial } => format!("a copy at record {serial} took its place"),
-        Happening::Sealed { key } => format!("MACs of the key {key} were asked for"),
-        Happening::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.as_str()),
+        IncidentKind::Broken { from: Some(from) } => format!("the lock of {from} was broken"),
+        IncidentKind::Broken { from: None } => "the lock was broken".to_owned(),
+        IncidentKind::Repaired { lost } => format!("it was repaired; {lost} records were lost"),
+        IncidentKind::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
+        IncidentKind::Pushed { serial } => format!("a copy at record {serial} took its place"),
+        IncidentKind::Sealed { key } => format!("MACs of the key {key} were asked for"),
+        IncidentKind::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.as_str()),
     };
-    Happened { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
+    IncidentRecord { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
 }

@@ -6,26 +6,26 @@ mod secrets;
 
 use std::collections::BTreeMap;
 
-use self::secrets::Secrets;
+use self::secrets::ImportedSecrets;
 use super::import::literals::block_literal;
 use super::recover::read_and_match;
-use crate::cli::args::{Format, Import};
+use crate::cli::args::{FileSyntax, ImportArgs};
 use crate::cli::artifacts::templates;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::ledger_io::{self, Book, Expected};
-use crate::cli::planning::refresh::{self, World};
+use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::planning::{claims, inventory};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::{deferred_secrets, prompt};
-use crate::cli::service::connection::Connection;
+use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
-use crate::cli::stack::project::{Begun, Project};
-use crate::cli::stack::source_edits::Edits;
-use crate::config::edit::{Edit, Path};
-use crate::config::format::blocks::Entry as PrintedEntry;
-use crate::config::request::Request;
+use crate::cli::stack::project::{LoadedStack, StackSources};
+use crate::cli::stack::source_edits::SourceEdits;
+use crate::config::edit::{Edit, EditPath};
+use crate::config::format::blocks::PrintedEntry;
+use crate::config::request::LoadRequest;
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::Syntax;
 use crate::kinds::REGISTRY;
@@ -36,28 +36,28 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::{SourceId, Sources};
-use crate::plan::import::{Accepted, Order, Refused, accept_child, accept_order};
-use crate::plan::inputs::{Inputs, Options};
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::import::{ImportError, ImportRequest, ImportResult, accept_child, accept_order};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
+use crate::plan::model::step::LedgerUpdate;
 use crate::report::json;
 use crate::report::text::phrases;
 use crate::report::views::{import as page, recovery as matches};
 
 /// Puts the entries of a child into the stack's files.
-type Write<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, Refused>;
+type ChildWriter<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, ImportError>;
 
 /// What the ledger is to remember.
-type Adoptions = Vec<(Address, Box<Entry>)>;
+type AdoptedEntries = Vec<(Address, Box<Entry>)>;
 
 /// Takes over.
 ///
 /// # Errors
 /// When the stack has problems, the service or the ledger cannot be read or written, or what is written
 /// would change something.
-pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> Result<Exit, CliFailure> {
     let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
     let begun = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
-        Project::open_or_begin(settings, &name)
+        LoadedStack::open_or_begin(settings, &name)
     })?;
     let connection = session.connect(&begun.project)?;
     if args.observe {
@@ -67,31 +67,31 @@ pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit
         session
             .ui
             .hint(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
-        return Importing { session, begun: &begun, connection: &connection, ledger, journal: None }
+        return ImportCommand { session, begun: &begun, connection: &connection, ledger, journal: None }
             .run(args)
             .await;
     }
     let journal =
-        ledger_io::open_journal(&begun.project, &connection, &session.who, Expected::Newest).await?;
+        ledger_io::open_journal(&begun.project, &connection, &session.who, ExpectedLedger::Newest).await?;
     let ledger = journal.ledger().clone();
     let importing =
-        Importing { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
+        ImportCommand { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
     let done = ledger_io::while_kept(&journal, Box::pin(importing.run(args))).await;
     ledger_io::close_after(journal, done).await
 }
 
 /// Everything that an import works with.
-struct Importing<'a> {
-    session: &'a Session,
-    begun: &'a Begun,
-    connection: &'a Connection,
+struct ImportCommand<'a> {
+    session: &'a CommandContext,
+    begun: &'a StackSources,
+    connection: &'a StackConnection,
     ledger: Ledger,
     /// The open ledger; `None` when nothing is to be written.
-    journal: Option<&'a Book>,
+    journal: Option<&'a CommandJournal>,
 }
 
 /// What of the live world is taken over.
-struct Choice<'a> {
+struct ImportSelection<'a> {
     /// Only this object, at this address.
     only: Option<(&'a Address, &'a ObjectKey)>,
     /// Only what is in this project.
@@ -100,8 +100,8 @@ struct Choice<'a> {
     kept_out: &'a BTreeMap<ObjectKey, String>,
 }
 
-impl Importing<'_> {
-    async fn run(&self, args: &Import) -> Result<Exit, Failure> {
+impl ImportCommand<'_> {
+    async fn run(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         match (&args.address, &args.id) {
             (Some(address), Some(id)) if self.begun.project.stack.resources.contains_key(address) => {
                 self.import_declared(args, address, id).await
@@ -112,8 +112,8 @@ impl Importing<'_> {
         }
     }
 
-    fn plan_inputs<'o>(&'o self, options: &'o Options, world: &'o World) -> Inputs<'o> {
-        Inputs {
+    fn plan_inputs<'o>(&'o self, options: &'o PlanningOptions, world: &'o RefreshResult) -> PlanInputs<'o> {
+        PlanInputs {
             registry: REGISTRY,
             stack: &self.begun.project.stack,
             ledger: &self.ledger,
@@ -127,20 +127,20 @@ impl Importing<'_> {
     }
 
     /// Reads everything that there is, as a command that only looks.
-    async fn read_inventory(&self) -> Result<World, Failure> {
+    async fn read_inventory(&self) -> Result<RefreshResult, CliFailure> {
         let options = self.session.read_only_options();
         let project = &self.begun.project;
         inventory::read_inventory(&self.session.ui, self.connection, project, &self.ledger, &options).await
     }
 
     /// Takes over everything.
-    async fn import_all(&self, args: &Import) -> Result<Exit, Failure> {
+    async fn import_all(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let mut world = self.read_inventory().await?;
         let project = self.session.settings.project.as_ref();
         let project = project.map(|named| inventory::find_project(&world.snapshot, named)).transpose()?;
         let foreign =
             ledger_io::objects_of_other_ledgers(&self.begun.project, &self.connection.place).await?;
-        let options = Options { project: project.clone(), foreign, ..Options::default() };
+        let options = PlanningOptions { project: project.clone(), foreign, ..PlanningOptions::default() };
         let mut kept_out = inventory::in_use(&world.snapshot, |beginning| {
             self.connection.client.cloud().opens_with(beginning)
         });
@@ -158,18 +158,18 @@ impl Importing<'_> {
         };
         let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
         kept_out.extend(unread);
-        let from = Choice { only: None, project: project.as_ref(), kept_out: &kept_out };
+        let from = ImportSelection { only: None, project: project.as_ref(), kept_out: &kept_out };
         let accepted = self.draft_import(args, &options, &world, &from, None)?;
         self.confirm_and_record(args, accepted, &world, (None, true)).await
     }
 
     /// Reads an object by its id, with the children that have one.
-    async fn read_one(&self, world: &mut World, key: &ObjectKey) -> Result<(), Failure> {
+    async fn read_one(&self, world: &mut RefreshResult, key: &ObjectKey) -> Result<(), CliFailure> {
         let taken = |object: &Object| object.key() == *key || object.parent.as_ref() == Some(&key.id);
         let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
         match unread.get(key) {
             None => Ok(()),
-            Some(why) => Err(Failure::new(Exit::Failed, format!("{} is not taken over. {why}", key.id))
+            Some(why) => Err(CliFailure::new(Exit::Failed, format!("{} is not taken over. {why}", key.id))
                 .help("Use a key that may read it.")),
         }
     }
@@ -183,17 +183,20 @@ impl Importing<'_> {
     }
 
     /// Takes over one object, whose block is to be written.
-    async fn import_one(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
+    async fn import_one(
+        &self,
+        args: &ImportArgs,
+        address: &Address,
+        id: &Name,
+    ) -> Result<Exit, CliFailure> {
         // A module's blocks are everyone's who uses it.
         let own = module_of(&REGISTRY, address.as_str()).0.is_empty();
         let kind = kind_at(&REGISTRY, address).filter(|_| own);
         let parent = kind.and_then(|kind| child::find_parent(self.begun, address, kind)).transpose()?;
         let kind = kind.filter(|_| parent.is_some() || address.segments().count() == 2);
         let Some(kind) = kind else {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("{address} is not declared, and cannot be added"),
-            )
+            let text = format!("{address} is not declared, and cannot be added");
+            return Err(CliFailure::new(Exit::Usage, text)
             .help("An address is KIND.NAME, or that of a child of a declared block. For an instance, write its block first."));
         };
         let (connection, project) = (self.connection, &self.begun.project);
@@ -206,25 +209,26 @@ impl Importing<'_> {
             entry.kind == key.kind && entry.current.as_ref().is_some_and(|owned| owned.id == key.id)
         });
         if let Some((owner, _)) = owner {
-            return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
+            return Err(CliFailure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
                 .help(format!("To give it the other address: stead mv {owner} {address}")));
         }
         let foreign = ledger_io::objects_of_other_ledgers(project, &connection.place).await?;
         if let Some(owner) = foreign.get(&key) {
-            return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
+            return Err(CliFailure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
                 "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
             ));
         }
         let claimed = claims::claimed_objects(connection, &world.snapshot).await?;
         if let Some(owner) = claimed.get(&key) {
             let why = claims::left_to_its_owner(&world.snapshot, owner);
-            return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
+            return Err(CliFailure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
                 .help("Change the claim inside of it, not the object: two would fight over it."));
         }
         self.read_one(&mut world, &key).await?;
-        let options = Options { foreign, ..self.session.read_only_options() };
+        let options = PlanningOptions { foreign, ..self.session.read_only_options() };
         // Who names an object by its id knows what it is.
-        let from = Choice { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };
+        let from =
+            ImportSelection { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };
         let Some(parent) = parent else {
             let accepted = self.draft_import(args, &options, &world, &from, None)?;
             let edits = self.insert_block(&accepted)?;
@@ -249,12 +253,12 @@ impl Importing<'_> {
     /// Drafts what is taken over until its plan is empty: blocks of its own, or by `write` the block of a child.
     fn draft_import(
         &self,
-        args: &Import,
-        options: &Options,
-        world: &World,
-        from: &Choice<'_>,
-        write: Option<Write<'_>>,
-    ) -> Result<Accepted, Failure> {
+        args: &ImportArgs,
+        options: &PlanningOptions,
+        world: &RefreshResult,
+        from: &ImportSelection<'_>,
+        write: Option<ChildWriter<'_>>,
+    ) -> Result<ImportResult, CliFailure> {
         let below = self.begun.project.files();
         // What is written already is planned with the secrets that it has.
         let at_hand = deferred_secrets::collect_available_secrets(
@@ -263,15 +267,15 @@ impl Importing<'_> {
             &world.snapshot,
         )?
         .secrets;
-        let request = Request { at_hand, ..self.begun.request.clone() };
-        let order = Order {
+        let request = LoadRequest { at_hand, ..self.begun.request.clone() };
+        let order = ImportRequest {
             inputs: self.plan_inputs(options, world),
             files: &self.begun.files,
             request: &request,
             read: &below,
             format: match args.format {
-                Format::Yaml => Syntax::Yaml,
-                Format::Kdl => Syntax::Kdl,
+                FileSyntax::Yaml => Syntax::Yaml,
+                FileSyntax::Kdl => Syntax::Kdl,
             },
             only: from.only,
             project: from.project,
@@ -283,19 +287,21 @@ impl Importing<'_> {
             None => accept_order(&order),
         };
         accepted.map_err(|refused| match refused {
-            Refused::Rejected(rejected) => Failure::from(rejected),
-            Refused::Blocked(why) => Failure::new(Exit::Failed, format!("nothing was taken over: {why}")),
+            ImportError::Rejected(rejected) => CliFailure::from(rejected),
+            ImportError::Blocked(why) => {
+                CliFailure::new(Exit::Failed, format!("nothing was taken over: {why}"))
+            }
         })
     }
 
     /// Shows what would be written, asks, writes the files, then the ledger.
     async fn confirm_and_record(
         &self,
-        args: &Import,
-        accepted: Accepted,
-        world: &World,
-        (edits, all): (Option<Edits<'_>>, bool),
-    ) -> Result<Exit, Failure> {
+        args: &ImportArgs,
+        accepted: ImportResult,
+        world: &RefreshResult,
+        (edits, all): (Option<SourceEdits<'_>>, bool),
+    ) -> Result<Exit, CliFailure> {
         let ui = &self.session.ui;
         if ui.json {
             ui.write_result(&json::takeover_document(&accepted));
@@ -306,7 +312,7 @@ impl Importing<'_> {
             ui.write_message("Nothing was written.");
             return Ok(Exit::Done);
         }
-        let secrets = Secrets::from_args(args, &accepted.variables)?;
+        let secrets = ImportedSecrets::from_args(args, &accepted.variables)?;
         if let Some(edits) = &edits {
             if !edits.confirm_and_write(self.session, args.yes).await? {
                 return Ok(Exit::Failed);
@@ -322,7 +328,7 @@ impl Importing<'_> {
         let count = accepted.entries.len();
         self.record_adoptions(accepted.entries, world).await?;
         let begun = &self.begun.project;
-        let project = Project {
+        let project = LoadedStack {
             directory: begun.directory.clone(),
             stack: accepted.stack,
             warnings: Vec::new(),
@@ -338,28 +344,28 @@ impl Importing<'_> {
     }
 
     /// Puts a block into the file that has the others of its kind; `None` where there is none.
-    fn insert_block(&self, accepted: &Accepted) -> Result<Option<Edits<'_>>, Failure> {
+    fn insert_block(&self, accepted: &ImportResult) -> Result<Option<SourceEdits<'_>>, CliFailure> {
         let [block] = accepted.blocks.as_slice() else { return Ok(None) };
         let of_kind = |address: &&Address| address.root() == block.word;
         let beside = self.begun.project.stack.resources.iter().find(|(address, _)| of_kind(address));
         let Some((_, beside)) = beside.filter(|_| accepted.variables.is_empty()) else { return Ok(None) };
         let file: SourceId = beside.span.source;
-        let mut edits = Edits::new(self.begun);
-        let path = Path::from_text(&block.word).with_key(block.name.as_str());
+        let mut edits = SourceEdits::new(self.begun);
+        let path = EditPath::from_text(&block.word).with_key(block.name.as_str());
         edits.edit_file(file, &[Edit::Set(path, block_literal(block))])?;
         edits.read()?;
         Ok(Some(edits))
     }
 
     /// Writes new files, or none.
-    fn write(&self, written: &[(String, String)]) -> Result<(), Failure> {
+    fn write(&self, written: &[(String, String)]) -> Result<(), CliFailure> {
         let directory = &self.begun.project.directory;
         let there = written
             .iter()
             .map(|(name, _)| directory.join(name))
             .find(|path| stack_files::path_exists(path));
         if let Some(path) = there {
-            return Err(Failure::existing_file(&stack_files::display_path(&path)));
+            return Err(CliFailure::existing_file(&stack_files::display_path(&path)));
         }
         for (name, text) in written {
             stack_files::write_public(&directory.join(name), text.as_bytes())?;
@@ -367,7 +373,11 @@ impl Importing<'_> {
         Ok(())
     }
 
-    async fn record_adoptions(&self, entries: Adoptions, world: &World) -> Result<(), Failure> {
+    async fn record_adoptions(
+        &self,
+        entries: AdoptedEntries,
+        world: &RefreshResult,
+    ) -> Result<(), CliFailure> {
         let Some(journal) = self.journal else { return Ok(()) };
         let known = self.ledger.identity.account.is_some();
         let account = world.snapshot.account.clone().filter(|_| !known);
@@ -379,9 +389,14 @@ impl Importing<'_> {
     }
 
     /// Takes over one object for a block that is written already.
-    async fn import_declared(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
+    async fn import_declared(
+        &self,
+        args: &ImportArgs,
+        address: &Address,
+        id: &Name,
+    ) -> Result<Exit, CliFailure> {
         let adopt = BTreeMap::from([(address.clone(), id.clone())]);
-        let options = Options { adopt, ..self.session.read_only_options() };
+        let options = PlanningOptions { adopt, ..self.session.read_only_options() };
         let pinned = read_pinned_names(&self.connection.lock_file)?;
         let reading = refresh::read_and_plan(
             self.connection,
@@ -393,12 +408,12 @@ impl Importing<'_> {
         let (plan, world) = reading.await?;
         let ui = &self.session.ui;
         if let Some(block) = plan.blocks.iter().find(|block| block.address.as_ref() == Some(address)) {
-            return Err(Failure::new(Exit::Blocked, block.text.clone()).help(&block.help));
+            return Err(CliFailure::new(Exit::Blocked, block.text.clone()).help(&block.help));
         }
         let change = plan.changes.iter().find(|change| change.address == *address);
         let differs = change.is_some_and(|change| !change.attributes.is_empty());
         let entry = plan.bookkeeping.iter().find_map(|bookkeeping| match bookkeeping {
-            Bookkeeping::Remember(of, entry) if of == address => Some((of.clone(), entry.clone())),
+            LedgerUpdate::Remember(of, entry) if of == address => Some((of.clone(), entry.clone())),
             _ => None,
         });
         ui.write_result(&if ui.json {
@@ -421,7 +436,7 @@ impl Importing<'_> {
     }
 
     /// Takes over the objects of declared resources, found by what tells them apart.
-    async fn import_matching(&self, args: &Import) -> Result<Exit, Failure> {
+    async fn import_matching(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let ui = &self.session.ui;
         let (stack, connection) = (&self.begun.project, self.connection);
         let (mut recovery, world) =

@@ -2,33 +2,33 @@
 
 use std::io;
 
-use crate::cli::args::{Format, Init, Template};
+use crate::cli::args::{FileSyntax, InitArgs, StackTemplate};
 use crate::cli::artifacts::templates;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::report::json;
 
 /// Writes an example stack.
 ///
 /// # Errors
 /// When a file is there already, or cannot be written.
-pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &InitArgs) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
-    let asked = |error: io::Error| Failure::from(anyhow::Error::from(error));
+    let asked = |error: io::Error| CliFailure::from(anyhow::Error::from(error));
     let template = match args.template {
         Some(template) => template,
         None => match ui.choose("Which example?", &["minimal", "shop"]).map_err(asked)? {
-            1 => Template::Shop,
-            _ => Template::Minimal,
+            1 => StackTemplate::Shop,
+            _ => StackTemplate::Minimal,
         },
     };
     let format = match args.format {
         Some(format) => format,
         None => match ui.choose("Which syntax?", &["yaml", "kdl"]).map_err(asked)? {
-            1 => Format::Kdl,
-            _ => Format::Yaml,
+            1 => FileSyntax::Kdl,
+            _ => FileSyntax::Yaml,
         },
     };
     let stack = templates::stack_name(&stack_files::directory_name(&args.into));
@@ -39,7 +39,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failur
         .filter(|path| stack_files::path_exists(path))
         .collect();
     if let Some(path) = there.first().filter(|_| !args.force) {
-        return Err(Failure::existing_file(&stack_files::display_path(path))
+        return Err(CliFailure::existing_file(&stack_files::display_path(path))
             .help("Choose another directory, or overwrite with --force."));
     }
     for (name, text) in &written {

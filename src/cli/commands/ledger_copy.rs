@@ -1,18 +1,18 @@
 //! What commands that copy or move a whole ledger share: the comparison of two ledgers, and the record of a copy.
 
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::Book;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 
 /// Says that there is no ledger where one must be.
-pub(super) fn missing_ledger(place: &Place) -> Failure {
-    Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
+pub(super) fn missing_ledger(place: &LedgerLocation) -> CliFailure {
+    CliFailure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
         .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
 }
 
@@ -20,7 +20,11 @@ pub(super) fn missing_ledger(place: &Place) -> Failure {
 ///
 /// # Errors
 /// When it is no copy of this ledger, or cannot be written.
-pub(super) async fn write_copy(session: &Session, journal: &Book, copy: Ledger) -> Result<(), Failure> {
+pub(super) async fn write_copy(
+    session: &CommandContext,
+    journal: &CommandJournal,
+    copy: Ledger,
+) -> Result<(), CliFailure> {
     let (ledger, who, at) = (Box::new(copy), session.who.clone(), SystemClock.now());
     Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
 }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use crate::apply::context::Bounds;
-use crate::cli::args::{Break, Lock, LockAction};
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::{self, Terms};
+use crate::apply::context::TimingBounds;
+use crate::cli::args::{LockAction, LockArgs, LockBreakArgs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, LedgerOpenOptions};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
-use crate::ledger::state::entry::Identity;
-use crate::ledger::stores::any_store::{self, Looking};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::stores::any_store::{self, InspectOptions};
 use crate::ledger::stores::file::process;
-use crate::ledger::stores::location::Place;
-use crate::ledger::stores::shared::lease::{Held, Standing};
+use crate::ledger::stores::location::LedgerLocation;
+use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::report::json;
 use crate::report::views::history::{self, LockHolder};
 
@@ -22,7 +22,7 @@ use crate::report::views::history::{self, LockHolder};
 ///
 /// # Errors
 /// When the stack has problems, or the ledger's place cannot be used.
-pub(in crate::cli) async fn run(session: &Session, args: &Lock) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &LockArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
     match &args.action {
@@ -31,7 +31,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &Lock) -> Result<Exit, 
     }
 }
 
-async fn show_lock_status(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+async fn show_lock_status(
+    session: &CommandContext,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let held = read_lock(session, project, place).await?;
     let holder = held.as_ref().map(to_lock_holder);
     let place = place.to_string();
@@ -44,19 +48,19 @@ async fn show_lock_status(session: &Session, project: &Project, place: &Place) -
 }
 
 async fn break_lock(
-    session: &Session,
-    args: &Break,
-    project: &Project,
-    place: &Place,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    args: &LockBreakArgs,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let held = read_lock(session, project, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
         session.ui.report_done("The lock stands in nobody's way: nothing was broken.");
         return Ok(Exit::Done);
     };
     let who = held.holder.in_words();
-    if matches!(place, Place::Directory(_)) {
-        return Err(Failure::new(Exit::Locked, format!("the ledger is locked by {who}"))
+    if matches!(place, LedgerLocation::Directory(_)) {
+        return Err(CliFailure::new(Exit::Locked, format!("the ledger is locked by {who}"))
             .help("This lock is its process's own: end the process, and the lock is gone with it."));
     }
     session.ui.write_message(&format!(
@@ -66,9 +70,9 @@ async fn break_lock(
     if !session.confirm_action(args.yes, "Break the lock?").await? {
         return Ok(Exit::Failed);
     }
-    let effect = Bounds::default().effect;
+    let effect = TimingBounds::default().effect;
     let identity = ledger_io::new_identity(project);
-    let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
+    let terms = LedgerOpenOptions { identity: &identity, effect, force: Some(&args.reason) };
     let key = open::key_as_found(project, place).await?;
     ledger_io::close_ledger(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.report_done("The lock is broken; the history keeps the reason.");
@@ -81,29 +85,29 @@ async fn break_lock(
 /// # Errors
 /// When the place cannot be read.
 pub(super) async fn read_lock(
-    session: &Session,
-    project: &Project,
-    place: &Place,
-) -> Result<Option<Held>, Failure> {
+    session: &CommandContext,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Option<LeaseInfo>, CliFailure> {
     let stack = &project.stack;
-    let looking = Looking {
-        identity: &Identity::new_placeholder(&stack.name, &stack.environment.name),
+    let looking = InspectOptions {
+        identity: &LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name),
         holder: ledger_io::lock_holder(&session.who),
-        effect: Bounds::default().effect,
+        effect: TimingBounds::default().effect,
         is_dead: &process::is_dead,
     };
     Ok(any_store::find_holder(place, &looking).await?)
 }
 
-fn is_in_the_way(held: Option<&Held>) -> bool {
-    held.is_some_and(|held| matches!(held.standing, Standing::Held(_)))
+fn is_in_the_way(held: Option<&LeaseInfo>) -> bool {
+    held.is_some_and(|held| matches!(held.standing, LeaseStatus::Held(_)))
 }
 
-fn to_lock_holder(held: &Held) -> LockHolder {
+fn to_lock_holder(held: &LeaseInfo) -> LockHolder {
     let (standing, left) = match held.standing {
-        Standing::Dead => ("dead", None),
-        Standing::Free | Standing::RunOut => ("run_out", None),
-        Standing::Held(left) => ("held", Some(left).filter(|left| *left < Duration::MAX)),
+        LeaseStatus::HolderDead => ("dead", None),
+        LeaseStatus::Free | LeaseStatus::Expired => ("run_out", None),
+        LeaseStatus::Held(left) => ("held", Some(left).filter(|left| *left < Duration::MAX)),
     };
     LockHolder {
         who: held.holder.who.clone(),

@@ -3,35 +3,35 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use crate::cli::args::Login;
-use crate::cli::command_context::Session;
+use crate::cli::args::LoginArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::no_echo;
-use crate::cli::process::settings::Cloud;
-use crate::cli::service::credentials::{self, Kept, Place};
+use crate::cli::process::settings::CloudEndpoint;
+use crate::cli::service::credentials::{self, CredentialScope, KeyStorage};
 use crate::cli::service::{api_key, connection, keychain};
 use crate::cloud::http::https_transport::parse_origin;
-use crate::cloud::read::account::Account;
+use crate::cloud::read::account::AccountInfo;
 use crate::model::secret::Secret;
 use crate::report::json;
 use crate::report::text::escape;
 
 /// Longest text that is read for a key.
-const MOST_BYTES: u64 = 8192;
+const MAX_KEY_BYTES: u64 = 8192;
 
 /// Asks for a key, tries it, and stores it for the service's origin.
 ///
 /// # Errors
 /// When there is no key to read, the service refuses it, or it cannot be stored.
-pub(in crate::cli) async fn log_in(session: &Session, args: &Login) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -> Result<Exit, CliFailure> {
     let (url, origin) = service_origin(session)?;
     let directory = require_config_dir(session)?;
     let key = if args.key_stdin { read_piped_key()? } else { prompt_key(session, &origin)? };
     let text = key.expose().unwrap_or_default();
     if !credentials::is_key(text) {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             "this is no key: it is empty, or holds a blank or a character that no key has",
         )
@@ -40,7 +40,7 @@ pub(in crate::cli) async fn log_in(session: &Session, args: &Login) -> Result<Ex
     connection::read_key_account(&session.settings, &url, &key)
         .await
         .map_err(|failure| failure.help("Nothing was stored."))?;
-    let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
+    let place = CredentialScope { origin: &origin, profile: session.settings.profile.as_ref() };
     let before = credentials::find_stored_key(&directory, place)?;
     let whose = format!("The key for {origin}{}", profile_suffix(session));
     if args.keychain {
@@ -56,7 +56,7 @@ pub(in crate::cli) async fn log_in(session: &Session, args: &Login) -> Result<Ex
             session,
             &format!("{whose} is stored in {}.", escape::escape_line(&stack_files::display_path(&path))),
         );
-        if let Some(Kept::Keychain) = before
+        if let Some(KeyStorage::Keychain) = before
             && let Err(why) = keychain::forget(place, &session.settings.helper_env)
         {
             let label = keychain::key_label(place);
@@ -75,17 +75,17 @@ pub(in crate::cli) async fn log_in(session: &Session, args: &Login) -> Result<Ex
 ///
 /// # Errors
 /// When the file of keys cannot be used.
-pub(in crate::cli) fn log_out(session: &Session) -> Result<Exit, Failure> {
+pub(in crate::cli) fn log_out(session: &CommandContext) -> Result<Exit, CliFailure> {
     let (_, origin) = service_origin(session)?;
-    let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
+    let place = CredentialScope { origin: &origin, profile: session.settings.profile.as_ref() };
     let directory = require_config_dir(session)?;
     let kept = credentials::find_stored_key(&directory, place)?;
     credentials::forget_key(&directory, place)?;
     let profile = profile_suffix(session);
-    if let Some(Kept::Keychain) = kept
+    if let Some(KeyStorage::Keychain) = kept
         && let Err(why) = keychain::forget(place, &session.settings.helper_env)
     {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("the key for {origin}{profile} is used here no more, and may still be in the system's keychain: {why}"),
         )
@@ -103,7 +103,7 @@ pub(in crate::cli) fn log_out(session: &Session) -> Result<Exit, Failure> {
 }
 
 /// Tells what was done, on standard output.
-fn print_done(session: &Session, text: &str) {
+fn print_done(session: &CommandContext, text: &str) {
     session.ui.write_result(&if session.ui.json {
         json::result_document(text)
     } else {
@@ -115,7 +115,7 @@ fn print_done(session: &Session, text: &str) {
 ///
 /// # Errors
 /// When there is no key, or the service refuses it or does not answer.
-pub(in crate::cli) async fn show_account(session: &Session) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn show_account(session: &CommandContext) -> Result<Exit, CliFailure> {
     let (url, origin) = service_origin(session)?;
     let (key, from) = api_key::find_with_origin(&session.settings, &url)?;
     let account = connection::read_key_account(&session.settings, &url, &key).await?;
@@ -129,39 +129,40 @@ pub(in crate::cli) async fn show_account(session: &Session) -> Result<Exit, Fail
 }
 
 /// Returns the service's address and its origin.
-fn service_origin(session: &Session) -> Result<(String, String), Failure> {
+fn service_origin(session: &CommandContext) -> Result<(String, String), CliFailure> {
     match &session.settings.cloud {
-        Cloud::At(url) => {
-            let origin = parse_origin(url).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+        CloudEndpoint::Remote(url) => {
+            let origin =
+                parse_origin(url).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
             Ok((url.clone(), origin))
         }
-        Cloud::Local => Err(Failure::new(Exit::Usage, "the built-in cloud needs no key")),
-        Cloud::Unset => Err(Failure::new(Exit::Usage, "no service is named")
+        CloudEndpoint::Local => Err(CliFailure::new(Exit::Usage, "the built-in cloud needs no key")),
+        CloudEndpoint::Unset => Err(CliFailure::new(Exit::Usage, "no service is named")
             .help("Name it by --api-url, STEAD_API_URL, or api_url in a profile of settings.toml.")),
     }
 }
 
-fn require_config_dir(session: &Session) -> Result<PathBuf, Failure> {
+fn require_config_dir(session: &CommandContext) -> Result<PathBuf, CliFailure> {
     session.settings.config_dir.clone().ok_or_else(|| {
-        Failure::new(Exit::Failed, "there is no directory for the user's settings")
+        CliFailure::new(Exit::Failed, "there is no directory for the user's settings")
             .help("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.")
     })
 }
 
-fn profile_suffix(session: &Session) -> String {
+fn profile_suffix(session: &CommandContext) -> String {
     session.settings.profile.as_ref().map(|name| format!(" (profile {name})")).unwrap_or_default()
 }
 
-fn read_piped_key() -> Result<Secret, Failure> {
+fn read_piped_key() -> Result<Secret, CliFailure> {
     let mut text = String::new();
-    let read = std::io::stdin().lock().take(MOST_BYTES).read_to_string(&mut text);
-    read.map_err(|error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}")))?;
+    let read = std::io::stdin().lock().take(MAX_KEY_BYTES).read_to_string(&mut text);
+    read.map_err(|error| CliFailure::new(Exit::Failed, format!("the key cannot be read: {error}")))?;
     Ok(Secret::new(text.trim()))
 }
 
-fn prompt_key(session: &Session, origin: &str) -> Result<Secret, Failure> {
+fn prompt_key(session: &CommandContext, origin: &str) -> Result<Secret, CliFailure> {
     if !session.ui.interactive {
-        return Err(Failure::new(Exit::Usage, "nobody is there to type the key")
+        return Err(CliFailure::new(Exit::Usage, "nobody is there to type the key")
             .help("Pipe it in: stead login --key-stdin < FILE. No flag takes it: flags can be seen by every process."));
     }
     let text = no_echo::ask_without_echo(&format!("API key for {origin} (it is not shown): "), "the key")?;
@@ -169,7 +170,12 @@ fn prompt_key(session: &Session, origin: &str) -> Result<Secret, Failure> {
 }
 
 /// Says what the service tells, and that it does not tell the rest.
-fn as_text(session: &Session, origin: &str, account: &Account, from: api_key::Origin) -> String {
+fn as_text(
+    session: &CommandContext,
+    origin: &str,
+    account: &AccountInfo,
+    from: api_key::ApiKeySource,
+) -> String {
     let record = account.key.clone().unwrap_or_default();
     let known = account.key.is_some();
     let never = || known.then(|| "never".to_owned());
@@ -200,7 +206,7 @@ fn as_text(session: &Session, origin: &str, account: &Account, from: api_key::Or
 
 /// Who one is, for programs.
 #[derive(serde::Serialize)]
-struct Identity<'a> {
+struct WhoamiDocument<'a> {
     schema_version: u32,
     origin: &'a str,
     account: Option<String>,
@@ -214,11 +220,11 @@ struct Identity<'a> {
     expires_at: Option<String>,
 }
 
-fn as_json(origin: &str, account: &Account, from: api_key::Origin) -> String {
+fn as_json(origin: &str, account: &AccountInfo, from: api_key::ApiKeySource) -> String {
     let key = account.key.clone();
     let prefix = key.as_ref().map(|key| key.prefix.clone());
     let record = key.unwrap_or_default();
-    let document = Identity {
+    let document = WhoamiDocument {
         schema_version: 1,
         origin,
         account: record.account,

@@ -4,38 +4,38 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{join, join_all};
 
-use crate::cli::args::{Columns, Ls};
-use crate::cli::command_context::Session;
+use crate::cli::args::{ListColumns, LsArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
-use crate::cli::planning::refresh::{self, World};
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::planning::{claims, inventory};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::service::connection::Connection;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::error::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
-use crate::model::schema::{Kind, Price, Scope};
+use crate::model::schema::{Kind, KindScope, Price};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::join::prices::Prices;
-use crate::plan::join::project_scope::{Reach, Side};
+use crate::plan::join::prices::ObjectPrices;
+use crate::plan::join::project_scope::{ObjectScope, ProjectScope};
 use crate::plan::pipeline;
 use crate::report::json;
 use crate::report::text::{escape, phrases};
-use crate::report::views::list::{self, Listed};
+use crate::report::views::list::{self, ObjectSummary};
 
 /// Parents whose children are read without being asked for, of one kind.
-const MOST_PARENTS: usize = 50;
+const MAX_PARENTS: usize = 50;
 
 /// Lists.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
@@ -45,10 +45,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     check_kinds(&args.kinds)?;
     let (plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let of_kind = |row: &Listed| args.kinds.is_empty() || args.kinds.contains(&row.kind);
+    let of_kind = |row: &ObjectSummary| args.kinds.is_empty() || args.kinds.contains(&row.kind);
     let (mut strangers, mut others) = (0, 0);
     let (key, table, nothing) = if args.unmanaged {
-        let reach = Reach::from_plan(&plan, &ledger);
+        let reach = ProjectScope::from_plan(&plan, &ledger);
         if args.all_projects {
             let (mut wanted, tables) =
                 pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &options);
@@ -77,7 +77,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         redact_secrets(&connection, &mut world);
         let mut rows = managed_rows(&ledger, &world);
         rows.retain(of_kind);
-        let wide = session.ui.json || args.columns == Columns::Wide;
+        let wide = session.ui.json || args.columns == ListColumns::Wide;
         ("resources", list::managed_table(&rows, wide), "Nothing is managed yet.")
     };
     session.ui.write_result(&if session.ui.json {
@@ -96,15 +96,15 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
 }
 
 /// Redacts the secrets that this run knows in what the service shows: from here on it is only displayed.
-pub(in crate::cli) fn redact_secrets(connection: &Connection, world: &mut World) {
+pub(in crate::cli) fn redact_secrets(connection: &StackConnection, world: &mut RefreshResult) {
     for object in world.snapshot.objects.values_mut() {
         *object = object.to_redacted(&|text| connection.client.redact(text));
     }
 }
 
-fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
+fn check_kinds(kinds: &[Name]) -> Result<(), CliFailure> {
     let Some(wrong) = kinds.iter().find(|kind| REGISTRY.kind(kind).is_none()) else { return Ok(()) };
-    let failure = Failure::new(Exit::Usage, format!("there is no kind `{wrong}`"));
+    let failure = CliFailure::new(Exit::Usage, format!("there is no kind `{wrong}`"));
     Err(match nearest_name(wrong, REGISTRY.kinds.iter().map(|kind| kind.name)) {
         Some(near) => failure.help(format!("Did you mean {near}?")),
         None => failure,
@@ -114,22 +114,23 @@ fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
 /// Adds the objects of kinds that the stack does not use, and what they cost: of all such kinds, or only of those
 /// whose objects are in projects. A list that the key may not read is left out, and that is told.
 pub(in crate::cli) async fn add_unused_kinds(
-    session: &Session,
-    connection: &Connection,
-    (reach, wanted, only_in_projects): (Option<&Reach>, &[Name], bool),
-    world: &mut World,
-) -> Result<(), Failure> {
+    session: &CommandContext,
+    connection: &StackConnection,
+    (reach, wanted, only_in_projects): (Option<&ProjectScope>, &[Name], bool),
+    world: &mut RefreshResult,
+) -> Result<(), CliFailure> {
     let listed = world.snapshot.listed.clone();
     let more = REGISTRY.top_level().filter(|kind| {
         let has = |name: &Name| REGISTRY.children(kind.name).any(|child| child.name == *name);
         let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == kind.name || has(name));
-        let is_wanted = is_wanted && (!only_in_projects || kind.scope == Scope::Project);
+        let is_wanted = is_wanted && (!only_in_projects || kind.scope == KindScope::Project);
         is_wanted && kind.api.absent_when.is_none() && !listed.contains(kind.name)
     });
     let more: Vec<&'static Kind> = more.collect();
     let client = &connection.client;
     let lists = join_all(more.iter().map(async |kind| {
-        let project = reach.filter(|_| kind.scope == Scope::Project).and_then(Reach::only_project);
+        let project =
+            reach.filter(|_| kind.scope == KindScope::Project).and_then(ProjectScope::only_project);
         client.list(kind, None, project).await
     }));
     let tables: BTreeSet<&str> = more.iter().flat_map(|kind| priced_by(kind)).collect();
@@ -156,23 +157,23 @@ pub(in crate::cli) async fn add_unused_kinds(
 /// Adds the children of every live object that can have some. Each parent costs a request: where there are
 /// very many, only those of a kind that is asked for are read, and that is told.
 async fn add_children(
-    session: &Session,
-    connection: &Connection,
-    reach: Option<&Reach>,
+    session: &CommandContext,
+    connection: &StackConnection,
+    reach: Option<&ProjectScope>,
     wanted: &[Name],
-    world: &mut World,
-) -> Result<(), Failure> {
+    world: &mut RefreshResult,
+) -> Result<(), CliFailure> {
     let mut under: Vec<(&'static Kind, Name)> = Vec::new();
     for kind in REGISTRY.kinds {
         let Some((of, _)) = kind.child_of() else { continue };
         let is_wanted = wanted.iter().any(|name| name == kind.name);
         let here = |object: &&Object| {
-            let side = |reach: &Reach| reach.side_of(REGISTRY, &world.snapshot, object);
-            !matches!(reach.map(side), Some(Side::Elsewhere(_)))
+            let side = |reach: &ProjectScope| reach.side_of(REGISTRY, &world.snapshot, object);
+            !matches!(reach.map(side), Some(ObjectScope::OtherProject(_)))
         };
         let parents: Vec<Name> =
             world.snapshot.of_kind(of).filter(here).map(|object| object.id.clone()).collect();
-        if parents.len() > MOST_PARENTS && !is_wanted {
+        if parents.len() > MAX_PARENTS && !is_wanted {
             let count = parents.len();
             session.ui.write_message(&format!(
                 "note: {} of {count} objects is left out; --kind {0} reads it",
@@ -206,20 +207,20 @@ fn priced_by(kind: &Kind) -> Vec<&'static str> {
 }
 
 /// Returns the rows of all owned objects, deposed ones included.
-pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &World) -> Vec<Listed> {
-    let prices = Prices::new(&world.catalog);
+pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &RefreshResult) -> Vec<ObjectSummary> {
+    let prices = ObjectPrices::new(&world.catalog);
     let mut rows = Vec::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
             let key = owned.key(&entry.kind);
             rows.push(match world.snapshot.objects.get(&key) {
                 Some(object) => object_row(Some(address), object, &prices),
-                None => Listed {
+                None => ObjectSummary {
                     address: Some(address.clone()),
                     kind: entry.kind.clone(),
                     id: owned.id.clone(),
                     status: Some(Name::new_static("gone")),
-                    ..Listed::default()
+                    ..ObjectSummary::default()
                 },
             });
         }
@@ -229,20 +230,24 @@ pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &World) -> Vec<Listed
 
 /// Live objects that no address owns, by where they are.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Strangers {
+pub(in crate::cli) struct UnmanagedObjects {
     /// In the projects that the stack is about.
-    pub(in crate::cli) here: Vec<Listed>,
+    pub(in crate::cli) here: Vec<ObjectSummary>,
     /// In the account, and in no project.
-    pub(in crate::cli) account: Vec<Listed>,
+    pub(in crate::cli) account: Vec<ObjectSummary>,
     /// In other projects, and those projects.
-    elsewhere: Vec<Listed>,
+    elsewhere: Vec<ObjectSummary>,
     /// How many other projects there are, as far as was read.
     pub(in crate::cli) projects: usize,
 }
 
-impl Strangers {
+impl UnmanagedObjects {
     /// Leaves out the key in use: nobody may manage it, so that it is no news that nobody does.
-    pub(in crate::cli) fn leave_out_keys_in_use(&mut self, connection: &Connection, world: &World) {
+    pub(in crate::cli) fn leave_out_keys_in_use(
+        &mut self,
+        connection: &StackConnection,
+        world: &RefreshResult,
+    ) {
         let opens = |beginning: &str| connection.client.cloud().opens_with(beginning);
         let in_use = inventory::in_use(&world.snapshot, opens);
         self.account.retain(|row| !in_use.contains_key(&row.key()));
@@ -250,11 +255,11 @@ impl Strangers {
 
     /// Leaves out what other ledgers own, and what is in it.
     pub(in crate::cli) fn leave_out_owned(&mut self, owned: &BTreeMap<ObjectKey, Name>) {
-        let parent = |row: &Listed| {
+        let parent = |row: &ObjectSummary| {
             let (of, _) = REGISTRY.kind(&row.kind)?.child_of()?;
             Some(ObjectKey { kind: Name::new_static(of), parent: None, id: row.parent.clone()? })
         };
-        let is_owned = |row: &Listed| {
+        let is_owned = |row: &ObjectSummary| {
             owned.contains_key(&row.key()) || parent(row).is_some_and(|parent| owned.contains_key(&parent))
         };
         for rows in [&mut self.here, &mut self.account, &mut self.elsewhere] {
@@ -263,36 +268,41 @@ impl Strangers {
     }
 
     /// Returns those that may be this stack's business, or all, in order.
-    fn rows(self, all: bool) -> Vec<Listed> {
+    fn rows(self, all: bool) -> Vec<ObjectSummary> {
         let elsewhere = self.elsewhere.into_iter().filter(|_| all);
-        let mut rows: Vec<Listed> = self.here.into_iter().chain(self.account).chain(elsewhere).collect();
-        rows.sort_by_key(Listed::key);
+        let mut rows: Vec<ObjectSummary> =
+            self.here.into_iter().chain(self.account).chain(elsewhere).collect();
+        rows.sort_by_key(ObjectSummary::key);
         rows
     }
 }
 
 /// Returns the live objects that no address owns.
-pub(in crate::cli) fn unmanaged_objects(ledger: &Ledger, world: &World, reach: &Reach) -> Strangers {
+pub(in crate::cli) fn unmanaged_objects(
+    ledger: &Ledger,
+    world: &RefreshResult,
+    reach: &ProjectScope,
+) -> UnmanagedObjects {
     let owned: BTreeSet<ObjectKey> = ledger
         .entries
         .values()
         .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind)))
         .collect();
-    let prices = Prices::new(&world.catalog);
-    let (mut found, mut projects) = (Strangers::default(), BTreeSet::new());
+    let prices = ObjectPrices::new(&world.catalog);
+    let (mut found, mut projects) = (UnmanagedObjects::default(), BTreeSet::new());
     for object in world.snapshot.objects.values() {
         let side = reach.side_of(REGISTRY, &world.snapshot, object);
         let given = REGISTRY.kind(&object.kind).is_some_and(|kind| kind.is_given(&object.attributes));
         if given || owned.contains(&object.key()) {
             continue;
         }
-        if let Side::Elsewhere(Some(project)) = &side {
+        if let ObjectScope::OtherProject(Some(project)) = &side {
             projects.insert(project.clone());
         }
         let rows = match side {
-            Side::Here => &mut found.here,
-            Side::Account => &mut found.account,
-            Side::Elsewhere(_) => &mut found.elsewhere,
+            ObjectScope::InScope => &mut found.here,
+            ObjectScope::Account => &mut found.account,
+            ObjectScope::OtherProject(_) => &mut found.elsewhere,
         };
         rows.push(object_row(None, object, &prices));
     }
@@ -314,7 +324,7 @@ fn owner_addresses(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
 fn belongs_to(
     owners: &BTreeMap<ObjectKey, &Address>,
     claimed: &BTreeMap<ObjectKey, ObjectKey>,
-    row: &Listed,
+    row: &ObjectSummary,
 ) -> Option<Name> {
     let kind = REGISTRY.kind(&row.kind)?;
     let owner = match (claimed.get(&row.key()), kind.child_of(), &row.parent) {
@@ -334,11 +344,11 @@ fn belongs_to(
 pub(in crate::cli) fn object_row(
     address: Option<&Address>,
     object: &Object,
-    prices: &Prices<'_>,
-) -> Listed {
+    prices: &ObjectPrices<'_>,
+) -> ObjectSummary {
     let kind = REGISTRY.kind(&object.kind);
     let text = |name: &str| object.attributes.get(name).and_then(Value::as_text).map(Name::new);
-    Listed {
+    ObjectSummary {
         address: address.cloned(),
         kind: object.kind.clone(),
         id: object.id.clone(),

@@ -8,55 +8,58 @@ use std::path::{Path, PathBuf};
 use ignore::Walk;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::cli::command_context::Session;
-use crate::cli::files::stack_files::{self, Below, Shared, Trust};
+use crate::cli::command_context::CommandContext;
+use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, Trust};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::service::catalog_cache;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;
-use crate::config::request::Request;
+use crate::config::request::LoadRequest;
 use crate::config::syntax::decode;
-use crate::editor::lsp::{Disk, Server};
+use crate::editor::lsp::{LanguageServer, WorkspaceDisk};
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
 use crate::model::source::Source;
 use crate::plan::annotate::offline_policy;
 
 /// Most bytes of a message: a text, twice as long for its escapes.
-const MOST_BYTES: u64 = 2 * decode::MAX_BYTES;
+const MAX_MESSAGE_BYTES: u64 = 2 * decode::MAX_BYTES;
 
 /// How long a pause in typing is waited for before texts are checked: what an editor asks right behind a
 /// keystroke is answered first.
-const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+const INPUT_IDLE_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 /// Most files of a repository among which stacks are looked for.
-const MOST_FILES: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 
 /// Serves one editor until it is done.
 ///
 /// # Errors
 /// When the streams break, or a message has no length.
-pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
     let settings = &session.settings;
     let trust = if settings.untrusted { Trust::None } else { Trust::Full };
     let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));
-    let request = Request {
+    let request = LoadRequest {
         environment: settings.env.clone(),
         vars: settings.vars.clone(),
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
         pinned: None,
         expression: None,
-        ..Request::default()
+        ..LoadRequest::default()
     };
-    let disk =
-        Edge { trust, outside: settings.allow_outside, catalog: catalog_cache::tables_path(settings) };
-    let mut server = Server::new(REGISTRY, request).judged_by(offline_policy::offline_denials);
+    let disk = EditorFiles {
+        trust,
+        outside: settings.allow_outside,
+        catalog: catalog_cache::tables_path(settings),
+    };
+    let mut server = LanguageServer::new(REGISTRY, request).judged_by(offline_policy::offline_denials);
     let mut input = BufReader::new(io::stdin());
     let broken =
-        |error: io::Error| Failure::new(Exit::Failed, format!("the editor's stream broke: {error}"));
+        |error: io::Error| CliFailure::new(Exit::Failed, format!("the editor's stream broke: {error}"));
     loop {
         while server.is_behind() && !has_pending_message(&input) {
             send_messages(&server.catch_up(&disk)).map_err(broken)?;
@@ -75,7 +78,7 @@ fn has_pending_message(input: &BufReader<Stdin>) -> bool {
         return true;
     }
     let ready = &mut [PollFd::new(input.get_ref(), PollFlags::IN)];
-    poll(ready, Some(&PAUSE)).is_ok_and(|ready| ready > 0)
+    poll(ready, Some(&INPUT_IDLE_TIMEOUT)).is_ok_and(|ready| ready > 0)
 }
 
 /// Reads one message; `None` when the editor is gone.
@@ -97,7 +100,7 @@ fn read_message(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
         }
     }
     let length = length.ok_or_else(|| wrong("a message has no Content-Length"))?;
-    if length > MOST_BYTES {
+    if length > MAX_MESSAGE_BYTES {
         return Err(wrong("a message is too long"));
     }
     let mut message = Vec::new();
@@ -114,14 +117,14 @@ fn send_messages(messages: &[String]) -> io::Result<()> {
 }
 
 /// The directories that the editor's texts stand in.
-struct Edge {
+struct EditorFiles {
     trust: Trust,
     outside: bool,
     /// The file of the catalog tables that were read last.
     catalog: Option<PathBuf>,
 }
 
-impl Disk for Edge {
+impl WorkspaceDisk for EditorFiles {
     fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
         let read = stack_files::read_stack_but(directory, is_open).unwrap_or_default();
         if !read.diagnostics.is_empty() {
@@ -134,13 +137,13 @@ impl Disk for Edge {
     }
 
     fn files(&self, directory: &Path) -> Box<dyn Files> {
-        let shared = Shared::find_root(directory, self.outside);
-        Box::new(Below { root: directory.to_owned(), trust: self.trust, shared })
+        let shared = SharedRoot::find_root(directory, self.outside);
+        Box::new(ConfinedFiles { root: directory.to_owned(), trust: self.trust, shared })
     }
 
     fn neighbor_directories(&self, directory: &Path) -> Vec<PathBuf> {
-        let root = Shared::find_root(directory, false).root;
-        let files = Walk::new(root).take(MOST_FILES).filter_map(Result::ok);
+        let root = SharedRoot::find_root(directory, false).root;
+        let files = Walk::new(root).take(MAX_FILES).filter_map(Result::ok);
         let stacks = files.filter(|file| file.file_name().to_str().is_some_and(is_stack_file));
         let directories: BTreeSet<PathBuf> =
             stacks.filter_map(|file| file.path().parent().map(Path::to_owned)).collect();

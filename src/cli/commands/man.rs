@@ -5,17 +5,17 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::cli::args::{Cli, Manual};
-use crate::cli::command_context::Session;
+use crate::cli::args::{Cli, ManArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 
 /// Prints the page of stead or of a command, or writes all of them into a directory.
 ///
 /// # Errors
 /// When there is no such command, or a page cannot be written.
-pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &ManArgs) -> Result<Exit, CliFailure> {
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     if let Some(directory) = &args.out {
@@ -29,7 +29,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Fail
         let found =
             command.get_subcommands().find(|command| command.get_name() == word && !command.is_hide_set());
         command = found.ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("{name} has no command {word}"))
+            CliFailure::new(Exit::Usage, format!("{name} has no command {word}"))
                 .help(format!("{name} --help lists them."))
         })?;
         name = format!("{name}-{word}");
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
-fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
+fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CliFailure> {
     // A page is found by its name, and its usage is told by the words.
     let command = command.clone().display_name(name.to_owned());
     let mut text = Vec::new();
@@ -51,12 +51,12 @@ fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> 
 }
 
 /// Writes the pages of a command and of those below it; returns how many.
-fn write_pages(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, Failure> {
+fn write_pages(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, CliFailure> {
     stack_files::write_public(&directory.join(format!("{name}.1")), &render_page(command, name)?)?;
     let below =
         command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
     below
         .map(|below| write_pages(below, &format!("{name}-{}", below.get_name()), directory))
-        .sum::<Result<usize, Failure>>()
+        .sum::<Result<usize, CliFailure>>()
         .map(|count| count + 1)
 }

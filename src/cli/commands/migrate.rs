@@ -2,36 +2,36 @@
 //! old place says where the ledger went, it is the ledger.
 
 use super::ledger_copy::{same_content, write_copy};
-use crate::apply::context::Bounds;
-use crate::cli::args::Migrate;
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::{self, Book, Terms};
+use crate::apply::context::TimingBounds;
+use crate::cli::args::StateMigrateArgs;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
-use crate::cli::process::settings::Cloud;
-use crate::cli::stack::project::Project;
+use crate::cli::process::settings::CloudEndpoint;
+use crate::cli::stack::project::LoadedStack;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 
 /// Moves the ledger.
 ///
 /// # Errors
 /// When either place cannot be used, or the new one holds something else.
 pub(super) async fn run(
-    session: &Session,
-    args: &Migrate,
-    project: &Project,
-    from: &Place,
-) -> Result<Exit, Failure> {
-    if session.settings.cloud == Cloud::Local {
-        return Err(Failure::new(Exit::Usage, "the built-in cloud's ledger stays beside it")
+    session: &CommandContext,
+    args: &StateMigrateArgs,
+    project: &LoadedStack,
+    from: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
+    if session.settings.cloud == CloudEndpoint::Local {
+        return Err(CliFailure::new(Exit::Usage, "the built-in cloud's ledger stays beside it")
             .help("Leave out --cloud local to move the ledger of a real account."));
     }
     let to = ledger_settings::parse_location(&args.to, &project.stack.name)?;
     if to == *from {
-        return Err(Failure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
+        return Err(CliFailure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
     }
     match ledger_io::find_ledger(project, from).await {
         Ok(Some(_)) => {}
@@ -40,10 +40,11 @@ pub(super) async fn run(
         }
         Err(failure) => return Err(failure),
         Ok(None) => {
-            return Err(Failure::new(Exit::Failed, format!("there is no ledger of the stack at {from}"))
-                .help(
-                    "There is nothing to move: set STEAD_BACKEND, and the first apply begins one there.",
-                ));
+            return Err(CliFailure::new(
+                Exit::Failed,
+                format!("there is no ledger of the stack at {from}"),
+            )
+            .help("There is nothing to move: set STEAD_BACKEND, and the first apply begins one there."));
         }
     }
     session.ui.write_message(&format!(
@@ -64,55 +65,62 @@ pub(super) async fn run(
 }
 
 /// Everything was done by an earlier run, which perhaps could not say so.
-async fn confirm_migrated(session: &Session, project: &Project, to: &Place) -> Result<Exit, Failure> {
+async fn confirm_migrated(
+    session: &CommandContext,
+    project: &LoadedStack,
+    to: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     if ledger_io::find_ledger(project, to).await?.is_none() {
-        return Err(Failure::new(Exit::Failed, format!("the ledger was moved to {to}, and there is none"))
-            .help("Somebody removed it there: push a copy, or stead recover."));
+        return Err(CliFailure::new(
+            Exit::Failed,
+            format!("the ledger was moved to {to}, and there is none"),
+        )
+        .help("Somebody removed it there: push a copy, or stead recover."));
     }
     session.ui.report_done(&format!("The ledger is at {to} already."));
     tell_next(session, to);
     Ok(Exit::Done)
 }
 
-fn tell_next(session: &Session, to: &Place) {
+fn tell_next(session: &CommandContext, to: &LedgerLocation) {
     session
         .ui
         .write_message(&format!("Everyone who applies this stack sets STEAD_BACKEND to {to} from now on."));
 }
 
 async fn open_ledger_at(
-    session: &Session,
-    place: &Place,
+    session: &CommandContext,
+    place: &LedgerLocation,
     ledger: Option<&Ledger>,
-    project: &Project,
-) -> Result<Book, Failure> {
+    project: &LoadedStack,
+) -> Result<CommandJournal, CliFailure> {
     let fresh = ledger_io::new_identity(project);
     let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
-    let terms = Terms { identity, effect: Bounds::default().effect, force: None };
+    let terms = LedgerOpenOptions { identity, effect: TimingBounds::default().effect, force: None };
     ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 
 /// Copies, reads back, and only then marks the old place: all of it while nobody else can write either.
 async fn under_both(
-    session: &Session,
-    args: &Migrate,
-    project: &Project,
-    old: &Book,
-    (from, to): (&Place, &Place),
-) -> Result<(), Failure> {
+    session: &CommandContext,
+    args: &StateMigrateArgs,
+    project: &LoadedStack,
+    old: &CommandJournal,
+    (from, to): (&LedgerLocation, &LedgerLocation),
+) -> Result<(), CliFailure> {
     let ledger = old.ledger().clone();
     let new = open_ledger_at(session, to, Some(&ledger), project).await?;
     let moved = async {
         copy_ledger(session, args, &new, &ledger, to).await?;
         let read = ledger_io::find_ledger(project, to).await?;
         if !read.is_some_and(|read| same_content(&read, &ledger)) {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::Failed,
                 format!("{to} does not give back what was written to it"),
             )
             .help("The ledger stays where it was."));
         }
-        old.commit(&[Record::MovedAway { to: to.to_string() }]).await.map_err(Failure::from)
+        old.commit(&[Record::MovedAway { to: to.to_string() }]).await.map_err(CliFailure::from)
     };
     let done = ledger_io::while_kept(&new, Box::pin(ledger_io::while_kept(old, Box::pin(moved)))).await;
     if done.is_ok() {
@@ -125,22 +133,22 @@ async fn under_both(
 
 /// Writes the copy, unless an earlier run did.
 async fn copy_ledger(
-    session: &Session,
-    args: &Migrate,
-    new: &Book,
+    session: &CommandContext,
+    args: &StateMigrateArgs,
+    new: &CommandJournal,
     ledger: &Ledger,
-    to: &Place,
-) -> Result<(), Failure> {
+    to: &LedgerLocation,
+) -> Result<(), CliFailure> {
     let there = new.ledger().clone();
     if there.identity.lineage != ledger.identity.lineage {
-        return Err(Failure::new(Exit::Failed, format!("{to} holds another ledger of this stack"))
+        return Err(CliFailure::new(Exit::Failed, format!("{to} holds another ledger of this stack"))
             .help("Look there first; nothing is written over it."));
     }
     if same_content(&there, ledger) {
         return Ok(());
     }
     if !ledger_io::is_empty(&there) && !args.force {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("{to} holds a copy of this ledger that says something else"),
         )

@@ -7,15 +7,15 @@ mod module;
 mod rename;
 
 use super::mv::address::{
-    NAME, VALUES, check_new_address, find_block, help_in_syntax, list_entry_attribute,
+    NAME, VALUE_SECTIONS, check_new_address, find_block, help_in_syntax, list_entry_attribute,
 };
 use super::mv::rename::{redirect_edit, write_rename};
-use crate::cli::args::Mv;
-use crate::cli::command_context::Session;
+use crate::cli::args::MvArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
-use crate::config::edit::{Edit, Literal, Path};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
+use crate::config::edit::{ConfigLiteral, Edit, EditPath};
 use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 
@@ -23,10 +23,10 @@ use crate::kinds::REGISTRY;
 ///
 /// # Errors
 /// When there is no such resource, the new name is taken, or the files cannot be edited.
-pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Failure> {
-    let begun = Project::open_begun(&session.settings)?;
+pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Result<Exit, CliFailure> {
+    let begun = LoadedStack::open_begun(&session.settings)?;
     let (from, to) = (&args.from, &args.to);
-    let is_value = VALUES.contains(&from.root());
+    let is_value = VALUE_SECTIONS.contains(&from.root());
     if !is_value && !module_of(&REGISTRY, from.as_str()).0.is_empty() {
         return module::run(session, &begun, args).await;
     }
@@ -37,14 +37,14 @@ pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Fa
     if let Some((collection, attribute)) = list_entry_attribute(&begun.project.stack, from) {
         let help =
             format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
-        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says"))
+        return Err(CliFailure::new(Exit::Usage, format!("{from} is named by what it says"))
             .help(help_in_syntax(&begun, block.file, &help)));
     }
     check_new_address(&begun, from, to, block.file)?;
-    let mut own = vec![Edit::Rename(Path::from_text(from.as_str()), to.last().into())];
+    let mut own = vec![Edit::Rename(EditPath::from_text(from.as_str()), to.last().into())];
     own.push(redirect_edit(from, to));
     if let Some(name) = block.name {
-        own.push(Edit::Set(Path::from_text(to.as_str()).with_key(NAME), Literal::text(name)));
+        own.push(Edit::Set(EditPath::from_text(to.as_str()).with_key(NAME), ConfigLiteral::text(name)));
     }
     write_rename(session, &begun, (block.file, own), args).await
 }

@@ -3,18 +3,18 @@
 use std::io::{BufWriter, stdout};
 use std::time::Duration;
 
-use crate::cli::args::{PlanArgs, Scope};
+use crate::cli::args::{PlanArgs, PlanScopeArgs};
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::{self, About};
-use crate::cli::command_context::Session;
+use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::high_water_mark::Objection;
+use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
-use crate::cli::planning::refresh::{self, World};
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets;
-use crate::cli::service::connection::Connection;
+use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::lock_file;
@@ -24,18 +24,18 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::Clock;
-use crate::plan::artifact::binding::{self, Binding, Requested, Unborn};
+use crate::plan::artifact::binding::{self, NewLedgerKey, PlanBinding, SavedPlanOptions};
 use crate::plan::decide::conflicts::competing_writers;
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
-use crate::report::json::{self, PlanOptions};
-use crate::report::terminal::{self, Facts};
+use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::terminal::{self, PlanContext};
 
 /// Plans and shows.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Result<Exit, CliFailure> {
     let project = report_files::open_or_report(session, &args.reports.wanted)?;
     let key = match &args.out {
         Some(_) => plan_file::signing_key(&session.settings, args.sign_key.as_deref())?,
@@ -49,7 +49,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         // The ledger does not exist yet: the file's own key proves what was read and which secrets were used.
         options.image_key = Some(ledger_io::new_identity(&project).key);
     }
-    if let Some(Objection { what, means, .. }) = objection {
+    if let Some(RollbackDetected { what, means, .. }) = objection {
         // An apply refuses it.
         session.ui.write_message(&format!("warning: {what}: {means}"));
     }
@@ -81,9 +81,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     }
     // A plan that covers a part, or removes everything, is applied with more flags than its fingerprint.
     let expecting = format!("apply --expect {}", plan.fingerprint);
-    let is_whole = !args.destroy && args.scope == Scope::default();
+    let is_whole = !args.destroy && args.scope == PlanScopeArgs::default();
     let command = is_whole.then_some(expecting.as_str());
-    let about = About { command, ..About::from_stack(&project.stack) };
+    let about = ReportContext { command, ..ReportContext::from_stack(&project.stack) };
     report_files::write_plan_reports(session, &args.reports.wanted, &plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
@@ -100,22 +100,22 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
 /// # Errors
 /// As `ledger_io::check_lock`.
 pub(super) fn check_lock(
-    session: &Session,
-    connection: &Connection,
+    session: &CommandContext,
+    connection: &StackConnection,
     stack: &Stack,
     catalog: &Catalog,
     pinned: Option<&Catalog>,
     terms: (bool, bool),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let used = lock_file::build_lock(REGISTRY, stack, catalog).catalog;
     ledger_io::check_lock(&session.settings, &session.ui, &connection.lock_file, &used, pinned, terms)
 }
 
 /// Tells whether the plan of a destroy covers what came of the stack's objects.
-fn with_leftovers(args: &PlanArgs) -> Result<bool, Failure> {
+fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
     let asked = args.leftovers.with_leftovers;
     if asked && (!args.destroy || args.out.is_some()) {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             "--with-leftovers goes with plan --destroy, and without --out",
         )
@@ -132,21 +132,21 @@ pub(in crate::cli) fn secret_recipients(stack: &Stack) -> Vec<Name> {
 /// Returns what a saved plan is bound to.
 fn bind_plan(
     args: &PlanArgs,
-    (stack, options): (&Stack, &Options),
+    (stack, options): (&Stack, &PlanningOptions),
     ledger: &Ledger,
     plan: &Plan,
     secrets: Option<String>,
-) -> Result<Binding, Failure> {
-    let lifetime = args.expires.unwrap_or(binding::LIFETIME);
+) -> Result<PlanBinding, CliFailure> {
+    let lifetime = args.expires.unwrap_or(binding::DEFAULT_LIFETIME);
     let expires = plan.base.made_at.checked_add(lifetime).map_err(anyhow::Error::from)?;
     let ledger = binding::ledger_digest(ledger).map_err(anyhow::Error::from)?;
-    let unborn = options.image_key.clone().zip(secrets).map(|(key, secrets)| Unborn { key, secrets });
-    let requested = Requested::from_options(options);
-    Ok(Binding { expires, ledger, requested, recipients: secret_recipients(stack), unborn })
+    let unborn = options.image_key.clone().zip(secrets).map(|(key, secrets)| NewLedgerKey { key, secrets });
+    let requested = SavedPlanOptions::from_options(options);
+    Ok(PlanBinding { expires, ledger, requested, recipients: secret_recipients(stack), unborn })
 }
 
 /// Says what differs again although the last applies put it back.
-pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &Ledger) {
+pub(in crate::cli) fn warn_of_contest(session: &CommandContext, plan: &Plan, ledger: &Ledger) {
     for name in competing_writers::find_competing_writes(&plan.drift, ledger.history.iter()) {
         session.ui.write_message(&format!(
             "warning: {name} differs again although the last applies put it back: someone else writes it, \
@@ -156,10 +156,10 @@ pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &L
 }
 
 /// Shows a plan in the form that was asked for; the command ends with this exit code.
-pub(in crate::cli) fn show_plan(session: &Session, plan: &Plan, facts: &Facts, exit: Exit) {
+pub(in crate::cli) fn show_plan(session: &CommandContext, plan: &Plan, facts: &PlanContext, exit: Exit) {
     let ui = &session.ui;
     if ui.json || ui.ndjson {
-        let options = PlanOptions { details: ui.verbose, ran: None };
+        let options = PlanDocumentOptions { details: ui.verbose, ran: None };
         let mut out = BufWriter::new(stdout().lock());
         // A reader that went away (`| head`) is no error.
         let _ = if ui.ndjson {
@@ -180,9 +180,9 @@ pub(in crate::cli) fn plan_details(
     ledger: &Ledger,
     clock: &impl Clock,
     start: Duration,
-    world: &World,
-) -> Facts {
-    Facts {
+    world: &RefreshResult,
+) -> PlanContext {
+    PlanContext {
         objects: Some(world.snapshot.objects.len()),
         read_in: Some(clock.elapsed().saturating_sub(start)),
         last_applied: ledger.last_applied,

@@ -2,22 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::args::Recover;
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::{self, Book, Expected};
-use crate::cli::planning::refresh::{self, World};
+use crate::cli::args::RecoverArgs;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::service::connection::Connection;
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::run_history::{Happening, Incident};
+use crate::ledger::state::run_history::{Incident, IncidentKind};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::plan::import::rebuild_ledger::{self, Recovery, Tie};
-use crate::plan::inputs::{Inputs, Options};
+use crate::plan::import::rebuild_ledger::{self, AmbiguousMatch, RebuiltLedger};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::report::json;
 use crate::report::views::recovery as page;
 
@@ -25,37 +25,42 @@ use crate::report::views::recovery as page;
 ///
 /// # Errors
 /// When there is one, or the service cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &Recover) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &RecoverArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
     if let Some(ledger) = ledger_io::find_ledger(&project, &connection.place).await? {
         refuse_unless_empty(&ledger)?;
     }
-    let journal = ledger_io::open_journal(&project, &connection, &session.who, Expected::Lost).await?;
-    let recovering = Recovering { session, project: &project, connection: &connection, journal: &journal };
+    let journal =
+        ledger_io::open_journal(&project, &connection, &session.who, ExpectedLedger::LostOrEmpty).await?;
+    let recovering =
+        RecoverCommand { session, project: &project, connection: &connection, journal: &journal };
     let done = Box::pin(ledger_io::while_kept(&journal, recovering.run(args))).await;
     ledger_io::close_after(journal, done).await
 }
 
-fn refuse_unless_empty(ledger: &Ledger) -> Result<(), Failure> {
+fn refuse_unless_empty(ledger: &Ledger) -> Result<(), CliFailure> {
     if ledger_io::is_empty(ledger) {
         return Ok(());
     }
-    Err(Failure::new(Exit::Failed, format!("the ledger is there, with {} resources", ledger.entries.len()))
-        .help("Nothing is lost: stead plan compares it with the live objects.")
-        .help("To take over single objects: stead apply --adopt ADDRESS=ID."))
+    Err(CliFailure::new(
+        Exit::Failed,
+        format!("the ledger is there, with {} resources", ledger.entries.len()),
+    )
+    .help("Nothing is lost: stead plan compares it with the live objects.")
+    .help("To take over single objects: stead apply --adopt ADDRESS=ID."))
 }
 
 /// Everything that a recovery works with.
-struct Recovering<'a> {
-    session: &'a Session,
-    project: &'a Project,
-    connection: &'a Connection,
-    journal: &'a Book,
+struct RecoverCommand<'a> {
+    session: &'a CommandContext,
+    project: &'a LoadedStack,
+    connection: &'a StackConnection,
+    journal: &'a CommandJournal,
 }
 
-impl Recovering<'_> {
-    async fn run(&self, args: &Recover) -> Result<Exit, Failure> {
+impl RecoverCommand<'_> {
+    async fn run(&self, args: &RecoverArgs) -> Result<Exit, CliFailure> {
         // Someone may have been quicker.
         refuse_unless_empty(&self.journal.ledger())?;
         let ui = &self.session.ui;
@@ -87,7 +92,7 @@ impl Recovering<'_> {
     }
 
     /// Reads and matches, and asks about ties, until nothing is left to ask.
-    async fn match_objects(&self, asks: bool) -> Result<(Recovery, World), Failure> {
+    async fn match_objects(&self, asks: bool) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
         let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
         let mut left: BTreeSet<Address> = BTreeSet::new();
         loop {
@@ -107,7 +112,7 @@ impl Recovering<'_> {
         }
     }
 
-    async fn choose(&self, tie: &Tie) -> Result<Option<Name>, Failure> {
+    async fn choose(&self, tie: &AmbiguousMatch) -> Result<Option<Name>, CliFailure> {
         let ui = self.session.ui;
         ui.write_message(page::ambiguity_prompt(tie, ui.message_style).trim_end());
         let question = format!("A number from 1 to {}, or nothing to leave it out: ", tie.candidates.len());
@@ -117,8 +122,8 @@ impl Recovering<'_> {
     }
 
     /// Records everything at once: a ledger is never there by half.
-    async fn write(&self, recovery: Recovery, account: Option<Name>) -> Result<(), Failure> {
-        let what = Happening::Recovered { objects: recovery.found.len() };
+    async fn write(&self, recovery: RebuiltLedger, account: Option<Name>) -> Result<(), CliFailure> {
+        let what = IncidentKind::Recovered { objects: recovery.found.len() };
         let (at, who) = (self.connection.client.clock().now(), self.session.who.clone());
         let mut records = vec![Record::Noted(Incident { at, who, what, reason: None })];
         records.extend(account.map(|account| Record::Account { account }));
@@ -139,19 +144,19 @@ impl Recovering<'_> {
 /// # Errors
 /// When the service cannot be read.
 pub(in crate::cli) async fn read_and_match(
-    session: &Session,
-    project: &Project,
-    connection: &Connection,
+    session: &CommandContext,
+    project: &LoadedStack,
+    connection: &StackConnection,
     ledger: &Ledger,
     chosen: &BTreeMap<Address, Name>,
-) -> Result<(Recovery, World), Failure> {
+) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
     let stack = &project.stack;
-    let options = |adopt| Options { adopt, ..session.read_only_options() };
+    let options = |adopt| PlanningOptions { adopt, ..session.read_only_options() };
     let mut known = chosen.clone();
     loop {
         let (wanted, tables) = rebuild_ledger::rebuild_request(REGISTRY, stack, ledger, &options(known));
         let world = refresh::read_world(connection, &wanted, &tables, None).await?;
-        let recovery = rebuild_ledger::rebuild_ledger(&Inputs {
+        let recovery = rebuild_ledger::rebuild_ledger(&PlanInputs {
             registry: REGISTRY,
             stack,
             ledger,

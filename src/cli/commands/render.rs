@@ -1,31 +1,31 @@
 //! `stead render`: the resolved configuration, and what decided each value.
 
-use crate::cli::args::Render;
-use crate::cli::command_context::Session;
+use crate::cli::args::RenderArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::config::stack::known_values::substitute_known_values;
-use crate::config::stack::model::{Resource, Setting, Stack};
+use crate::config::stack::model::{AttributeSetting, Resource, Stack};
 use crate::model::address::{Address, Name, is_in};
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;
-use crate::model::source::{Place, Span};
+use crate::model::source::{SourceLocation, Span};
 use crate::model::value::Value;
 use crate::report::json;
-use crate::report::views::resolved::{self, Resolved};
+use crate::report::views::resolved::{self, ConfigValue};
 
 /// The attribute that a block's own name stands for.
 const NAME: &str = "name";
 
 /// How many paths a suggestion is looked for among.
-const MOST_CANDIDATES: usize = 2000;
+const MAX_CANDIDATES: usize = 2000;
 
 /// Shows the resolved configuration, or what decided one value.
 ///
 /// # Errors
 /// When the stack has problems, or nothing is at the path.
-pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &RenderArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let mut values = all_values(&project.stack);
     if let Some(path) = &args.why {
@@ -44,8 +44,9 @@ pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Fail
 
 /// Returns the values at a path: of a resource or an attribute, of all instances of a block, of one entry of a
 /// map, of a variable or local.
-fn values_at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, Failure> {
-    let within: Vec<Resolved> = values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();
+fn values_at(stack: &Stack, values: &[ConfigValue], path: &str) -> Result<Vec<ConfigValue>, CliFailure> {
+    let within: Vec<ConfigValue> =
+        values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();
     if !within.is_empty() {
         return Ok(within);
     }
@@ -73,10 +74,10 @@ fn values_at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resol
             found.extend(value_part(stack, variable_or_local(stack, name, setting), setting, rest));
         }
     }
-    let output = |value: &&Resolved| value.path.starts_with("outputs.");
+    let output = |value: &&ConfigValue| value.path.starts_with("outputs.");
     for value in values.iter().filter(output) {
         if let Some(rest) = path.strip_prefix(value.path.as_str()) {
-            found.extend(follow_path(&value.value, rest).map(|inner| Resolved {
+            found.extend(follow_path(&value.value, rest).map(|inner| ConfigValue {
                 path: path.to_owned(),
                 value: inner.clone(),
                 ..value.clone()
@@ -87,14 +88,19 @@ fn values_at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resol
 }
 
 /// Returns the part of a value that the rest of a path leads to, with its own place.
-fn value_part(stack: &Stack, whole: Resolved, setting: &Setting, rest: &str) -> Option<Resolved> {
+fn value_part(
+    stack: &Stack,
+    whole: ConfigValue,
+    setting: &AttributeSetting,
+    rest: &str,
+) -> Option<ConfigValue> {
     let inner = follow_path(&whole.value, rest)?.clone();
     let within = rest.trim_start_matches('.');
     if within.is_empty() {
         return Some(whole);
     }
     let (span, by) = setting.part_origin(within);
-    Some(Resolved {
+    Some(ConfigValue {
         path: format!("{}.{within}", whole.path),
         value: inner,
         place: stack.sources.location_of(span),
@@ -123,10 +129,10 @@ fn follow_path<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
 }
 
 /// Returns a variable or a local.
-fn variable_or_local(stack: &Stack, name: &str, setting: &Setting) -> Resolved {
+fn variable_or_local(stack: &Stack, name: &str, setting: &AttributeSetting) -> ConfigValue {
     let given = format!("{name}, ");
     let by = setting.set_by.as_ref().map(|by| by.strip_prefix(given.as_str()).unwrap_or(by).to_owned());
-    Resolved {
+    ConfigValue {
         path: name.to_owned(),
         value: display_value(&substitute_known_values(stack, &setting.expression)),
         place: stack.sources.location_of(setting.span),
@@ -136,20 +142,20 @@ fn variable_or_local(stack: &Stack, name: &str, setting: &Setting) -> Resolved {
     }
 }
 
-fn nothing_at(path: &str, values: &[Resolved], stack: &Stack) -> Failure {
+fn nothing_at(path: &str, values: &[ConfigValue], stack: &Stack) -> CliFailure {
     let text = format!("no resource or value {path} in this stack");
-    let known = values.iter().map(|value| value.path.as_str()).take(MOST_CANDIDATES);
+    let known = values.iter().map(|value| value.path.as_str()).take(MAX_CANDIDATES);
     let addresses = values.iter().map(|value| value.path.rsplit_once('.').map_or("", |(path, _)| path));
     let named = stack.named.keys().map(Name::as_str);
-    match nearest_name(path, known.chain(addresses.take(MOST_CANDIDATES)).chain(named)) {
-        Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
-        None => Failure::new(Exit::Usage, text)
+    match nearest_name(path, known.chain(addresses.take(MAX_CANDIDATES)).chain(named)) {
+        Some(near) => CliFailure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
+        None => CliFailure::new(Exit::Usage, text)
             .help("Name a resource, one of its attributes, a variable or a local: stead render lists the resources."),
     }
 }
 
 /// Returns every value of a stack, in the order of their addresses.
-fn all_values(stack: &Stack) -> Vec<Resolved> {
+fn all_values(stack: &Stack) -> Vec<ConfigValue> {
     let mut found = Vec::new();
     for resource in stack.resources.values() {
         for (name, setting) in &resource.attributes {
@@ -157,7 +163,7 @@ fn all_values(stack: &Stack) -> Vec<Resolved> {
         }
     }
     for (name, output) in &stack.outputs {
-        found.push(Resolved {
+        found.push(ConfigValue {
             path: format!("outputs.{name}"),
             value: display_value(&substitute_known_values(stack, &output.expression)),
             place: stack.sources.location_of(output.span),
@@ -169,8 +175,13 @@ fn all_values(stack: &Stack) -> Vec<Resolved> {
     found
 }
 
-fn resource_value(stack: &Stack, resource: &Resource, name: &str, setting: &Setting) -> Resolved {
-    Resolved {
+fn resource_value(
+    stack: &Stack,
+    resource: &Resource,
+    name: &str,
+    setting: &AttributeSetting,
+) -> ConfigValue {
+    ConfigValue {
         path: format!("{}.{name}", resource.address),
         value: display_value(&substitute_known_values(stack, &setting.expression)),
         place: stack.sources.location_of(setting.span),
@@ -181,7 +192,7 @@ fn resource_value(stack: &Stack, resource: &Resource, name: &str, setting: &Sett
 }
 
 /// Returns the calls of modules that a resource comes from, innermost first.
-fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<Place>)> {
+fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<SourceLocation>)> {
     let mut found = Vec::new();
     if stack.modules.is_empty() {
         return found;
@@ -206,7 +217,7 @@ pub(super) fn display_value(expression: &Expression) -> Value {
         Expression::Map(map) => {
             Value::Map(map.iter().map(|(key, part)| (key.clone(), display_value(part))).collect())
         }
-        waiting if waiting.is_secret() => Value::Secret(Secret::Sealed(None)),
+        waiting if waiting.is_secret() => Value::Secret(Secret::Fingerprint(None)),
         Expression::Reference(reference) => match &reference.attribute {
             Some(attribute) => Value::text(format!("${}.{attribute}", reference.address)),
             None => Value::text(format!("${}", reference.address)),

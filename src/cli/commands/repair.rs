@@ -1,37 +1,37 @@
 //! `stead state verify` and `stead state repair`.
 
-use crate::cli::args::Repair as Args;
-use crate::cli::command_context::Session;
-use crate::cli::ledger::high_water_mark::Objection;
-use crate::cli::ledger::ledger_io::{self, Looked};
-use crate::cli::ledger::open::{self, Shelf};
+use crate::cli::args::StateRepairArgs as Args;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::high_water_mark::RollbackDetected;
+use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
+use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::invariants;
-use crate::ledger::integrity::repair::{Repair, Repairing};
-use crate::ledger::integrity::verify::{self, Report};
-use crate::ledger::journal::error::{SealError, StoreError};
-use crate::ledger::stores::location::Place;
+use crate::ledger::integrity::repair::{PreparedRepair, RepairOptions};
+use crate::ledger::integrity::verify::{self, VerificationReport};
+use crate::ledger::journal::error::{MacError, StoreError};
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 use crate::report::json;
 use crate::report::views::ledger_check as page;
-use crate::report::views::ledger_check::{Checked, Flaw, Loss};
+use crate::report::views::ledger_check::{LedgerCheckReport, LedgerFlaw, LostRecords};
 
 /// Checks everything that is kept of the ledger.
 ///
 /// # Errors
 /// When it cannot be read at all.
 pub(super) async fn verify_ledger(
-    session: &Session,
-    project: &Project,
-    place: &Place,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let mut checked = report_if_unproven(read_checked(project, place).await?);
     let objection = if checked.flaws.is_empty() { unlike_last_time(project, place).await? } else { None };
-    if let Some(Objection { what, .. }) = objection {
-        checked.flaws.push(Flaw { place: place.to_string(), reason: what.to_owned() });
+    if let Some(RollbackDetected { what, .. }) = objection {
+        checked.flaws.push(LedgerFlaw { place: place.to_string(), reason: what.to_owned() });
     }
     session.ui.write_result(&if session.ui.json {
         json::check_document(&checked)
@@ -49,7 +49,10 @@ pub(super) async fn verify_ledger(
 }
 
 /// Tells what is wrong with a ledger that is whole, where this machine saw it with MACs.
-async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Objection>, Failure> {
+async fn unlike_last_time(
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Option<RollbackDetected>, CliFailure> {
     if !ledger_io::high_water_marks(project, place)?.saw_macs(None)? {
         return Ok(None);
     }
@@ -60,40 +63,43 @@ async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Obj
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(super) async fn read_checked(project: &Project, place: &Place) -> Result<Looked<Checked>, Failure> {
+pub(super) async fn read_checked(
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<LedgerReadResult<LedgerCheckReport>, CliFailure> {
     let environment = &project.stack.environment.name;
-    if let Place::Directory(directory) = place {
+    if let LedgerLocation::Directory(directory) = place {
         let key = open::seal_key(&project.settings)?;
-        let read = Shelf::read(place, &project.stack.name, environment, key.as_ref()).await;
-        if let Err(error @ StoreError::Sealed(SealError::Unsealed)) = read {
+        let read = CommandStore::read(place, &project.stack.name, environment, key.as_ref()).await;
+        if let Err(error @ StoreError::Sealed(MacError::MissingMacs)) = read {
             // That is no damage: there is nothing to repair.
             return Err(error.into());
         }
         let report = verify::check_directory(directory, environment, key.as_ref())?;
-        return Ok(Looked { unproven: report.unproven, found: checked_report(report, place) });
+        return Ok(LedgerReadResult { unproven: report.unproven, found: checked_report(report, place) });
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
-    let Looked { found: ledger, unproven } = ledger_io::inspect_ledger(project, place).await?;
+    let LedgerReadResult { found: ledger, unproven } = ledger_io::inspect_ledger(project, place).await?;
     let flaws = ledger.as_ref().map(invariants::find_contradictions).unwrap_or_default();
-    let flaw = |reason| Flaw { place: place.to_string(), reason };
-    let found = Checked {
+    let flaw = |reason| LedgerFlaw { place: place.to_string(), reason };
+    let found = LedgerCheckReport {
         place: place.to_string(),
         serial: ledger.map_or(0, |ledger| ledger.serial),
         flaws: flaws.into_iter().map(flaw).collect(),
-        ..Checked::default()
+        ..LedgerCheckReport::default()
     };
-    Ok(Looked { found, unproven })
+    Ok(LedgerReadResult { found, unproven })
 }
 
 /// Returns what was checked, and says if nothing proves who wrote it.
-fn report_if_unproven(looked: Looked<Checked>) -> Checked {
+fn report_if_unproven(looked: LedgerReadResult<LedgerCheckReport>) -> LedgerCheckReport {
     looked.warn_if_unproven();
     looked.found
 }
 
-fn checked_report(report: Report, place: &Place) -> Checked {
-    let flaw = |damage: verify::Damage| Flaw { place: damage.place, reason: damage.reason };
-    Checked {
+fn checked_report(report: VerificationReport, place: &LedgerLocation) -> LedgerCheckReport {
+    let flaw = |damage: verify::LedgerDamage| LedgerFlaw { place: damage.place, reason: damage.reason };
+    LedgerCheckReport {
         place: place.to_string(),
         summaries: report.summaries,
         journals: report.journals,
@@ -109,13 +115,13 @@ fn checked_report(report: Report, place: &Place) -> Checked {
 /// # Errors
 /// When the ledger is locked, nothing of it is proven, or it cannot be written.
 pub(super) async fn run(
-    session: &Session,
+    session: &CommandContext,
     args: &Args,
-    project: &Project,
-    place: &Place,
-) -> Result<Exit, Failure> {
-    let Place::Directory(directory) = place else {
-        return Err(Failure::new(
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
+    let LedgerLocation::Directory(directory) = place else {
+        return Err(CliFailure::new(
             Exit::Usage,
             format!("only a directory's ledger is repaired; this one is at {place}"),
         )
@@ -126,7 +132,7 @@ pub(super) async fn run(
         return Ok(Exit::Done);
     }
     let (stack, key) = (&project.stack, open::seal_key(&session.settings)?);
-    let repair = Repair::prepare(&Repairing {
+    let repair = PreparedRepair::prepare(&RepairOptions {
         directory,
         stack: &stack.name,
         environment: &stack.environment.name,
@@ -134,10 +140,10 @@ pub(super) async fn run(
         now: SystemClock.now(),
         seal: key.as_ref(),
     })?;
-    let losses: Vec<Loss> = repair
+    let losses: Vec<LostRecords> = repair
         .lost
         .iter()
-        .map(|lost| Loss {
+        .map(|lost| LostRecords {
             place: lost.place.clone(),
             reason: lost.reason.clone(),
             records: lost.records.clone(),

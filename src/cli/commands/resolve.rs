@@ -2,32 +2,32 @@
 
 use uuid::Uuid;
 
-use crate::cli::args::{Answer, Resolve};
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::{self, Book, Expected};
+use crate::cli::args::{ResolveAction, ResolveArgs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::lost_secrets::{self, LostSecret};
-use crate::cli::service::connection::Connection;
-use crate::cli::stack::project::Project;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unknown_addresses;
-use crate::ledger::journal::record::{Answer as Said, Record};
+use crate::ledger::journal::record::{IntentResolution as Said, Record};
 use crate::ledger::state::ambiguous_intent;
-use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
-use crate::report::json::{self, Asked};
+use crate::report::json::{self, AmbiguousIntentEntry};
 use crate::report::text::escape;
 
 /// What is said of a request that is only watched.
-const WATCHED: &str = "presumed without effect, and watched for a late one";
+const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late one";
 
 /// Lists or answers.
 ///
 /// # Errors
 /// When there is no such question, the object cannot be the answer, or the ledger cannot be written.
-pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &ResolveArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
@@ -50,8 +50,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         };
         let record = lost.answer_record(answer)?;
         let journal =
-            ledger_io::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
-        let done = journal.commit(&[record]).await.map_err(Failure::from);
+            ledger_io::open_journal(&project, &connection, &session.who, ExpectedLedger::Newest).await?;
+        let done = journal.commit(&[record]).await.map_err(CliFailure::from);
         ledger_io::close_after(journal, done).await?;
         return Ok(tell_recorded(session, (asked, lost.address), answer));
     }
@@ -68,14 +68,19 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         });
         return Ok(Exit::Done);
     };
-    let journal = ledger_io::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
+    let journal =
+        ledger_io::open_journal(&project, &connection, &session.who, ExpectedLedger::Newest).await?;
     let done = record_answer(&connection, &journal, op, &answer).await;
     let address = ledger_io::close_after(journal, done).await?;
     Ok(tell_recorded(session, (&op.to_string(), &address), &answer))
 }
 
 /// Tells that an answer is recorded.
-fn tell_recorded(session: &Session, (operation, address): (&str, &Address), answer: &Answer) -> Exit {
+fn tell_recorded(
+    session: &CommandContext,
+    (operation, address): (&str, &Address),
+    answer: &ResolveAction,
+) -> Exit {
     if session.ui.json || session.ui.ndjson {
         let recorded = serde_json::json!({
             "schema_version": json::SCHEMA_VERSION,
@@ -92,22 +97,22 @@ fn tell_recorded(session: &Session, (operation, address): (&str, &Address), answ
 }
 
 /// Returns an answer's word.
-const fn answer_keyword(answer: &Answer) -> &'static str {
+const fn answer_keyword(answer: &ResolveAction) -> &'static str {
     match answer {
-        Answer::Adopt { .. } => "adopt",
-        Answer::Absent => "absent",
-        Answer::Forget => "forget",
-        Answer::Surplus { .. } => "surplus",
+        ResolveAction::Adopt { .. } => "adopt",
+        ResolveAction::Absent => "absent",
+        ResolveAction::Forget => "forget",
+        ResolveAction::Surplus { .. } => "surplus",
     }
 }
 
 /// Records an answer; returns for which resource the request was.
 async fn record_answer(
-    connection: &Connection,
-    journal: &Book,
+    connection: &StackConnection,
+    journal: &CommandJournal,
     op: Uuid,
-    answer: &Answer,
-) -> Result<Address, Failure> {
+    answer: &ResolveAction,
+) -> Result<Address, CliFailure> {
     let ledger = journal.ledger().clone();
     let intent = answerable_intent(&ledger, op)?;
     let answer =
@@ -120,7 +125,7 @@ async fn record_answer(
 
 /// Returns the record that an object is kept without its secret: the answer that showed it once is lost, and whoever
 /// keeps the object all the same waits for no delivery.
-fn without_secret(connection: &Connection, intent: &Intent, answer: &Said) -> Option<Record> {
+fn without_secret(connection: &StackConnection, intent: &Intent, answer: &Said) -> Option<Record> {
     let (IntentAction::Create { entry, .. }, Said::Made { .. }) = (&intent.action, answer) else {
         return None;
     };
@@ -131,7 +136,7 @@ fn without_secret(connection: &Connection, intent: &Intent, answer: &Said) -> Op
 }
 
 /// Finds the only request of a resource that can be answered.
-fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
+fn of_resource(project: &LoadedStack, ledger: &Ledger, asked: &str) -> Result<Uuid, CliFailure> {
     let questions = ledger.questions.iter().map(|(op, question)| (op, &question.intent));
     let all = questions.chain(ledger.watched.iter());
     let ops: Vec<Uuid> =
@@ -142,34 +147,35 @@ fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, 
         [] if !declared.clone().any(|known| known == asked) => {
             Err(unknown_addresses::unknown_address(asked, declared))
         }
-        [] => Err(Failure::new(Exit::Failed, format!("there is no open question about {asked}"))
+        [] => Err(CliFailure::new(Exit::Failed, format!("there is no open question about {asked}"))
             .help("stead resolve without arguments lists them.")),
-        _ => Err(Failure::new(Exit::Usage, format!("there are several questions about {asked}"))
+        _ => Err(CliFailure::new(Exit::Usage, format!("there are several questions about {asked}"))
             .help("Name one by its first digits: stead resolve lists them.")),
     }
 }
 
-fn find_intent(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
+fn find_intent(ledger: &Ledger, asked: &str) -> Result<Uuid, CliFailure> {
     ambiguous_intent::find_by_prefix(ledger, asked).map_err(|unfound| {
-        Failure::new(Exit::Failed, unfound.to_string()).help("stead resolve without arguments lists them.")
+        CliFailure::new(Exit::Failed, unfound.to_string())
+            .help("stead resolve without arguments lists them.")
     })
 }
 
 /// Returns a request that can be answered. Someone else may have answered it since it was read.
-fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, Failure> {
+fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, CliFailure> {
     let asked = ledger.questions.get(&op).map(|question| &question.intent);
     asked.or_else(|| ledger.watched.get(&op)).cloned().ok_or_else(|| {
-        Failure::new(Exit::Failed, "the question was answered meanwhile").help("Nothing was recorded.")
+        CliFailure::new(Exit::Failed, "the question was answered meanwhile").help("Nothing was recorded.")
     })
 }
 
 /// Returns the answer that was given, or asks a person for it.
 fn choose_answer(
-    session: &Session,
+    session: &CommandContext,
     ledger: &Ledger,
     op: Uuid,
-    given: Option<&Answer>,
-) -> Result<Option<Answer>, Failure> {
+    given: Option<&ResolveAction>,
+) -> Result<Option<ResolveAction>, CliFailure> {
     if given.is_some() || !session.ui.interactive {
         return Ok(given.cloned());
     }
@@ -179,51 +185,51 @@ fn choose_answer(
     let at = session.ui.choose("What became of it?", &choices).map_err(anyhow::Error::from)?;
     let words: Vec<&str> = choices[at].split(' ').collect();
     Ok(match words[..] {
-        ["adopt", id] => Some(Answer::Adopt { id: id.into() }),
-        ["surplus", id] => Some(Answer::Surplus { id: id.into() }),
-        ["absent"] => Some(Answer::Absent),
-        ["forget"] => Some(Answer::Forget),
+        ["adopt", id] => Some(ResolveAction::Adopt { id: id.into() }),
+        ["surplus", id] => Some(ResolveAction::Surplus { id: id.into() }),
+        ["absent"] => Some(ResolveAction::Absent),
+        ["forget"] => Some(ResolveAction::Forget),
         _ => None,
     })
 }
 
 /// Returns what is recorded for an answer, once the object that it names is seen to fit.
 async fn resolve_answer(
-    connection: &Connection,
+    connection: &StackConnection,
     ledger: &Ledger,
     intent: &Intent,
-    answer: &Answer,
-) -> Result<Said, Failure> {
-    let names_object = matches!(answer, Answer::Adopt { .. } | Answer::Surplus { .. });
+    answer: &ResolveAction,
+) -> Result<Said, CliFailure> {
+    let names_object = matches!(answer, ResolveAction::Adopt { .. } | ResolveAction::Surplus { .. });
     if names_object && !matches!(intent.action, IntentAction::Create { .. }) {
         let text = format!("the request for {} was no creation: it made no object", intent.address);
-        return Err(Failure::new(Exit::Failed, text).help("Its answers are: absent, forget."));
+        return Err(CliFailure::new(Exit::Failed, text).help("Its answers are: absent, forget."));
     }
     Ok(match answer {
-        Answer::Adopt { id } => {
+        ResolveAction::Adopt { id } => {
             Said::Made { object: read_candidate(connection, ledger, intent, id).await? }
         }
-        Answer::Surplus { id } => {
+        ResolveAction::Surplus { id } => {
             Said::Surplus { object: read_candidate(connection, ledger, intent, id).await? }
         }
-        Answer::Absent if ledger.watched.contains_key(&intent.op) => {
-            return Err(Failure::new(Exit::Failed, format!("the request is {WATCHED}"))
+        ResolveAction::Absent if ledger.watched.contains_key(&intent.op) => {
+            return Err(CliFailure::new(Exit::Failed, format!("the request is {PRESUMED_ABSENT}"))
                 .help("It counts as absent already. To watch it no longer: forget."));
         }
-        Answer::Absent => Said::Nothing,
-        Answer::Forget => Said::Dropped,
+        ResolveAction::Absent => Said::Nothing,
+        ResolveAction::Forget => Said::Dropped,
     })
 }
 
 /// Returns the certificate of a live object that could be what a request made.
 async fn read_candidate(
-    connection: &Connection,
+    connection: &StackConnection,
     ledger: &Ledger,
     intent: &Intent,
     id: &Name,
-) -> Result<Owned, Failure> {
+) -> Result<OwnedObject, CliFailure> {
     let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
-    let fail = |text: String| Failure::new(Exit::Failed, text).help("Nothing was recorded.");
+    let fail = |text: String| CliFailure::new(Exit::Failed, text).help("Nothing was recorded.");
     let Some(object) = connection.client.get(&key).await? else {
         return Err(fail(format!("there is no live {} {id}", key.kind)));
     };
@@ -240,7 +246,7 @@ async fn read_candidate(
     if elsewhere {
         return Err(fail(format!("{id} is in another project than the one that the request was for")));
     }
-    Ok(Owned {
+    Ok(OwnedObject {
         id: object.id,
         parent: object.parent,
         project: object.project.or_else(|| intent.project.clone()),
@@ -280,7 +286,7 @@ fn told_lost(lost: &LostSecret<'_>) -> String {
 fn render_intent(ledger: &Ledger, op: Uuid) -> String {
     let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => question.text.clone(),
-        (None, Some(intent)) => format!("{}: {WATCHED}", intent.address),
+        (None, Some(intent)) => format!("{}: {PRESUMED_ABSENT}", intent.address),
         (None, None) => return String::new(),
     };
     let handle = ambiguous_intent::short_handle(ledger, op);
@@ -296,8 +302,8 @@ fn intents_document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
         intent: &'a Intent,
         text: &'a str,
         candidates: &'a [Name],
-    ) -> Asked<'a> {
-        Asked {
+    ) -> AmbiguousIntentEntry<'a> {
+        AmbiguousIntentEntry {
             operation: intent.op.to_string(),
             handle: ambiguous_intent::short_handle(ledger, intent.op),
             address: &intent.address,
@@ -310,7 +316,7 @@ fn intents_document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     let questions = ledger.questions.values();
     let texts: Vec<(String, Vec<Name>)> =
         lost.iter().map(|lost| (lost.text(), vec![lost.id().clone()])).collect();
-    let of_lost = lost.iter().zip(&texts).map(|(lost, (text, candidates))| Asked {
+    let of_lost = lost.iter().zip(&texts).map(|(lost, (text, candidates))| AmbiguousIntentEntry {
         operation: lost.address.to_string(),
         handle: lost.address.to_string(),
         address: lost.address,
@@ -322,6 +328,6 @@ fn intents_document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     let questions = questions.map(|q| intent_entry(ledger, &q.intent, &q.text, &q.candidates));
     let questions: Vec<_> = questions.chain(of_lost).collect();
     let watched: Vec<_> =
-        ledger.watched.values().map(|intent| intent_entry(ledger, intent, WATCHED, &[])).collect();
+        ledger.watched.values().map(|intent| intent_entry(ledger, intent, PRESUMED_ABSENT, &[])).collect();
     json::questions_document(&questions, &watched)
 }

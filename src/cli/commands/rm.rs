@@ -3,30 +3,30 @@
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
-use super::mv::address::{VALUES, find_block, list_entry_attribute};
-use super::mv::declared::Declared;
+use super::mv::address::{VALUE_SECTIONS, find_block, list_entry_attribute};
+use super::mv::declared::MovableDeclaration;
 use super::mv::instance;
-use crate::cli::args::Rm;
-use crate::cli::command_context::Session;
+use crate::cli::args::RmArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::{Begun, Project};
-use crate::cli::stack::source_edits::Edits;
-use crate::config::edit::{Edit, File, Literal, Path, entry_at};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::{LoadedStack, StackSources};
+use crate::cli::stack::source_edits::SourceEdits;
+use crate::config::edit::{ConfigLiteral, Edit, EditPath, EditableFile, entry_at};
 use crate::config::stack::model::Stack;
 use crate::config::stack::module_path::module_of;
-use crate::editor::graph::Graph;
+use crate::editor::graph::DependencyGraph;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, path_prefixes};
 use crate::model::source::SourceId;
 
 /// Most places that are told.
-const MOST_PLACES: usize = 20;
+const MAX_LISTED_LOCATIONS: usize = 20;
 
 /// What is to go: addresses, with all that is in them.
-struct Gone<'a>(HashSet<&'a str>);
+struct RemovedAddresses<'a>(HashSet<&'a str>);
 
-impl<'a> Gone<'a> {
+impl<'a> RemovedAddresses<'a> {
     fn from_addresses(all: &'a [Address]) -> Self {
         Self(all.iter().map(Address::as_str).collect())
     }
@@ -37,8 +37,8 @@ impl<'a> Gone<'a> {
 }
 
 /// Returns what still refers to what is to go, with the places.
-fn remaining_references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
-    let graph = Graph::from_stack(stack);
+fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<String> {
+    let graph = DependencyGraph::from_stack(stack);
     let within = |other: &Address| gone.contains_address(other);
     let mut found = Vec::new();
     for edge in &graph.edges {
@@ -64,20 +64,20 @@ fn remaining_references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
 }
 
 /// Returns where a resource is written that is an entry of a list.
-fn listed_at(begun: &Begun, address: &Address, file: SourceId) -> Option<Path> {
+fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<EditPath> {
     let stack = &begun.project.stack;
     let span =
         stack.resources.get(address).filter(|_| list_entry_attribute(stack, address).is_some())?.span;
     let source = begun.files.get(file).or_else(|| stack.sources.get(file))?;
-    entry_at(&File { source, registry: &REGISTRY }, span)
+    entry_at(&EditableFile { source, registry: &REGISTRY }, span)
 }
 
 /// Takes a resource or a module out of the configuration.
 ///
 /// # Errors
 /// When there is no such resource, something still refers to it, or the files cannot be edited.
-pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Failure> {
-    let begun = Project::open_begun(&session.settings)?;
+pub(in crate::cli) async fn run(session: &CommandContext, args: &RmArgs) -> Result<Exit, CliFailure> {
+    let begun = LoadedStack::open_begun(&session.settings)?;
     let address = &args.address;
     let action = if args.keep { "forget" } else { "delete" };
     if !module_of(&REGISTRY, address.as_str()).0.is_empty() && !is_value(address) {
@@ -90,28 +90,33 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
         (
             file,
             Edit::Remove(
-                listed_at(&begun, address, file).unwrap_or_else(|| Path::from_text(address.as_str())),
+                listed_at(&begun, address, file).unwrap_or_else(|| EditPath::from_text(address.as_str())),
             ),
         )
     };
     reject_referenced(&begun.project.stack, address, slice::from_ref(address))?;
-    let mut edits = Edits::new(&begun);
+    let mut edits = SourceEdits::new(&begun);
     edits.edit_file(file, &[taken_out, removed_edit(address, action)])?;
     check_and_write(session, args, &edits, slice::from_ref(address)).await
 }
 
 /// Takes out a module, or a resource that one declares: the file that declares it says itself what becomes of the
 /// objects, for everyone who uses it.
-async fn of_module(session: &Session, begun: &Begun, args: &Rm, action: &str) -> Result<Exit, Failure> {
+async fn of_module(
+    session: &CommandContext,
+    begun: &StackSources,
+    args: &RmArgs,
+    action: &str,
+) -> Result<Exit, CliFailure> {
     let address = &args.address;
-    let declared = Declared::find(begun, address, |rest| {
+    let declared = MovableDeclaration::find(begun, address, |rest| {
         format!(
             "Take the key out of its `for_each`, and write `removed: [{{ from: {rest}, action: {action} }}]`."
         )
     })?;
     let all: Vec<Address> = declared.prefixes.iter().map(|prefix| declared.address_in(prefix)).collect();
     reject_referenced(&begun.project.stack, address, &all)?;
-    let mut edits = Edits::new(begun);
+    let mut edits = SourceEdits::new(begun);
     declared.referring_files(&mut edits)?;
     let taken_out = Edit::Remove(listed_at(begun, address, declared.file).unwrap_or(declared.path));
     edits.edit_file(declared.file, &[taken_out, removed_edit(&declared.from, action)])?;
@@ -120,33 +125,33 @@ async fn of_module(session: &Session, begun: &Begun, args: &Rm, action: &str) ->
 
 /// Tells whether an address names what has no object.
 fn is_value(address: &Address) -> bool {
-    VALUES.contains(&address.root())
+    VALUE_SECTIONS.contains(&address.root())
 }
 
 /// Returns the entry that says what becomes of the objects.
 fn removed_edit(from: &Address, action: &str) -> Edit {
-    let entry = [("from", Literal::text(from.as_str())), ("action", Literal::text(action))];
-    Edit::Append(Path::from_text("removed"), Literal::map(entry))
+    let entry = [("from", ConfigLiteral::text(from.as_str())), ("action", ConfigLiteral::text(action))];
+    Edit::Append(EditPath::from_text("removed"), ConfigLiteral::map(entry))
 }
 
 /// Refuses what is still referred to.
-fn reject_referenced(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), Failure> {
-    let places = remaining_references(stack, &Gone::from_addresses(all));
+fn reject_referenced(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), CliFailure> {
+    let places = remaining_references(stack, &RemovedAddresses::from_addresses(all));
     if places.is_empty() {
         return Ok(());
     }
-    let failure = Failure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
-    let told = places.iter().take(MOST_PLACES).fold(failure, Failure::help);
+    let failure = CliFailure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
+    let told = places.iter().take(MAX_LISTED_LOCATIONS).fold(failure, CliFailure::help);
     Err(told.help("Nothing was written. Take these references out first."))
 }
 
 /// Reads the files back, holds that nothing else goes, and writes them.
 async fn check_and_write(
-    session: &Session,
-    args: &Rm,
-    edits: &Edits<'_>,
+    session: &CommandContext,
+    args: &RmArgs,
+    edits: &SourceEdits<'_>,
     all: &[Address],
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CliFailure> {
     // What still refers to it is told as the problem that it would be.
     let after = edits.read().inspect_err(|_| {
         session.ui.write_message(&format!(
@@ -155,13 +160,13 @@ async fn check_and_write(
         ));
     })?;
     let before = &edits.begun.project.stack;
-    let gone = Gone::from_addresses(all);
+    let gone = RemovedAddresses::from_addresses(all);
     let left = before.resources.keys().filter(|other| !gone.contains_address(other));
     let left: BTreeSet<&Address> = left.collect();
     if left != after.resources.keys().collect() {
         let text = format!("other resources than {} would change", args.address);
         let help = "Nothing was written. Take it out by hand, and write a `removed` entry.";
-        return Err(Failure::new(Exit::Failed, text).help(help));
+        return Err(CliFailure::new(Exit::Failed, text).help(help));
     }
     if !edits.confirm_and_write(session, args.yes).await? {
         return Ok(Exit::Failed);

@@ -1,19 +1,19 @@
 //! `stead schema`: documents for other tools.
 
-use crate::cli::args::{Document, Schema};
-use crate::cli::command_context::Session;
+use crate::cli::args::{SchemaArgs, SchemaDocument};
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::service::builtin_catalog;
 use crate::editor::{openapi, stack_schema};
 use crate::kinds::REGISTRY;
 
 /// Prints the document.
-pub(in crate::cli) fn run(session: &Session, args: &Schema) -> Exit {
+pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
     let text = match args.document {
-        Document::Stack => {
+        SchemaDocument::Stack => {
             stack_schema::render_schema(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY))
         }
-        Document::Openapi => openapi::render_document(&REGISTRY),
+        SchemaDocument::Openapi => openapi::render_document(&REGISTRY),
         printed => of_what_is_printed(printed).to_owned(),
     };
     session.ui.write_result(&text);
@@ -22,23 +22,23 @@ pub(in crate::cli) fn run(session: &Session, args: &Schema) -> Exit {
 
 /// Returns the schema of what a command prints to programs: these are written by hand, and held against what is
 /// printed by the tests.
-const fn of_what_is_printed(document: Document) -> &'static str {
+const fn of_what_is_printed(document: SchemaDocument) -> &'static str {
     match document {
-        Document::Stack | Document::Openapi => "",
-        Document::Plan => include_str!("../../../schemas/plan.schema.json"),
-        Document::PlanEvent => include_str!("../../../schemas/plan-event.schema.json"),
-        Document::ApplyEvent => include_str!("../../../schemas/apply-event.schema.json"),
-        Document::Drift => include_str!("../../../schemas/drift.schema.json"),
-        Document::Ls => include_str!("../../../schemas/ls.schema.json"),
-        Document::Do => include_str!("../../../schemas/do.schema.json"),
-        Document::Cost => include_str!("../../../schemas/cost.schema.json"),
-        Document::Catalog => include_str!("../../../schemas/catalog.schema.json"),
-        Document::Test => include_str!("../../../schemas/test.schema.json"),
-        Document::Validate => include_str!("../../../schemas/validate.schema.json"),
-        Document::History => include_str!("../../../schemas/history.schema.json"),
-        Document::Lock => include_str!("../../../schemas/lock.schema.json"),
-        Document::Recover => include_str!("../../../schemas/recover.schema.json"),
-        Document::Secret => include_str!("../../../schemas/secret.schema.json"),
+        SchemaDocument::Stack | SchemaDocument::Openapi => "",
+        SchemaDocument::Plan => include_str!("../../../schemas/plan.schema.json"),
+        SchemaDocument::PlanEvent => include_str!("../../../schemas/plan-event.schema.json"),
+        SchemaDocument::ApplyEvent => include_str!("../../../schemas/apply-event.schema.json"),
+        SchemaDocument::Drift => include_str!("../../../schemas/drift.schema.json"),
+        SchemaDocument::Ls => include_str!("../../../schemas/ls.schema.json"),
+        SchemaDocument::Do => include_str!("../../../schemas/do.schema.json"),
+        SchemaDocument::Cost => include_str!("../../../schemas/cost.schema.json"),
+        SchemaDocument::Catalog => include_str!("../../../schemas/catalog.schema.json"),
+        SchemaDocument::Test => include_str!("../../../schemas/test.schema.json"),
+        SchemaDocument::Validate => include_str!("../../../schemas/validate.schema.json"),
+        SchemaDocument::History => include_str!("../../../schemas/history.schema.json"),
+        SchemaDocument::Lock => include_str!("../../../schemas/lock.schema.json"),
+        SchemaDocument::Recover => include_str!("../../../schemas/recover.schema.json"),
+        SchemaDocument::Secret => include_str!("../../../schemas/secret.schema.json"),
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
         let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         for name in all.map(|name| name.into_string().unwrap()) {
             let Some(name) = name.strip_suffix(".schema.json") else { continue };
-            assert!(<Document as clap::ValueEnum>::from_str(name, false).is_ok(), "{name}");
+            assert!(<SchemaDocument as clap::ValueEnum>::from_str(name, false).is_ok(), "{name}");
         }
     }
 

@@ -2,33 +2,33 @@
 //! confirmed. Out: the same ledger, covered by MACs of the key. Killed at any moment it is one or the other.
 
 use super::ledger_copy::missing_ledger;
-use crate::apply::context::Bounds;
-use crate::cli::args::Seal;
-use crate::cli::command_context::Session;
-use crate::cli::ledger::high_water_mark::Marks;
-use crate::cli::ledger::ledger_io::{self, Book, Terms};
-use crate::cli::ledger::open::Shelf;
+use crate::apply::context::TimingBounds;
+use crate::cli::args::StateSealArgs;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::high_water_mark::HighWaterMarkStore;
+use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
+use crate::cli::ledger::open::CommandStore;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
 use crate::cloud::system_clock::SystemClock;
-use crate::ledger::journal::error::{SealError, StoreError};
-use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::error::{MacError, StoreError};
+use crate::ledger::journal::mac::MacKey;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 use crate::report::text::escape;
 
 /// Objects that the summary names.
-const NAMED: usize = 20;
+const MAX_LISTED_OBJECTS: usize = 20;
 
 /// Everything that sealing works with.
-struct Sealing<'a> {
-    session: &'a Session,
-    args: &'a Seal,
-    project: &'a Project,
-    place: &'a Place,
-    key: SealKey,
+struct SealCommand<'a> {
+    session: &'a CommandContext,
+    args: &'a StateSealArgs,
+    project: &'a LoadedStack,
+    place: &'a LedgerLocation,
+    key: MacKey,
 }
 
 /// Adds MACs, or replaces their key.
@@ -36,42 +36,42 @@ struct Sealing<'a> {
 /// # Errors
 /// When there is no key or no ledger, this machine saw MACs that are gone, or the ledger cannot be written.
 pub(super) async fn run(
-    session: &Session,
-    args: &Seal,
-    project: &Project,
-    place: &Place,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    args: &StateSealArgs,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let key = crate::cli::ledger::open::seal_key(&session.settings)?.ok_or_else(|| {
-        Failure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it names the file of the key")
+        CliFailure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it names the file of the key")
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > ledger.key)")
     })?;
-    Sealing { session, args, project, place, key }.run().await
+    SealCommand { session, args, project, place, key }.run().await
 }
 
-impl Sealing<'_> {
-    async fn run(&self) -> Result<Exit, Failure> {
+impl SealCommand<'_> {
+    async fn run(&self) -> Result<Exit, CliFailure> {
         let previous =
             self.args.previous_key.as_deref().map(crate::cli::ledger::open::key_of_file).transpose()?;
         match (self.read(&self.key).await, previous) {
             (Ok(None), _) => Err(missing_ledger(self.place)),
             (Ok(Some(ledger)), _) => Ok(self.report_unchanged(&ledger)),
-            (Err(StoreError::Sealed(SealError::Unsealed)), None) => self.add_macs().await,
-            (Err(StoreError::Sealed(SealError::Unsealed)), Some(_)) => {
+            (Err(StoreError::Sealed(MacError::MissingMacs)), None) => self.add_macs().await,
+            (Err(StoreError::Sealed(MacError::MissingMacs)), Some(_)) => {
                 let what = "the ledger has no MACs at all, so the previous key proves nothing of it";
-                Err(Failure::new(Exit::Blocked, what).help(
+                Err(CliFailure::new(Exit::Blocked, what).help(
                     "If it had MACs of that key, somebody removed them: restore a copy that has them.",
                 ))
             }
-            (Err(StoreError::Sealed(SealError::Other { .. })), Some(previous)) => {
+            (Err(StoreError::Sealed(MacError::WrongKey { .. })), Some(previous)) => {
                 self.replace_key(&previous).await
             }
             (Err(error), _) => Err(error.into()),
         }
     }
 
-    async fn read(&self, key: &SealKey) -> Result<Option<Ledger>, StoreError> {
+    async fn read(&self, key: &MacKey) -> Result<Option<Ledger>, StoreError> {
         let stack = &self.project.stack;
-        Shelf::read(self.place, &stack.name, &stack.environment.name, Some(key)).await
+        CommandStore::read(self.place, &stack.name, &stack.environment.name, Some(key)).await
     }
 
     fn report_unchanged(&self, ledger: &Ledger) -> Exit {
@@ -83,12 +83,12 @@ impl Sealing<'_> {
     }
 
     /// Adds MACs to a ledger that has none.
-    async fn add_macs(&self) -> Result<Exit, Failure> {
+    async fn add_macs(&self) -> Result<Exit, CliFailure> {
         let lenient = self.key.accepting_unsealed();
         let found = self.read(&lenient).await?.ok_or_else(|| missing_ledger(self.place))?;
         if self.marks(self.key.clone()).saw_macs(Some(&found))? {
             let what = "the ledger has no MACs, and it had them when this machine last saw it";
-            return Err(Failure::new(Exit::Blocked, what)
+            return Err(CliFailure::new(Exit::Blocked, what)
                 .help("Somebody removed them, and can have changed anything in it: it gets none here.")
                 .help("Restore a copy that has them: remove the ledger from its place, then stead state push FILE."));
         }
@@ -101,7 +101,7 @@ impl Sealing<'_> {
     }
 
     /// Replaces the key of the MACs.
-    async fn replace_key(&self, previous: &SealKey) -> Result<Exit, Failure> {
+    async fn replace_key(&self, previous: &MacKey) -> Result<Exit, CliFailure> {
         let journal = self.open(Some(previous)).await?;
         let rolled_back =
             self.marks(previous.clone()).detect_rollback(Some((&journal.ledger(), &journal.trail())));
@@ -116,19 +116,25 @@ impl Sealing<'_> {
         ledger_io::close_after(journal, done).await
     }
 
-    async fn open(&self, key: Option<&SealKey>) -> Result<Book, Failure> {
+    async fn open(&self, key: Option<&MacKey>) -> Result<CommandJournal, CliFailure> {
         let identity = ledger_io::new_identity(self.project);
-        let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
+        let terms =
+            LedgerOpenOptions { identity: &identity, effect: TimingBounds::default().effect, force: None };
         ledger_io::open_with(key, &self.session.who, self.place, &terms).await
     }
 
-    fn marks(&self, key: SealKey) -> Marks {
+    fn marks(&self, key: MacKey) -> HighWaterMarkStore {
         let stack = &self.project.stack;
-        Marks::new(&self.session.settings, Some(key), self.place, (&stack.name, &stack.environment.name))
+        HighWaterMarkStore::new(
+            &self.session.settings,
+            Some(key),
+            self.place,
+            (&stack.name, &stack.environment.name),
+        )
     }
 
     /// Shows the ledger, asks, and writes.
-    async fn write_macs(&self, journal: &Book, was: &str) -> Result<Exit, Failure> {
+    async fn write_macs(&self, journal: &CommandJournal, was: &str) -> Result<Exit, CliFailure> {
         let ui = self.session.ui;
         ui.write_message(&self.summary(&journal.ledger(), was));
         let question = format!("Cover it with MACs of the key {}?", self.key.id());
@@ -165,8 +171,8 @@ impl Sealing<'_> {
             })
         });
         let objects: Vec<String> = objects.collect();
-        let more = objects.len().saturating_sub(NAMED);
-        lines.extend(objects.into_iter().take(NAMED));
+        let more = objects.len().saturating_sub(MAX_LISTED_OBJECTS);
+        lines.extend(objects.into_iter().take(MAX_LISTED_OBJECTS));
         if more > 0 {
             lines.push(format!("  and {more} more: stead state pull shows all"));
         }

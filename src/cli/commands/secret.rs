@@ -10,21 +10,21 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::secret::lookup::{no_such_secret, open_existing_ledger, read_existing_ledger};
-use crate::cli::args::{Secret as Args, SecretAction, SecretGet, SecretKeygen, SecretSet};
-use crate::cli::command_context::Session;
+use crate::cli::args::{SecretAction, SecretArgs as Args, SecretGetArgs, SecretKeygenArgs, SecretSetArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::ledger_io::{self, Book};
+use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::secrets::secret_sinks::{self, Sinks};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::secrets::secret_sinks::{self, SecretSinks};
 use crate::cli::secrets::{identity, kept_secrets};
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
 use crate::config::stack::model::{SecretOrigin, SecretSink};
-use crate::ledger::age_file::Identity;
+use crate::ledger::age_file::AgeIdentity;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
-use crate::ledger::state::kept_secrets::{KeptSecret, VARS};
+use crate::ledger::state::kept_secrets::{KeptSecret, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
@@ -35,7 +35,7 @@ use crate::report::json;
 ///
 /// # Errors
 /// When the stack has problems, there is no such secret, or the ledger cannot be read or written.
-pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     match &args.action {
         SecretAction::Keygen(args) => generate_identity(session, args),
         SecretAction::Get(args) => show_secret(session, args).await,
@@ -47,16 +47,15 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 }
 
 /// Makes an identity. Its text goes to the file alone.
-fn generate_identity(session: &Session, args: &SecretKeygen) -> Result<Exit, Failure> {
+fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Result<Exit, CliFailure> {
     let shown = stack_files::display_path(&args.out);
-    let identity = Identity::generate();
+    let identity = AgeIdentity::generate();
     let (recipient, text) = (identity.recipient(), identity.text());
     let key = text.expose().unwrap_or_default();
     let text = format!("# created: {}\n# public key: {recipient}\n{key}\n", SystemClock.now());
     if !stack_files::write_new_private(&args.out, text.as_bytes())? {
-        return Err(
-            Failure::existing_file(&shown).help("An identity that is overwritten opens nothing any more.")
-        );
+        return Err(CliFailure::existing_file(&shown)
+            .help("An identity that is overwritten opens nothing any more."));
     }
     if session.ui.json {
         let document = serde_json::json!({
@@ -75,7 +74,7 @@ fn generate_identity(session: &Session, args: &SecretKeygen) -> Result<Exit, Fai
 
 /// What is known of one secret.
 #[derive(Serialize)]
-struct Row {
+struct SecretRow {
     address: Name,
     kept: bool,
     version: Option<u64>,
@@ -89,12 +88,12 @@ struct Row {
     value: Option<String>,
 }
 
-impl Row {
+impl SecretRow {
     fn new(ledger: &Ledger, address: &Name) -> Self {
         let kept = &ledger.secrets;
         let one = kept.values.get(address);
         let version = one.map(KeptSecret::effective_version);
-        let recorded = address.strip_prefix(VARS).and_then(|name| ledger.generated.get(name));
+        let recorded = address.strip_prefix(VARIABLE_PREFIX).and_then(|name| ledger.generated.get(name));
         Self {
             address: address.clone(),
             kept: one.is_some(),
@@ -134,8 +133,8 @@ impl Row {
 }
 
 /// Returns the addresses of a stack's secrets, kept or not.
-fn secret_addresses(project: &Project, ledger: &Ledger) -> Vec<Name> {
-    let generated = ledger.generated.keys().map(|name| Name::new(format!("{VARS}{name}")));
+fn secret_addresses(project: &LoadedStack, ledger: &Ledger) -> Vec<Name> {
+    let generated = ledger.generated.keys().map(|name| Name::new(format!("{VARIABLE_PREFIX}{name}")));
     let owned = |address: &&Address| {
         project.stack.resources.get(*address).is_some_and(|one| one.kind.shown_once.is_some())
     };
@@ -146,17 +145,19 @@ fn secret_addresses(project: &Project, ledger: &Ledger) -> Vec<Name> {
     all
 }
 
-async fn show_secret(session: &Session, args: &SecretGet) -> Result<Exit, Failure> {
+async fn show_secret(session: &CommandContext, args: &SecretGetArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
     let ledger = read_existing_ledger(&project, &place).await?;
     let Some(address) = &args.address else {
-        let rows: Vec<Row> =
-            secret_addresses(&project, &ledger).iter().map(|address| Row::new(&ledger, address)).collect();
+        let rows: Vec<SecretRow> = secret_addresses(&project, &ledger)
+            .iter()
+            .map(|address| SecretRow::new(&ledger, address))
+            .collect();
         list_secrets(session, &ledger, &rows);
         return Ok(Exit::Done);
     };
-    let mut row = Row::new(&ledger, address);
+    let mut row = SecretRow::new(&ledger, address);
     if !row.kept && row.fingerprint.is_none() && !secret_addresses(&project, &ledger).contains(address) {
         return Err(no_such_secret(address));
     }
@@ -171,7 +172,7 @@ async fn show_secret(session: &Session, args: &SecretGet) -> Result<Exit, Failur
         Some(path) => {
             let shown = stack_files::display_path(path);
             if !stack_files::write_new_private(path, format!("{text}\n").as_bytes())? {
-                return Err(Failure::existing_file(&shown));
+                return Err(CliFailure::existing_file(&shown));
             }
             session.ui.report_done(&format!("wrote the value of {address} to {shown}"));
         }
@@ -185,10 +186,13 @@ async fn show_secret(session: &Session, args: &SecretGet) -> Result<Exit, Failur
 }
 
 /// Decrypts the value of a secret that is to be in use.
-fn decrypt_value(session: &Session, ledger: &Ledger, address: &Name) -> Result<Secret, Failure> {
+fn decrypt_value(session: &CommandContext, ledger: &Ledger, address: &Name) -> Result<Secret, CliFailure> {
     let Some(kept) = ledger.secrets.values.get(address) else {
-        return Err(Failure::new(Exit::Failed, format!("the ledger does not keep the value of {address}"))
-            .help("Its sink may have it; then: stead secret set ADDRESS < FILE keeps it."));
+        return Err(CliFailure::new(
+            Exit::Failed,
+            format!("the ledger does not keep the value of {address}"),
+        )
+        .help("Its sink may have it; then: stead secret set ADDRESS < FILE keeps it."));
     };
     let identities = identity::require_identities(&session.settings)?;
     ledger
@@ -196,7 +200,7 @@ fn decrypt_value(session: &Session, ledger: &Ledger, address: &Name) -> Result<S
         .map_err(|error| kept_secrets::unusable_secret(address, &error))
 }
 
-fn list_secrets(session: &Session, ledger: &Ledger, rows: &[Row]) {
+fn list_secrets(session: &CommandContext, ledger: &Ledger, rows: &[SecretRow]) {
     let recipients: Vec<&Name> = ledger.secrets.recipients.iter().collect();
     if session.ui.json {
         let document = serde_json::json!({
@@ -206,19 +210,19 @@ fn list_secrets(session: &Session, ledger: &Ledger, rows: &[Row]) {
     } else if rows.is_empty() {
         session.ui.write_result("There are no secrets in the ledger.\n");
     } else {
-        session.ui.write_result(&rows.iter().map(Row::display_line).collect::<String>());
+        session.ui.write_result(&rows.iter().map(SecretRow::display_line).collect::<String>());
     }
 }
 
-async fn set_secret(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
+async fn set_secret(session: &CommandContext, args: &SecretSetArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
     let bytes = stack_files::read_standard_input()?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failed, "the value is not UTF-8 text"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| CliFailure::new(Exit::Failed, "the value is not UTF-8 text"))?;
     let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
     if secret.expose().is_none_or(str::is_empty) {
-        return Err(Failure::new(Exit::Usage, "standard input holds no value")
+        return Err(CliFailure::new(Exit::Usage, "standard input holds no value")
             .help("Example: stead secret set vars.token < ./token"));
     }
     let journal = open_existing_ledger(session, &project, &place).await?;
@@ -228,23 +232,23 @@ async fn set_secret(session: &Session, args: &SecretSet) -> Result<Exit, Failure
 }
 
 async fn write_secret(
-    session: &Session,
-    (project, journal, overwrite): (&Project, &Book, &BTreeSet<Name>),
+    session: &CommandContext,
+    (project, journal, overwrite): (&LoadedStack, &CommandJournal, &BTreeSet<Name>),
     address: &Name,
     secret: &Secret,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CliFailure> {
     let ledger = journal.ledger().clone();
-    let row = Row::new(&ledger, address);
+    let row = SecretRow::new(&ledger, address);
     let print = secret.fingerprint(&ledger.identity.key);
     let is_it = |(known, given): (&Name, &Name)| is_same_fingerprint(known, given);
     if row.fingerprint.is_some() && !row.fingerprint.as_ref().zip(print.as_ref()).is_some_and(is_it) {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("the value is not the one of {address}: its fingerprint differs; nothing was written"),
         )
         .help(format!("For a new value: stead secret rotate {address}.")));
     }
-    let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARS));
+    let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARIABLE_PREFIX));
     let entry = owner.as_ref().and_then(|owner| ledger.entries.get(owner));
     if row.fingerprint.is_none() && !secret_addresses(project, &ledger).contains(address) {
         return Err(no_such_secret(address));
@@ -256,15 +260,15 @@ async fn write_secret(
         session.ui.report_done(&format!("The ledger keeps {address}, encrypted."));
     } else {
         let Some(sink) = secret_sink(project, address) else {
-            return Err(Failure::new(Exit::Failed, format!("nothing keeps {address}: it has no sink"))
+            return Err(CliFailure::new(Exit::Failed, format!("nothing keeps {address}: it has no sink"))
                 .help("Add `secrets: { recipients: [age1…] }` to the stack, or a `deliver_secret`."));
         };
         let named =
-            Address::parse(address).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+            Address::parse(address).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
         if let Some(record) = secret_sinks::delivery_record(&named, sink, secret, &SystemRandom) {
             journal.commit(&[record]).await?;
         }
-        Sinks { project, journal, overwrite }.deliver(&named, sink, secret)?;
+        SecretSinks { project, journal, overwrite }.deliver(&named, sink, secret)?;
         clear_lost_mark(journal, owner.as_ref().zip(entry)).await?;
         session.ui.report_done(&format!("The sink of {address} has its value again."));
     }
@@ -275,15 +279,18 @@ async fn write_secret(
 }
 
 /// Records that the secret of an object is not lost any more.
-async fn clear_lost_mark(journal: &Book, owner: Option<(&Address, &Entry)>) -> Result<(), Failure> {
+async fn clear_lost_mark(
+    journal: &CommandJournal,
+    owner: Option<(&Address, &Entry)>,
+) -> Result<(), CliFailure> {
     let Some((address, entry)) = owner.filter(|(_, entry)| entry.secret_lost) else { return Ok(()) };
     let entry = Box::new(Entry { secret_lost: false, ..entry.clone() });
     Ok(journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?)
 }
 
 /// Returns where a secret is delivered.
-fn secret_sink<'p>(project: &'p Project, address: &str) -> Option<&'p SecretSink> {
-    match address.strip_prefix(VARS) {
+fn secret_sink<'p>(project: &'p LoadedStack, address: &str) -> Option<&'p SecretSink> {
+    match address.strip_prefix(VARIABLE_PREFIX) {
         Some(name) => match &project.stack.awaited.get(name)?.origin {
             SecretOrigin::Generated { deliver, .. } => deliver.as_ref(),
             SecretOrigin::Source(_) => None,

@@ -1,28 +1,33 @@
 //! `stead show`: a saved plan, without asking anyone.
 
-use crate::cli::args::{Show, global_flags};
+use crate::cli::args::{ShowArgs, global_flags};
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::{self, About};
-use crate::cli::command_context::Session;
+use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::report::review::Told;
-use crate::report::terminal::Facts;
+use crate::cli::process::failure::CliFailure;
+use crate::report::review::ReviewSubject;
+use crate::report::terminal::PlanContext;
 
 /// Shows the plan of a file.
 ///
 /// # Errors
 /// When the file is no plan, or was changed.
-pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
     let command =
         format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
-    let about = About { stack: None, command: Some(&command), told: Told::Plan };
+    let about = ReportContext { stack: None, command: Some(&command), told: ReviewSubject::Plan };
     report_files::write_plan_reports(session, &args.reports.wanted, &saved.plan, about)?;
-    plan::show_plan(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
+    plan::show_plan(
+        session,
+        &saved.plan,
+        &PlanContext { saved: true, ..PlanContext::default() },
+        Exit::Done,
+    );
     let expires = saved.binding.expires.strftime("%-d %b %Y %H:%M UTC");
     let signed = format!("EXPIRES    {expires}\nSIGNATURE  {}", vouched.describe_signer());
     if session.ui.json || session.ui.ndjson {

@@ -2,31 +2,31 @@
 
 use super::ledger_copy::{missing_ledger, same_content, write_copy};
 use super::{adopt_directory, migrate, repair, seal};
-use crate::apply::context::Bounds;
-use crate::cli::args::{Pull, Push, State, StateAction};
-use crate::cli::command_context::Session;
+use crate::apply::context::TimingBounds;
+use crate::cli::args::{StateAction, StateArgs, StatePullArgs, StatePushArgs};
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::high_water_mark::{Marks, Objection};
-use crate::cli::ledger::ledger_io::{self, Book, Terms};
-use crate::cli::ledger::open::{self, Shelf};
+use crate::cli::ledger::high_water_mark::{HighWaterMarkStore, RollbackDetected};
+use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
+use crate::cli::ledger::open::{self, CommandStore};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::ledger::integrity::export;
-use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::replay::same_owner;
-use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::report::json;
-use crate::report::views::list::{self, Listed};
+use crate::report::views::list::{self, ObjectSummary};
 
 /// Does what was asked for.
 ///
 /// # Errors
 /// When the stack has problems, or the ledger cannot be read or written.
-pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &StateArgs) -> Result<Exit, CliFailure> {
     if let StateAction::AdoptDirectory(args) = &args.action {
         // A repository's root needs no stack of its own.
         return Box::pin(adopt_directory::run(session, args)).await;
@@ -45,21 +45,25 @@ pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit,
     }
 }
 
-async fn list_entries(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+async fn list_entries(
+    session: &CommandContext,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let ledger = ledger_io::find_ledger(project, place).await?;
     let entries = ledger.map(|ledger| ledger.entries).unwrap_or_default();
     let mut rows = Vec::with_capacity(entries.len());
     for (address, entry) in &entries {
         let current = entry.current.iter().map(|owned| (owned, None));
         let deposed = entry.deposed.iter().map(|owned| (owned, Some("deposed")));
-        rows.extend(current.chain(deposed).map(|(owned, deposed)| Listed {
+        rows.extend(current.chain(deposed).map(|(owned, deposed)| ObjectSummary {
             address: Some(address.clone()),
             kind: entry.kind.clone(),
             id: owned.id.clone(),
             status: deposed.or(owned.provisional.then_some("provisional")).map(Into::into),
             project: owned.project.clone(),
             created_at: owned.created_at.clone(),
-            ..Listed::default()
+            ..ObjectSummary::default()
         }));
     }
     let table = list::owned_table(&rows, session.ui.json || session.ui.verbose);
@@ -72,16 +76,16 @@ async fn list_entries(session: &Session, project: &Project, place: &Place) -> Re
 }
 
 async fn pull_ledger(
-    session: &Session,
-    args: &Pull,
-    project: &Project,
-    place: &Place,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    args: &StatePullArgs,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let key = open::seal_key(&session.settings)?;
     // One without MACs is copied, too: to look at it, or to keep it before it gets them.
-    let lenient = key.as_ref().map(SealKey::accepting_unsealed);
+    let lenient = key.as_ref().map(MacKey::accepting_unsealed);
     let stack = &project.stack;
-    let ledger = Shelf::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
+    let ledger = CommandStore::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
     let ledger = ledger.ok_or_else(|| missing_ledger(place))?;
     match (&key, &ledger.sealed) {
         (None, Some(_)) => Ui::write_error(&format!("warning: {}", ledger_io::UNPROVEN)),
@@ -108,20 +112,20 @@ async fn pull_ledger(
 }
 
 async fn push_ledger(
-    session: &Session,
-    args: &Push,
-    project: &Project,
-    place: &Place,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    args: &StatePushArgs,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Exit, CliFailure> {
     let shown = stack_files::display_path(&args.file);
     let bytes = stack_files::read_whole(&args.file)?
-        .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
+        .ok_or_else(|| CliFailure::new(Exit::Failed, format!("there is no file {shown}")))?;
     let key = open::seal_key(&session.settings)?;
-    let lenient = key.as_ref().map(SealKey::accepting_unsealed);
+    let lenient = key.as_ref().map(MacKey::accepting_unsealed);
     let copy = export::parse(&bytes, &shown, lenient.as_ref())?;
     if key.is_some() && copy.sealed.is_none() {
         if !args.force {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::Failed,
                 format!("{shown} has no MAC, so nothing proves that nobody changed it, and `STEAD_LEDGER_KEY` is set"),
             )
@@ -133,7 +137,8 @@ async fn push_ledger(
     }
     let stack = &project.stack;
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
-    let terms = Terms { identity: &copy.identity, effect: Bounds::default().effect, force: None };
+    let terms =
+        LedgerOpenOptions { identity: &copy.identity, effect: TimingBounds::default().effect, force: None };
     let journal = ledger_io::open_at(&session.settings, &session.who, place, &terms).await?;
     let marks = ledger_io::high_water_marks(project, place)?;
     let done = replace_ledger(session, args, &journal, copy.clone(), &marks).await;
@@ -141,15 +146,15 @@ async fn push_ledger(
 }
 
 async fn replace_ledger(
-    session: &Session,
-    args: &Push,
-    journal: &Book,
+    session: &CommandContext,
+    args: &StatePushArgs,
+    journal: &CommandJournal,
     copy: Ledger,
-    marks: &Marks,
-) -> Result<Exit, Failure> {
+    marks: &HighWaterMarkStore,
+) -> Result<Exit, CliFailure> {
     let (here, lineage) = (journal.ledger().clone(), copy.identity.lineage);
     if here.identity.lineage != lineage {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("the ledger here is another one ({}), not {lineage}", here.identity.lineage),
         )
@@ -161,7 +166,7 @@ async fn replace_ledger(
     }
     let began = ledger_io::is_empty(&here);
     if !began && here.serial > copy.serial && !args.force {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!(
                 "the ledger is at record {}, the copy at {}: it would go backwards",
@@ -172,9 +177,9 @@ async fn replace_ledger(
     }
     if !args.force && marks.saw_macs(Some(&copy))? {
         // What was removed here may be newer than the copy.
-        let objection = marks.detect_rollback(Some((&copy, &Trail::default())))?;
-        if let Some(Objection { what, means, .. }) = objection {
-            return Err(Failure::new(Exit::OutOfDate, format!("the copy is refused: {what}: {means}"))
+        let objection = marks.detect_rollback(Some((&copy, &HeadHistory::default())))?;
+        if let Some(RollbackDetected { what, means, .. }) = objection {
+            return Err(CliFailure::new(Exit::OutOfDate, format!("the copy is refused: {what}: {means}"))
                 .help("Push a newer copy. If this one is meant: --force."));
         }
     }

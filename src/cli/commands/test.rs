@@ -3,31 +3,31 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::Test as Args;
-use crate::cli::command_context::Session;
-use crate::cli::files::file_watcher::{Stamps, Stops};
+use crate::cli::args::TestArgs as Args;
+use crate::cli::command_context::CommandContext;
+use crate::cli::files::file_watcher::{FileFingerprints, StopSignals};
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::rewrite_files;
-use crate::cli::testing::{self, Missed};
+use crate::cli::testing::{self, AssertionFailure};
 use crate::cloud::system_clock::SystemClock;
 use crate::config::input::discovery;
-use crate::config::test_file::{self, Test};
+use crate::config::test_file::{self, StackTest};
 use crate::model::clock::Clock;
 use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::report::views::test_run::{self, Miss, Tested};
+use crate::report::views::test_run::{self, TestFailure, TestResult};
 
 /// Empties a terminal's screen.
-const CLEAR: &str = "\x1b[2J\x1b[H";
+const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 
 /// Runs tests and tells what is not as they want it.
 ///
 /// # Errors
 /// When there are none, a file of them cannot be read, or the report cannot be written.
-pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let mut tested = Vec::new();
     for path in test_paths(session, args)? {
         let source = rewrite_files::read_source(&path)?;
@@ -55,27 +55,27 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
 ///
 /// # Errors
 /// When stop signals cannot be watched: what fails is told, and tried again.
-pub(in crate::cli) async fn watch_tests(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn watch_tests(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
-    let mut stops = Stops::new().map_err(anyhow::Error::from)?;
+    let mut stops = StopSignals::new().map_err(anyhow::Error::from)?;
     loop {
         let directories = watched_directories(session, args);
         // Before the run: what changes meanwhile is run again.
-        let before = Stamps::from_directories(&directories);
+        let before = FileFingerprints::from_directories(&directories);
         let exit = run(session, args).unwrap_or_else(|failure| session.report_failure(&failure));
         ui.hint("Waiting for a change; Ctrl-C ends.");
         if !stops.or_change(&directories, &before).await {
             return Ok(exit);
         }
         if ui.live && ui.shows {
-            ui.write_result(CLEAR);
+            ui.write_result(CLEAR_SCREEN);
         }
     }
 }
 
 /// Returns where the files stand that the tests are made of: those of tests, the stack's, and what it
 /// includes and uses.
-fn watched_directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
+fn watched_directories(session: &CommandContext, args: &Args) -> BTreeSet<PathBuf> {
     let settings = &session.settings;
     let parent = |path: &Path| match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -86,9 +86,9 @@ fn watched_directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
         found.insert(settings.dir.clone());
     }
     for dir in found.clone() {
-        let sources = match Project::open(&Settings { dir, ..settings.clone() }) {
+        let sources = match LoadedStack::open(&Settings { dir, ..settings.clone() }) {
             Ok(project) => project.stack.sources,
-            Err(Failure { rejected: Some(rejected), .. }) => rejected.sources,
+            Err(CliFailure { rejected: Some(rejected), .. }) => rejected.sources,
             Err(_) => continue,
         };
         found.extend(sources.iter().map(|(_, source)| parent(Path::new(source.path.as_str()))));
@@ -96,7 +96,7 @@ fn watched_directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
     found
 }
 
-fn test_paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
+fn test_paths(session: &CommandContext, args: &Args) -> Result<Vec<PathBuf>, CliFailure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());
     }
@@ -107,13 +107,15 @@ fn test_paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
             "there are no tests in {}: no *.test.yaml or *.test.kdl",
             stack_files::display_path(directory)
         );
-        return Err(Failure::new(Exit::Failed, text).help("stead test --help shows what one looks like."));
+        return Err(
+            CliFailure::new(Exit::Failed, text).help("stead test --help shows what one looks like.")
+        );
     }
     Ok(names.into_iter().map(|name| directory.join(name)).collect())
 }
 
 /// Runs one test of the stack that stands beside its file.
-fn run_test(session: &Session, path: &Path, source: &Source, test: &Test) -> Tested {
+fn run_test(session: &CommandContext, path: &Path, source: &Source, test: &StackTest) -> TestResult {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -121,13 +123,14 @@ fn run_test(session: &Session, path: &Path, source: &Source, test: &Test) -> Tes
     let start = SystemClock.elapsed();
     let missed = testing::run(&session.settings, directory, test);
     let took = SystemClock.elapsed().saturating_sub(start);
-    let missed =
-        missed.unwrap_or_else(|failure| vec![Missed { span: test.span, text: one_line_reason(&failure) }]);
+    let missed = missed.unwrap_or_else(|failure| {
+        vec![AssertionFailure { span: test.span, text: one_line_reason(&failure) }]
+    });
     let mut sources = Sources::default();
     sources.add(source.clone());
     let place = |span: Span| sources.location_of(span);
-    let miss = |missed: Missed| Miss { place: place(missed.span), text: missed.text };
-    Tested {
+    let miss = |missed: AssertionFailure| TestFailure { place: place(missed.span), text: missed.text };
+    TestResult {
         name: test.name.to_string(),
         file: source.path.clone(),
         place: place(test.span),
@@ -137,7 +140,7 @@ fn run_test(session: &Session, path: &Path, source: &Source, test: &Test) -> Tes
 }
 
 /// Says why a test could not be run, on one line.
-fn one_line_reason(failure: &Failure) -> String {
+fn one_line_reason(failure: &CliFailure) -> String {
     let problem = failure.rejected.as_ref().and_then(|rejected| {
         let problem = rejected.diagnostics.first()?;
         let place = problem.span().and_then(|span| rejected.sources.location_of(span));

@@ -2,42 +2,42 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::Validate;
+use crate::cli::args::ValidateArgs;
 use crate::cli::artifacts::report_files;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files::{self, StackFiles};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project::{Project, SomeEnvironment};
-use crate::cli::stack::rewrite_files::{self, Rewrite};
+use crate::cli::stack::project::{InitialEnvironment, LoadedStack};
+use crate::cli::stack::rewrite_files::{self, FileRewrite};
 use crate::config::check::environments;
-use crate::config::load::Rejected;
+use crate::config::load::LoadFailure;
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, Fix, Severity};
+use crate::model::diagnostic::{Diagnostic, Severity, SuggestedEdit};
 use crate::model::source::{Source, Sources};
 use crate::plan::annotate::offline_policy;
 use crate::report::json;
 
 /// Environments with their problems.
-type Others = Vec<(Name, Vec<Diagnostic>)>;
+type EnvironmentDiagnostics = Vec<(Name, Vec<Diagnostic>)>;
 
 /// Most rounds of fixes: mending one problem may show the next.
-const MOST_ROUNDS: usize = 100;
+const MAX_ROUNDS: usize = 100;
 
 /// Checks the stack.
 ///
 /// # Errors
 /// When it has problems, or cannot be read.
-pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -> Result<Exit, CliFailure> {
     if args.fix {
         apply_fixes(session, args).await?;
     }
     if args.locked && !stack_files::path_exists(&session.settings.dir.join("stead.lock")) {
-        return Err(Failure::new(Exit::Failed, "stead.lock is missing")
+        return Err(CliFailure::new(Exit::Failed, "stead.lock is missing")
             .help("Pin the names with `stead catalog update`, and commit the file."));
     }
-    let begun = Project::in_some_environment(&session.settings)?;
+    let begun = LoadedStack::in_some_environment(&session.settings)?;
     let opened = add_other_environments(session, session.open_with(&begun.settings), &begun);
     if let Some(found) = found_diagnostics(&opened) {
         report_files::write_problem_reports(session, &args.reports.wanted, found)?;
@@ -51,7 +51,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
     let project = match opened {
-        Err(Failure { rejected: Some(rejected), .. }) if !args.fix => {
+        Err(CliFailure { rejected: Some(rejected), .. }) if !args.fix => {
             return Ok(problems_told(session, *rejected));
         }
         opened => opened?,
@@ -78,7 +78,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
 }
 
 /// Returns what was found, and the texts that it is about; `None` where nothing could be looked at.
-fn found_diagnostics(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)> {
+fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diagnostic], &Sources)> {
     match opened {
         Ok(project) => Some((&project.warnings, &project.stack.sources)),
         Err(failure) => {
@@ -90,13 +90,13 @@ fn found_diagnostics(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic]
 /// Adds what is wrong in the other environments, as what one of them leaves out another one has, and what the
 /// policies say that need nothing of the live world.
 fn add_other_environments(
-    session: &Session,
-    opened: Result<Project, Failure>,
-    begun: &SomeEnvironment,
-) -> Result<Project, Failure> {
+    session: &CommandContext,
+    opened: Result<LoadedStack, CliFailure>,
+    begun: &InitialEnvironment,
+) -> Result<LoadedStack, CliFailure> {
     let (own, denials) = match &opened {
         Ok(project) => (project.warnings.clone(), offline_policy::offline_denials(&project.stack)),
-        Err(Failure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
+        Err(CliFailure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };
     let (chosen, others) = check_environments(session, begun)?;
@@ -110,7 +110,7 @@ fn add_other_environments(
         Ok(project) => {
             // Warnings were told when the stack was read, but for the one document of JSON.
             let diagnostics = found.filter(|problem| session.ui.json || is_error(problem)).collect();
-            Err(Box::new(Rejected { sources: project.stack.sources, diagnostics }).into())
+            Err(Box::new(LoadFailure { sources: project.stack.sources, diagnostics }).into())
         }
         Err(mut failure) => {
             if let Some(rejected) = &mut failure.rejected {
@@ -123,7 +123,10 @@ fn add_other_environments(
 
 /// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
 /// when that one is meant.
-fn check_environments(session: &Session, begun: &SomeEnvironment) -> Result<(Name, Others), Failure> {
+fn check_environments(
+    session: &CommandContext,
+    begun: &InitialEnvironment,
+) -> Result<(Name, EnvironmentDiagnostics), CliFailure> {
     let settings = &session.settings;
     if let Some(chosen) = &settings.env {
         return Ok((chosen.clone(), Vec::new()));
@@ -133,9 +136,9 @@ fn check_environments(session: &Session, begun: &SomeEnvironment) -> Result<(Nam
     let mut others = Vec::new();
     for environment in header.environments.iter().filter(|name| **name != chosen).cloned() {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
-        let problems = match Project::open(&settings) {
+        let problems = match LoadedStack::open(&settings) {
             Ok(_) => Vec::new(),
-            Err(Failure { rejected: Some(rejected), .. }) => rejected.diagnostics,
+            Err(CliFailure { rejected: Some(rejected), .. }) => rejected.diagnostics,
             Err(failure) => return Err(failure),
         };
         others.push((environment, problems));
@@ -144,9 +147,9 @@ fn check_environments(session: &Session, begun: &SomeEnvironment) -> Result<(Nam
 }
 
 /// Tells the problems and how many there are, then what can be done about them.
-fn problems_told(session: &Session, rejected: Rejected) -> Exit {
+fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
-    let exit = session.report_failure(&Failure::from(Box::new(rejected)));
+    let exit = session.report_failure(&CliFailure::from(Box::new(rejected)));
     if mends {
         session.next("validate --fix", "mends what is safe to mend");
     }
@@ -154,18 +157,18 @@ fn problems_told(session: &Session, rejected: Rejected) -> Exit {
 }
 
 /// Mends what has a safe edit, round after round, and writes it once it was agreed to.
-async fn apply_fixes(session: &Session, args: &Validate) -> Result<(), Failure> {
+async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<(), CliFailure> {
     let before = stack_files::read_stack(&session.settings.dir)?;
     if !before.diagnostics.is_empty() {
         return Ok(());
     }
-    let settings = Project::in_some_environment(&session.settings)?.settings;
+    let settings = LoadedStack::in_some_environment(&session.settings)?.settings;
     let mut texts: Vec<Source> = before.sources.iter().map(|(_, source)| source.clone()).collect();
     let mut known = usize::MAX;
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let problems = stack_problems(&settings, &texts)?;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
-        let fixes: Vec<&Fix> =
+        let fixes: Vec<&SuggestedEdit> =
             problems.iter().filter_map(|problem| problem.fix.as_ref()).filter(|fix| fix.sure).collect();
         let Some(new) = fix_texts(&texts, &fixes, known <= errors) else { break };
         known = errors;
@@ -175,7 +178,7 @@ async fn apply_fixes(session: &Session, args: &Validate) -> Result<(), Failure> 
     for ((_, source), new) in before.sources.iter().zip(texts) {
         if source.text != new.text {
             let path = PathBuf::from(&source.path);
-            rewrites.push(Rewrite { path, before: source.clone(), after: new.text.to_string() });
+            rewrites.push(FileRewrite { path, before: source.clone(), after: new.text.to_string() });
         }
     }
     if rewrites.is_empty() {
@@ -186,22 +189,22 @@ async fn apply_fixes(session: &Session, args: &Validate) -> Result<(), Failure> 
 }
 
 /// Returns the problems of a stack with these texts.
-fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, Failure> {
+fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, CliFailure> {
     let mut sources = Sources::default();
     for source in texts {
         sources.add(source.clone());
     }
-    match Project::from_files(settings, StackFiles { sources, diagnostics: Vec::new() }) {
+    match LoadedStack::from_files(settings, StackFiles { sources, diagnostics: Vec::new() }) {
         Ok(project) => Ok(project.warnings),
-        Err(Failure { rejected: Some(rejected), .. }) => Ok(rejected.diagnostics),
+        Err(CliFailure { rejected: Some(rejected), .. }) => Ok(rejected.diagnostics),
         Err(failure) => Err(failure),
     }
 }
 
 /// Returns the texts with the fixes made that do not overlap; only the first, with `one`. `None` when
 /// there is none.
-fn fix_texts(texts: &[Source], fixes: &[&Fix], one: bool) -> Option<Vec<Source>> {
-    let mut fixes: Vec<&Fix> = fixes.to_vec();
+fn fix_texts(texts: &[Source], fixes: &[&SuggestedEdit], one: bool) -> Option<Vec<Source>> {
+    let mut fixes: Vec<&SuggestedEdit> = fixes.to_vec();
     fixes.sort_by_key(|fix| fix.span);
     fixes.dedup();
     let mut new: Vec<String> = vec![String::new(); texts.len()];

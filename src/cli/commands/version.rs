@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::report::json;
 
 /// The version of the language, and of the forms of saved plans and ledgers.
-const FORMS: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 
 /// The document for programs.
 #[derive(Serialize)]
-struct Document {
+struct VersionDocument {
     schema_version: u32,
     version: &'static str,
     /// The commit that it was built of; published binaries know it.
@@ -24,15 +24,15 @@ struct Document {
 }
 
 /// Prints name, version and commit.
-pub(in crate::cli) fn run(session: &Session) -> Exit {
-    let document = Document {
+pub(in crate::cli) fn run(session: &CommandContext) -> Exit {
+    let document = VersionDocument {
         schema_version: json::SCHEMA_VERSION,
         version: env!("CARGO_PKG_VERSION"),
         commit: option_env!("STEAD_BUILT_COMMIT"),
         date: option_env!("STEAD_BUILT_DATE"),
-        language: FORMS,
-        plan_format: FORMS,
-        ledger_format: FORMS,
+        language: FORMAT_VERSION,
+        plan_format: FORMAT_VERSION,
+        ledger_format: FORMAT_VERSION,
     };
     session.ui.write_result(&if session.ui.json {
         json::to_pretty(&document)
@@ -42,13 +42,13 @@ pub(in crate::cli) fn run(session: &Session) -> Exit {
     Exit::Done
 }
 
-fn version_text(document: &Document) -> String {
+fn version_text(document: &VersionDocument) -> String {
     let of = match (document.commit, document.date) {
         (Some(commit), Some(date)) => format!(", commit {commit} of {date}"),
         // While it is worked on, and of a package without a checkout, nobody knows.
         _ => String::new(),
     };
-    let Document { version, language, plan_format, ledger_format, .. } = document;
+    let VersionDocument { version, language, plan_format, ledger_format, .. } = document;
     format!(
         "stead {version}{of}\nlanguage {language}, plan format {plan_format}, ledger format {ledger_format}\n"
     )

@@ -6,42 +6,42 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::graph::nodes_at;
-use crate::cli::args::Why;
+use crate::cli::args::WhyArgs;
 use crate::cli::artifacts::plan_file;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::config::stack::model::{Resource, Stack};
-use crate::editor::graph::{Graph, Way};
+use crate::editor::graph::{DependencyGraph, TraversalDirection};
 use crate::model::address::Address;
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::plan::model::change::Change;
 use crate::report::json;
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
 
 /// Most instances of one block that are told of.
-const MOST: usize = 20;
+const MAX_LISTED_INSTANCES: usize = 20;
 
 /// The document for programs.
 #[derive(Serialize)]
-struct Document {
+struct WhyDocument {
     schema_version: u32,
-    resources: Vec<Reasons>,
+    resources: Vec<WhyResource>,
 }
 
 /// Why one resource is there.
 #[derive(Serialize)]
-struct Reasons {
+struct WhyResource {
     address: Address,
     /// Where its block stands.
     source: Option<String>,
     /// What made it: the block, an instance of `for_each`, a module.
     because: Vec<String>,
     /// What it waits for itself.
-    waits_for: Vec<Neighbour>,
+    waits_for: Vec<WhyDependency>,
     /// What waits for it.
-    waited_for_by: Vec<Neighbour>,
+    waited_for_by: Vec<WhyDependency>,
     /// How many more it waits for through those.
     waits_for_indirectly: usize,
     /// How many more wait for it through those.
@@ -53,7 +53,7 @@ struct Reasons {
 
 /// One that waits, or is waited for.
 #[derive(Serialize)]
-struct Neighbour {
+struct WhyDependency {
     address: Address,
     /// By what: an attribute, `depends_on`, `project`, `inside`.
     by: Vec<String>,
@@ -65,43 +65,52 @@ struct Neighbour {
 ///
 /// # Errors
 /// When the stack has problems, nothing is at the address, or the plan cannot be read.
-pub(in crate::cli) fn run(session: &Session, args: &Why) -> Result<Exit, Failure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &WhyArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
-    let graph = Graph::from_stack(&project.stack);
+    let graph = DependencyGraph::from_stack(&project.stack);
     let found = nodes_at(&graph, &args.address)?;
-    if found.len() > MOST {
-        session.ui.write_message(&format!("note: {} of {} are shown; name one of them", MOST, found.len()));
+    if found.len() > MAX_LISTED_INSTANCES {
+        session.ui.write_message(&format!(
+            "note: {} of {} are shown; name one of them",
+            MAX_LISTED_INSTANCES,
+            found.len()
+        ));
     }
     let changes = args.plan.as_deref().map(saved_changes).transpose()?;
-    let all: Vec<Reasons> = found
+    let all: Vec<WhyResource> = found
         .into_iter()
-        .take(MOST)
+        .take(MAX_LISTED_INSTANCES)
         .map(|n| resource_reasons(&project.stack, &graph, n, changes.as_deref()))
         .collect();
     let ui = &session.ui;
     ui.write_result(&if ui.json {
-        json::to_pretty(&Document { schema_version: json::SCHEMA_VERSION, resources: all })
+        json::to_pretty(&WhyDocument { schema_version: json::SCHEMA_VERSION, resources: all })
     } else {
         render_reasons(&all, ui.style)
     });
     Ok(Exit::Done)
 }
 
-fn saved_changes(file: &Path) -> Result<Vec<Change>, Failure> {
+fn saved_changes(file: &Path) -> Result<Vec<Change>, CliFailure> {
     Ok(plan_file::read_unverified(file)?.plan.changes)
 }
 
-fn resource_reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Change]>) -> Reasons {
+fn resource_reasons(
+    stack: &Stack,
+    graph: &DependencyGraph,
+    n: usize,
+    changes: Option<&[Change]>,
+) -> WhyResource {
     let node = &graph.nodes[n];
-    let neighbours = |way: Way| -> Vec<Neighbour> {
+    let neighbours = |way: TraversalDirection| -> Vec<WhyDependency> {
         let edges = graph.edges.iter().filter(|edge| match way {
-            Way::Needs => edge.from == n,
-            Way::NeededBy => edge.to == n,
+            TraversalDirection::Dependencies => edge.from == n,
+            TraversalDirection::Dependents => edge.to == n,
         });
         edges
             .map(|edge| {
-                let other = if way == Way::Needs { edge.to } else { edge.from };
-                Neighbour {
+                let other = if way == TraversalDirection::Dependencies { edge.to } else { edge.from };
+                WhyDependency {
                     address: graph.nodes[other].address.clone(),
                     by: edge.ties.iter().map(|tie| tie.by.to_string()).collect(),
                     source: edge.ties.iter().find_map(|tie| tie.source.as_ref()).map(display_location),
@@ -109,17 +118,18 @@ fn resource_reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Ch
             })
             .collect()
     };
-    let (waits_for, waited_for_by) = (neighbours(Way::Needs), neighbours(Way::NeededBy));
+    let (waits_for, waited_for_by) =
+        (neighbours(TraversalDirection::Dependencies), neighbours(TraversalDirection::Dependents));
     let all = |way| graph.reachable_from(&[n], way, usize::MAX).len();
-    Reasons {
+    WhyResource {
         address: node.address.clone(),
         source: node.source.as_ref().map(display_location),
         because: stack.resources.get(&node.address).map_or_else(
             || vec!["looked up: this stack does not manage it".to_owned()],
             |resource| block_origins(stack, resource),
         ),
-        waits_for_indirectly: all(Way::Needs) - waits_for.len(),
-        waited_for_by_indirectly: all(Way::NeededBy) - waited_for_by.len(),
+        waits_for_indirectly: all(TraversalDirection::Dependencies) - waits_for.len(),
+        waited_for_by_indirectly: all(TraversalDirection::Dependents) - waited_for_by.len(),
         waits_for,
         waited_for_by,
         change: changes.map(|changes| change_reasons(changes, &node.address)),
@@ -157,7 +167,7 @@ fn block_origins(stack: &Stack, resource: &Resource) -> Vec<String> {
 /// Returns why a plan changes a resource.
 fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
     let Some(change) = changes.iter().find(|change| change.address == *address) else {
-        return vec!["the plan leaves it as it is".to_owned()];
+        return vec!["the plan leaves it is".to_owned()];
     };
     let word = serde_json::to_value(change.action).ok();
     let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("changes");
@@ -170,16 +180,16 @@ fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
     found
 }
 
-fn render_reasons(all: &[Reasons], style: Style) -> String {
-    let mut page = Page::new(style);
+fn render_reasons(all: &[WhyResource], style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     for reasons in all {
-        let mut line = Line::indent(0).push_styled(Role::Strong, reasons.address.as_str());
+        let mut line = TextLine::indent(0).push_styled(TextRole::Strong, reasons.address.as_str());
         if let Some(source) = &reasons.source {
-            line = line.push_styled(Role::Faint, format!("  {source}"));
+            line = line.push_styled(TextRole::Faint, format!("  {source}"));
         }
         page.add_line(line);
         for reason in &reasons.because {
-            page.add_line(Line::indent(2).push_text(reason));
+            page.add_line(TextLine::indent(2).push_text(reason));
         }
         push_neighbors(&mut page, "waits for", &reasons.waits_for, reasons.waits_for_indirectly);
         push_neighbors(
@@ -189,44 +199,46 @@ fn render_reasons(all: &[Reasons], style: Style) -> String {
             reasons.waited_for_by_indirectly,
         );
         if let Some(change) = &reasons.change {
-            page.add_line(Line::indent(2).push_styled(Role::Strong, "in the plan"));
+            page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, "in the plan"));
             for reason in change {
-                page.add_line(Line::indent(4).push_text(reason));
+                page.add_line(TextLine::indent(4).push_text(reason));
             }
         }
     }
     page.finish()
 }
 
-fn push_neighbors(page: &mut Page, title: &str, all: &[Neighbour], more: usize) {
+fn push_neighbors(page: &mut TextPage, title: &str, all: &[WhyDependency], more: usize) {
     if all.is_empty() {
-        page.add_line(Line::indent(2).push_styled(Role::Strong, title).push_text(" nothing"));
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, title).push_text(" nothing"));
         return;
     }
-    page.add_line(Line::indent(2).push_styled(Role::Strong, title));
+    page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, title));
     for one in all {
-        let line = Line::indent(4)
+        let line = TextLine::indent(4)
             .push_text(one.address.as_str())
             .push_text("  ")
-            .push_styled(Role::Faint, one.by.join(", "));
+            .push_styled(TextRole::Faint, one.by.join(", "));
         let source = one.source.as_ref().map(|source| format!("  {source}")).unwrap_or_default();
-        page.add_line(line.push_styled(Role::Faint, source));
+        page.add_line(line.push_styled(TextRole::Faint, source));
     }
     if more > 0 {
-        page.add_line(Line::indent(4).push_styled(Role::Faint, format!("and through them {more} more")));
+        page.add_line(
+            TextLine::indent(4).push_styled(TextRole::Faint, format!("and through them {more} more")),
+        );
     }
 }
 
-fn display_location(place: &Place) -> String {
+fn display_location(place: &SourceLocation) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::input::files::{Files, Listed};
+    use crate::config::input::files::{DirectoryEntry, Files};
     use crate::config::load::load;
-    use crate::config::request::Request;
+    use crate::config::request::LoadRequest;
     use crate::kinds::REGISTRY;
     use crate::model::source::{Source, Sources};
 
@@ -237,7 +249,7 @@ mod tests {
             Err(std::io::ErrorKind::NotFound.into())
         }
 
-        fn list(&self, _: &Path) -> std::io::Result<Vec<Listed>> {
+        fn list(&self, _: &Path) -> std::io::Result<Vec<DirectoryEntry>> {
             Err(std::io::ErrorKind::NotFound.into())
         }
     }
@@ -249,15 +261,15 @@ mod tests {
             "stead.yaml",
             "stead: 1\nstack: s\nproject: { p: {} }\nvpc: { main: { cidr: 10.0.0.0/16 } }\nvm:\n  web:\n    for_each: [a]\n    template: t\n    plan: p\n    vpc: $vpc.main\n    lifecycle: { protect: true }\nvolume: { media: { size: 10, vm: $vm.web.a } }\n",
         ));
-        let (stack, _) = load(REGISTRY, sources, &Request::default(), &NoFiles).unwrap();
-        let graph = Graph::from_stack(&stack);
+        let (stack, _) = load(REGISTRY, sources, &LoadRequest::default(), &NoFiles).unwrap();
+        let graph = DependencyGraph::from_stack(&stack);
         let told = |address: &str| {
             let all: Vec<_> = graph
                 .nodes_at(address)
                 .into_iter()
                 .map(|n| resource_reasons(&stack, &graph, n, Some(&[])))
                 .collect();
-            render_reasons(&all, Style::plain(100))
+            render_reasons(&all, TextStyle::plain(100))
         };
         let page = told("vm.web");
         for part in [
@@ -267,7 +279,7 @@ mod tests {
             "vpc.main  vpc  stead.yaml:10",
             "project.p  project",
             "volume.media  vm  stead.yaml:12",
-            "the plan leaves it as it is",
+            "the plan leaves it is",
         ] {
             assert!(page.contains(part), "{part}: {page}");
         }

@@ -12,19 +12,19 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Time between two looks.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Most files of one directory that are looked at.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// What the files of some directories look like from outside.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::cli) struct Stamps(BTreeMap<PathBuf, Stamp>);
+pub(in crate::cli) struct FileFingerprints(BTreeMap<PathBuf, FileFingerprint>);
 
 /// What changes whenever a file does: its size, its number, and when it and its name were written.
-type Stamp = (u64, u64, (i64, i64), (i64, i64));
+type FileFingerprint = (u64, u64, (i64, i64), (i64, i64));
 
-impl Stamps {
+impl FileFingerprints {
     /// Looks at the files that stand in these directories, and not below them. Hidden ones are nobody's
     /// configuration.
     pub(in crate::cli) fn from_directories(directories: &BTreeSet<PathBuf>) -> Self {
@@ -34,7 +34,7 @@ impl Stamps {
             let Ok(entries) = fs::read_dir(directory) else { continue };
             let shown =
                 entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-            for entry in shown.take(MOST_FILES) {
+            for entry in shown.take(MAX_FILES) {
                 // Through a link: what it leads to is what is read.
                 let Ok(data) = fs::metadata(entry.path()) else { continue };
                 if data.is_file() {
@@ -49,12 +49,12 @@ impl Stamps {
 }
 
 /// The signals that end a watch.
-pub(in crate::cli) struct Stops {
+pub(in crate::cli) struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Stops {
+impl StopSignals {
     /// Takes the signals over: from now on they end nothing by themselves.
     ///
     /// # Errors
@@ -70,9 +70,9 @@ impl Stops {
     pub(in crate::cli) async fn or_change(
         &mut self,
         directories: &BTreeSet<PathBuf>,
-        before: &Stamps,
+        before: &FileFingerprints,
     ) -> bool {
-        let mut looks = interval(LOOK);
+        let mut looks = interval(POLL_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -81,7 +81,7 @@ impl Stops {
                 _ = self.terminate.recv() => return false,
                 _ = looks.tick() => {}
             }
-            if Stamps::from_directories(directories) != *before {
+            if FileFingerprints::from_directories(directories) != *before {
                 return true;
             }
         }
@@ -98,10 +98,10 @@ mod tests {
     fn every_change_of_a_file_shows() {
         let root = tempfile::tempdir().unwrap();
         let directories = BTreeSet::from([root.path().to_owned(), root.path().join("gone")]);
-        let mut before = Stamps::from_directories(&directories);
+        let mut before = FileFingerprints::from_directories(&directories);
         let mut changes = |what: &str, does: bool, change: &dyn Fn()| {
             change();
-            let now = Stamps::from_directories(&directories);
+            let now = FileFingerprints::from_directories(&directories);
             assert_eq!(now != before, does, "{what}");
             before = now;
         };

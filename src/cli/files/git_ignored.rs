@@ -8,18 +8,18 @@ use std::rc::Rc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::ledger::stores::file::dir_handle::Folder;
+use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::address::Name;
 
 /// Bytes of an ignore file that are read, at most.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// The file of patterns that a repository's clone has for itself.
-const EXCLUDES: &str = ".git/info/exclude";
+const EXCLUDE_FILE: &str = ".git/info/exclude";
 
 /// The ignore files of a repository; each is read once.
 pub(in crate::cli) struct IgnoreFiles {
-    root: Folder,
+    root: DirHandle,
     /// Those of the user, and of the clone.
     general: Vec<Gitignore>,
     /// By directory.
@@ -32,9 +32,9 @@ impl IgnoreFiles {
     /// # Errors
     /// When it cannot be read.
     pub(in crate::cli) fn open(root: &Path) -> io::Result<Self> {
-        let root = Folder::open_user_dir(root)?;
+        let root = DirHandle::open_user_dir(root)?;
         let mut general = vec![Gitignore::global().0];
-        general.extend(read_patterns(&root, Path::new(EXCLUDES))?);
+        general.extend(read_patterns(&root, Path::new(EXCLUDE_FILE))?);
         Ok(Self { root, general, known: BTreeMap::new() })
     }
 
@@ -93,7 +93,7 @@ pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
     format!("/{}", all.join("/"))
 }
 
-fn read_patterns(folder: &Folder, path: &Path) -> io::Result<Option<Gitignore>> {
+fn read_patterns(folder: &DirHandle, path: &Path) -> io::Result<Option<Gitignore>> {
     let file = match folder.open_below(path) {
         Ok(file) => file,
         // Git reads none through a link, either; where a directory is missing, or `.git` is a file, there is none.
@@ -108,7 +108,7 @@ fn read_patterns(folder: &Folder, path: &Path) -> io::Result<Option<Gitignore>> 
         Err(error) => return Err(error),
     };
     let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    file.take(MAX_IGNORE_FILE_BYTES).read_to_string(&mut text)?;
     let mut builder = GitignoreBuilder::new("");
     for line in text.trim_start_matches('\u{feff}').lines() {
         // A pattern that cannot be read ignores nothing.

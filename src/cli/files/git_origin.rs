@@ -5,22 +5,22 @@ use std::path::{Component, Path, PathBuf};
 
 use super::stack_files;
 use crate::cli::process::actor::is_commit;
-use crate::ledger::state::run_history::Origin;
+use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::Name;
 use crate::plan::decide::conflicts::competing_writers;
 use crate::plan::model::change::Plan;
 
 /// References that point at references, at most.
-const DEEPEST: usize = 5;
+const MAX_REF_DEPTH: usize = 5;
 
 /// Returns where a plan came from. The directory's own commit is stronger than what a CI job says.
-pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&Name>) -> Origin {
-    Origin {
+pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&Name>) -> RunOrigin {
+    RunOrigin {
         commit: checked_out_commit(directory).or_else(|| said.cloned()),
         fingerprint: Some(Name::new(&plan.fingerprint)),
         config: Some(Name::new(&plan.base.config)),
         put_back: competing_writers::put_back(&plan.drift),
-        ..Origin::default()
+        ..RunOrigin::default()
     }
 }
 
@@ -30,7 +30,7 @@ pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     let git = full.ancestors().find_map(git_directory)?;
     let shared = common_directory(&git);
     let mut found = read_git_file(&git.join("HEAD"))?;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_REF_DEPTH {
         let Some(name) = found.trim().strip_prefix("ref:").map(str::trim) else {
             let commit = found.trim();
             return is_commit(commit).then(|| Name::new(commit));

@@ -8,15 +8,15 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use crate::ledger::stores::file::dir_handle::Folder;
+use crate::ledger::stores::file::dir_handle::DirHandle;
 
 /// What becomes of directories that are missing on the way to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Missing {
+pub(in crate::cli) enum MissingDirectories {
     /// They are made.
-    Made,
+    Create,
     /// They stay missing: that is an error.
-    Stays,
+    Fail,
 }
 
 /// Returns the directory of a file that a command writes, held open, and the file's name. Whoever can commit to a
@@ -26,7 +26,10 @@ pub(in crate::cli) enum Missing {
 ///
 /// # Errors
 /// When something else stands there, a part of the way is a link, or a directory cannot be opened or made.
-pub(in crate::cli) fn open_parent(path: &Path, missing: Missing) -> io::Result<(Folder, String)> {
+pub(in crate::cli) fn open_parent(
+    path: &Path,
+    missing: MissingDirectories,
+) -> io::Result<(DirHandle, String)> {
     let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name");
     let name = name.ok_or_else(no_name)?;
@@ -40,13 +43,17 @@ pub(in crate::cli) fn open_parent(path: &Path, missing: Missing) -> io::Result<(
     let is_root = |above: &&Path| fs::canonicalize(above).is_ok_and(|above| above == root);
     let folder = if let Some(base) = folder.ancestors().filter(is_root).last() {
         let below = folder.strip_prefix(base).unwrap_or(Path::new(""));
-        let base = Folder::open_user_dir(base)?;
-        if missing == Missing::Made { base.make_shared_below(below)? } else { base.open_subdir(below)? }
+        let base = DirHandle::open_user_dir(base)?;
+        if missing == MissingDirectories::Create {
+            base.make_shared_below(below)?
+        } else {
+            base.open_subdir(below)?
+        }
     } else {
-        if missing == Missing::Made {
+        if missing == MissingDirectories::Create {
             fs::create_dir_all(folder)?;
         }
-        Folder::open_user_dir(folder)?
+        DirHandle::open_user_dir(folder)?
     };
     match folder.list_one(&name)? {
         None => Ok((folder, name)),

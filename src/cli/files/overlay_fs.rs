@@ -1,23 +1,23 @@
-//! `Overlaid`: what a configuration may read, with files of its modules as edits leave them.
+//! `OverlayFiles`: what a configuration may read, with files of its modules as edits leave them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::stack_files::Below;
-use crate::config::input::files::{Files, Listed};
+use super::stack_files::ConfinedFiles;
+use crate::config::input::files::{DirectoryEntry, Files};
 use crate::model::address::Name;
 
 /// Files of the disk under those that are edited.
-pub(in crate::cli) struct Overlaid {
+pub(in crate::cli) struct OverlayFiles {
     /// The disk.
-    pub(in crate::cli) disk: Below,
+    pub(in crate::cli) disk: ConfinedFiles,
     /// The texts of the edited files, by their paths from the root.
     pub(in crate::cli) edited: BTreeMap<PathBuf, String>,
 }
 
-impl Files for Overlaid {
+impl Files for OverlayFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.disk.read(path)
     }
@@ -26,7 +26,7 @@ impl Files for Overlaid {
         self.disk.open(path)
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
         self.disk.list(path)
     }
 

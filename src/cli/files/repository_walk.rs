@@ -9,26 +9,26 @@ use super::git_ignored::IgnoreFiles;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project;
 use crate::config::input::discovery::is_stack_file;
-use crate::config::load::Peek;
-use crate::ledger::stores::file::dir_handle::Folder;
+use crate::config::load::StackHeader;
+use crate::ledger::stores::file::dir_handle::DirHandle;
 
 /// Levels of directories that are looked into.
-const DEEPEST: usize = 32;
+const MAX_DIRECTORY_DEPTH: usize = 32;
 
 /// A stack of a repository.
 pub(in crate::cli) struct FoundStack {
     /// Its directory.
     pub(in crate::cli) directory: PathBuf,
     /// What it says of itself; `None` if it cannot be read as a stack.
-    pub(in crate::cli) header: Option<Peek>,
+    pub(in crate::cli) header: Option<StackHeader>,
 }
 
 /// Returns the stacks below a repository's root, by directory.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
-    let (Ok(folder), Ok(ignored)) = (Folder::open_user_dir(root), IgnoreFiles::open(root)) else {
+    let (Ok(folder), Ok(ignored)) = (DirHandle::open_user_dir(root), IgnoreFiles::open(root)) else {
         return Vec::new();
     };
-    let mut walk = Walk { folder, ignored, found: Vec::new() };
+    let mut walk = RepositoryWalker { folder, ignored, found: Vec::new() };
     walk.visit(Path::new(""), 0);
     walk.found.sort();
     let read = |relative: PathBuf| {
@@ -39,13 +39,13 @@ pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<Found
     walk.found.into_iter().map(read).collect()
 }
 
-struct Walk {
-    folder: Folder,
+struct RepositoryWalker {
+    folder: DirHandle,
     ignored: IgnoreFiles,
     found: Vec<PathBuf>,
 }
 
-impl Walk {
+impl RepositoryWalker {
     fn visit(&mut self, at: &Path, depth: usize) {
         // A directory that cannot be read has no stack that could be applied.
         let Ok(listed) = self.folder.list_below(at) else { return };
@@ -63,7 +63,7 @@ impl Walk {
                 }
                 // Patterns of directories are asked about what is in one.
                 FileType::Directory
-                    if depth < DEEPEST
+                    if depth < MAX_DIRECTORY_DEPTH
                         && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) =>
                 {
                     self.visit(&path, depth + 1);

@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, Mode, OFlags, RawMode};
 
-use super::output_path::{self, Missing};
-use crate::cli::process::env::{Variables, user_config_dir};
+use super::output_path::{self, MissingDirectories};
+use crate::cli::process::env::{EnvVariables, user_config_dir};
 use crate::cli::process::profile::Profiles;
 use crate::config::input::discovery;
-use crate::config::input::files::{Files, Listed, Listing};
+use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 use crate::config::syntax::decode;
-use crate::ledger::stores::file::dir_handle::{Folder, read_bounded, read_named, remove_named};
+use crate::ledger::stores::file::dir_handle::{DirHandle, read_bounded, read_named, remove_named};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
@@ -52,7 +52,7 @@ pub(in crate::cli) fn read_stack_but(
     directory: &Path,
     but: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<StackFiles> {
-    let folder = Folder::open_user_dir(directory)
+    let folder = DirHandle::open_user_dir(directory)
         .map_err(|error| add_context(&error, "read the directory", directory))?;
     let mut names = folder.names().map_err(|error| add_context(&error, "read the directory", directory))?;
     names.retain(|name| discovery::is_stack_file(name) && !but(name));
@@ -87,7 +87,7 @@ pub(in crate::cli) fn entry_names(
     directory: &Path,
     is_wanted: fn(&str) -> bool,
 ) -> anyhow::Result<Vec<String>> {
-    let names = Folder::open_user_dir(directory).and_then(|folder| folder.names());
+    let names = DirHandle::open_user_dir(directory).and_then(|folder| folder.names());
     let mut names = names.map_err(|error| add_context(&error, "read the directory", directory))?;
     names.retain(|name| is_wanted(name));
     names.sort();
@@ -132,30 +132,30 @@ pub(in crate::cli) enum Trust {
 /// # Errors
 /// When the path leaves the root, passes a link, is no regular file or is too large.
 pub(in crate::cli) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
-    read_bounded(Folder::open_user_dir(root)?.open_below(relative)?, MAX_SIDE_FILE)
+    read_bounded(DirHandle::open_user_dir(root)?.open_below(relative)?, MAX_SIDE_FILE)
 }
 
 /// What a configuration may read below the stack's directory.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Below {
+pub(in crate::cli) struct ConfinedFiles {
     /// The stack's directory.
     pub(in crate::cli) root: PathBuf,
     /// Whose stack it is: a stranger's reads no text, but its sources may be compared.
     pub(in crate::cli) trust: Trust,
     /// Where configuration is shared: no file of it lies elsewhere.
-    pub(in crate::cli) shared: Shared,
+    pub(in crate::cli) shared: SharedRoot,
 }
 
 /// The root within which configuration is shared, and where the stack stands in it.
 #[derive(Debug, Clone, Default)]
-pub(in crate::cli) struct Shared {
+pub(in crate::cli) struct SharedRoot {
     /// The root.
     pub(in crate::cli) root: PathBuf,
     /// The directories from it down to the stack's own.
     pub(in crate::cli) place: Vec<Name>,
 }
 
-impl Shared {
+impl SharedRoot {
     /// Finds the root of a stack's directory: where `.git` is, else that directory itself. With
     /// `outside` it is the whole disk.
     pub(in crate::cli) fn find_root(directory: &Path, outside: bool) -> Self {
@@ -173,7 +173,7 @@ impl Shared {
     }
 }
 
-impl Files for Below {
+impl Files for ConfinedFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         if self.trust == Trust::None {
             let why = "--untrusted reads no file but the stack's own";
@@ -183,22 +183,22 @@ impl Files for Below {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
-        Ok(Box::new(Folder::open_user_dir(&self.root)?.open_below(path)?))
+        Ok(Box::new(DirHandle::open_user_dir(&self.root)?.open_below(path)?))
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
-        let root = Folder::open_user_dir(&self.root)?;
+    fn list(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        let root = DirHandle::open_user_dir(&self.root)?;
         let listed = root.list_below(path)?.into_iter().map(|(name, stat)| {
             let what = match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory => Listing::Directory,
-                FileType::RegularFile => Listing::File {
+                FileType::Directory => DirectoryEntryKind::Directory,
+                FileType::RegularFile => DirectoryEntryKind::File {
                     size: u64::try_from(stat.st_size).unwrap_or_default(),
                     executable: stat.st_mode & 0o100 != 0,
                 },
-                FileType::Symlink => Listing::Link(root.link_below(&path.join(&name))?),
-                _ => Listing::Special,
+                FileType::Symlink => DirectoryEntryKind::Link(root.link_below(&path.join(&name))?),
+                _ => DirectoryEntryKind::Special,
             };
-            Ok(Listed { name, what })
+            Ok(DirectoryEntry { name, what })
         });
         listed.collect()
     }
@@ -208,11 +208,11 @@ impl Files for Below {
     }
 
     fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
-        read_bounded(Folder::open_user_dir(&self.shared.root)?.open_below(path)?, decode::MAX_BYTES)
+        read_bounded(DirHandle::open_user_dir(&self.shared.root)?.open_below(path)?, decode::MAX_BYTES)
     }
 
     fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
-        let listed = Folder::open_user_dir(&self.shared.root)?.list_below(path)?;
+        let listed = DirHandle::open_user_dir(&self.shared.root)?.list_below(path)?;
         Ok(listed.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
     }
 
@@ -249,7 +249,7 @@ pub(in crate::cli) fn change_private_below(
 ) -> anyhow::Result<()> {
     let name = file_name(relative)?;
     let folder = relative.parent().unwrap_or(Path::new(""));
-    let folder = Folder::open_user_dir(root)?.make_below(folder)?;
+    let folder = DirHandle::open_user_dir(root)?.make_below(folder)?;
     let _lock = folder.lock()?;
     let old = match folder.read_bounded(&name, MAX_SIDE_FILE)? {
         Some(bytes) => Some(
@@ -326,7 +326,7 @@ pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result
 /// # Errors
 /// When it cannot be removed, or something else stands in its place.
 pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
-    let attempt = || match output_path::open_parent(path, Missing::Stays) {
+    let attempt = || match output_path::open_parent(path, MissingDirectories::Fail) {
         Ok((folder, name)) => folder.remove(&name),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
@@ -340,7 +340,7 @@ pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
 /// When it is no regular file, passes a link of the repository, cannot be read, or is too large.
 pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || {
-        let (folder, name) = output_path::open_parent(path, Missing::Stays)?;
+        let (folder, name) = output_path::open_parent(path, MissingDirectories::Fail)?;
         let none = || io::Error::from(io::ErrorKind::NotFound);
         folder.read_bounded(&name, decode::MAX_BYTES)?.ok_or_else(none)
     };
@@ -349,7 +349,7 @@ pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     let attempt = || {
-        let (folder, name) = output_path::open_parent(path, Missing::Made)?;
+        let (folder, name) = output_path::open_parent(path, MissingDirectories::Create)?;
         folder.replace(&name, mode, |file| file.write_all(bytes))
     };
     attempt().map_err(|error| add_context(&error, "write", path))
@@ -412,8 +412,8 @@ pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
 }
 
 /// Returns the directory that a path's file is in, held open, and the file's name.
-fn parent_of(path: &Path) -> io::Result<(Folder, String)> {
-    Ok((Folder::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
+fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
+    Ok((DirHandle::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
 }
 
 fn file_name(path: &Path) -> io::Result<String> {
@@ -469,7 +469,7 @@ pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it cannot be read, others can write it, or something in it means nothing.
-pub(in crate::cli) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
+pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<Profiles> {
     let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return Ok(Profiles::none("settings.toml"));
     };
@@ -538,7 +538,7 @@ pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>>
 /// # Errors
 /// When it cannot be made, is a link, or others can write there.
 pub(in crate::cli) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
-    Folder::create_private_dir(path)
+    DirHandle::create_private_dir(path)
         .map(drop)
         .map_err(|error| add_context(&error, "make the directory", path))
 }

@@ -18,7 +18,7 @@ pub(in crate::cli) enum Forge {
 
 /// A request: what follows the API's address, and what is sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct Ask {
+pub(in crate::cli) struct ForgeRequest {
     /// How.
     pub(in crate::cli) method: Method,
     /// Path and query.
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Ask {
 
 /// What a note is written on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Thread {
+pub(in crate::cli) enum CommentThread {
     /// The comments of the pull or merge request of this number.
     Review(u64),
     /// The project's open issues.
@@ -38,7 +38,7 @@ pub(in crate::cli) enum Thread {
 
 /// A comment or an issue, as it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) struct Text<'a> {
+pub(in crate::cli) struct CommentContent<'a> {
     /// Of an issue.
     pub(in crate::cli) title: &'a str,
     /// The text.
@@ -49,20 +49,20 @@ pub(in crate::cli) struct Text<'a> {
 
 /// A comment or an issue, as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Note {
+pub(in crate::cli) struct ForgeComment {
     /// Its number.
     pub(in crate::cli) id: u64,
     /// Its text.
     pub(in crate::cli) body: String,
     /// Who wrote it.
-    pub(in crate::cli) author: Author,
+    pub(in crate::cli) author: CommentAuthor,
     /// Where a browser finds it, if the answer says.
     pub(in crate::cli) url: Option<String>,
 }
 
 /// Who wrote something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Author {
+pub(in crate::cli) struct CommentAuthor {
     /// The account's number, which no other account ever has; a name can be given away.
     pub(in crate::cli) id: Option<u64>,
     /// The name of the account.
@@ -71,14 +71,14 @@ pub(in crate::cli) struct Author {
 
 /// One row of either API: where they have two names for one thing, both are read.
 #[derive(Debug, Deserialize)]
-struct Row {
+struct CommentResponse {
     id: u64,
     number: Option<u64>,
     iid: Option<u64>,
     body: Option<String>,
     description: Option<String>,
-    user: Option<Account>,
-    author: Option<Account>,
+    user: Option<AccountResponse>,
+    author: Option<AccountResponse>,
     html_url: Option<String>,
     web_url: Option<String>,
     /// GitHub lists pull requests among the issues.
@@ -89,7 +89,7 @@ struct Row {
 }
 
 #[derive(Debug, Deserialize)]
-struct Account {
+struct AccountResponse {
     id: Option<u64>,
     login: Option<String>,
     username: Option<String>,
@@ -97,7 +97,7 @@ struct Account {
 
 /// A pull or merge request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Review {
+pub(in crate::cli) struct PullRequest {
     /// The newest commit of its branch; of one that is merged, the last that was.
     pub(in crate::cli) head: Option<String>,
     /// It is merged.
@@ -105,7 +105,7 @@ pub(in crate::cli) struct Review {
 }
 
 #[derive(Debug, Deserialize)]
-struct Change {
+struct PullRequestResponse {
     number: Option<u64>,
     iid: Option<u64>,
     merge_commit_sha: Option<String>,
@@ -113,7 +113,7 @@ struct Change {
     /// The newest commit of the request, on GitLab: where nothing was made to merge it, that one came.
     sha: Option<String>,
     /// The newest commit of the branch, on GitHub.
-    head: Option<Commit>,
+    head: Option<CommitResponse>,
     /// When, on GitHub.
     merged_at: Option<String>,
     /// `merged`, on GitLab.
@@ -121,11 +121,11 @@ struct Change {
 }
 
 #[derive(Debug, Deserialize)]
-struct Commit {
+struct CommitResponse {
     sha: String,
 }
 
-impl Change {
+impl PullRequestResponse {
     fn is_merged(&self) -> bool {
         self.merged_at.is_some() || self.state.as_deref() == Some("merged")
     }
@@ -149,12 +149,17 @@ impl Forge {
     }
 
     /// Asks for a page of what is written on a thread; pages begin at 1.
-    pub(in crate::cli) fn list_notes(self, project: &str, thread: Thread, page: usize) -> Ask {
+    pub(in crate::cli) fn list_notes(
+        self,
+        project: &str,
+        thread: CommentThread,
+        page: usize,
+    ) -> ForgeRequest {
         let path = self.thread_path(project, thread);
         let open = match (self, thread) {
-            (_, Thread::Review(_)) => "",
-            (Self::GitHub, Thread::Issues) => "&state=open",
-            (Self::GitLab, Thread::Issues) => "&state=opened",
+            (_, CommentThread::Review(_)) => "",
+            (Self::GitHub, CommentThread::Issues) => "&state=open",
+            (Self::GitLab, CommentThread::Issues) => "&state=opened",
         };
         get_request(format!("{path}?per_page={PAGE}&page={page}{open}"))
     }
@@ -163,14 +168,14 @@ impl Forge {
     pub(in crate::cli) fn write(
         self,
         project: &str,
-        thread: Thread,
+        thread: CommentThread,
         id: Option<u64>,
-        text: Text<'_>,
-    ) -> Ask {
+        text: CommentContent<'_>,
+    ) -> ForgeRequest {
         let path = self.thread_path(project, thread);
         let path = match (self, thread, id) {
             (_, _, None) => path,
-            (Self::GitHub, Thread::Review(_), Some(id)) => {
+            (Self::GitHub, CommentThread::Review(_), Some(id)) => {
                 format!("/repos/{project}/issues/comments/{id}")
             }
             (_, _, Some(id)) => format!("{path}/{id}"),
@@ -181,25 +186,25 @@ impl Forge {
             (Self::GitLab, Some(_)) => Method::PUT,
         };
         let body = match (self, thread) {
-            (_, Thread::Review(_)) => json!({ "body": text.body }),
-            (Self::GitHub, Thread::Issues) if text.open => {
+            (_, CommentThread::Review(_)) => json!({ "body": text.body }),
+            (Self::GitHub, CommentThread::Issues) if text.open => {
                 json!({ "title": text.title, "body": text.body })
             }
-            (Self::GitHub, Thread::Issues) => {
+            (Self::GitHub, CommentThread::Issues) => {
                 json!({ "title": text.title, "body": text.body, "state": "closed", "state_reason": "completed" })
             }
-            (Self::GitLab, Thread::Issues) if text.open => {
+            (Self::GitLab, CommentThread::Issues) if text.open => {
                 json!({ "title": text.title, "description": text.body })
             }
-            (Self::GitLab, Thread::Issues) => {
+            (Self::GitLab, CommentThread::Issues) => {
                 json!({ "title": text.title, "description": text.body, "state_event": "close" })
             }
         };
-        Ask { method, path, body: Some(body) }
+        ForgeRequest { method, path, body: Some(body) }
     }
 
     /// Asks which requests for review a commit came from.
-    pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> Ask {
+    pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> ForgeRequest {
         get_request(match self {
             Self::GitHub => format!("/repos/{project}/commits/{commit}/pulls"),
             Self::GitLab => format!("/projects/{project}/repository/commits/{commit}/merge_requests"),
@@ -207,27 +212,29 @@ impl Forge {
     }
 
     /// Asks about a pull or merge request.
-    pub(in crate::cli) fn one_review(self, project: &str, number: u64) -> Ask {
+    pub(in crate::cli) fn one_review(self, project: &str, number: u64) -> ForgeRequest {
         get_request(match self {
             Self::GitHub => format!("/repos/{project}/pulls/{number}"),
             Self::GitLab => format!("/projects/{project}/merge_requests/{number}"),
         })
     }
 
-    fn thread_path(self, project: &str, thread: Thread) -> String {
+    fn thread_path(self, project: &str, thread: CommentThread) -> String {
         match (self, thread) {
-            (Self::GitHub, Thread::Review(number)) => format!("/repos/{project}/issues/{number}/comments"),
-            (Self::GitHub, Thread::Issues) => format!("/repos/{project}/issues"),
-            (Self::GitLab, Thread::Review(number)) => {
+            (Self::GitHub, CommentThread::Review(number)) => {
+                format!("/repos/{project}/issues/{number}/comments")
+            }
+            (Self::GitHub, CommentThread::Issues) => format!("/repos/{project}/issues"),
+            (Self::GitLab, CommentThread::Review(number)) => {
                 format!("/projects/{project}/merge_requests/{number}/notes")
             }
-            (Self::GitLab, Thread::Issues) => format!("/projects/{project}/issues"),
+            (Self::GitLab, CommentThread::Issues) => format!("/projects/{project}/issues"),
         }
     }
 }
 
 /// Asks whose the token is.
-pub(in crate::cli) fn whoami_request() -> Ask {
+pub(in crate::cli) fn whoami_request() -> ForgeRequest {
     get_request("/user".to_owned())
 }
 
@@ -236,12 +243,12 @@ pub(in crate::cli) fn whoami_request() -> Ask {
 /// # Errors
 /// When it is none.
 pub(in crate::cli) fn read_notes(
-    thread: Thread,
+    thread: CommentThread,
     page: &[u8],
-) -> Result<(Vec<Note>, usize), serde_json::Error> {
-    let rows: Vec<Row> = serde_json::from_slice(page)?;
+) -> Result<(Vec<ForgeComment>, usize), serde_json::Error> {
+    let rows: Vec<CommentResponse> = serde_json::from_slice(page)?;
     let count = rows.len();
-    let is_note = |row: &Row| row.pull_request.is_none() && !row.system;
+    let is_note = |row: &CommentResponse| row.pull_request.is_none() && !row.system;
     Ok((rows.into_iter().filter(is_note).map(|row| note_from_row(row, thread)).collect(), count))
 }
 
@@ -249,7 +256,10 @@ pub(in crate::cli) fn read_notes(
 ///
 /// # Errors
 /// When it is none.
-pub(in crate::cli) fn read_note(thread: Thread, answer: &[u8]) -> Result<Note, serde_json::Error> {
+pub(in crate::cli) fn read_note(
+    thread: CommentThread,
+    answer: &[u8],
+) -> Result<ForgeComment, serde_json::Error> {
     serde_json::from_slice(answer).map(|row| note_from_row(row, thread))
 }
 
@@ -258,17 +268,17 @@ pub(in crate::cli) fn read_note(thread: Thread, answer: &[u8]) -> Result<Note, s
 /// # Errors
 /// When the answer is of another form.
 pub(in crate::cli) fn read_account(answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
-    serde_json::from_slice::<Account>(answer).map(|account| account.id)
+    serde_json::from_slice::<AccountResponse>(answer).map(|account| account.id)
 }
 
 /// Reads a pull or merge request.
 ///
 /// # Errors
 /// When the answer is of another form.
-pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<Review, serde_json::Error> {
-    let change: Change = serde_json::from_slice(answer)?;
+pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<PullRequest, serde_json::Error> {
+    let change: PullRequestResponse = serde_json::from_slice(answer)?;
     let is_merged = change.is_merged();
-    Ok(Review { head: change.head.map(|head| head.sha).or(change.sha), is_merged })
+    Ok(PullRequest { head: change.head.map(|head| head.sha).or(change.sha), is_merged })
 }
 
 /// Reads the number of the request for review that made a commit, of those that are merged: the one whose merge it is,
@@ -277,9 +287,9 @@ pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<Review, serde_jso
 /// # Errors
 /// When the answer is no list of them.
 pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
-    let mut all: Vec<Change> = serde_json::from_slice(answer)?;
-    all.retain(Change::is_merged);
-    let is_merge = |change: &&Change| {
+    let mut all: Vec<PullRequestResponse> = serde_json::from_slice(answer)?;
+    all.retain(PullRequestResponse::is_merged);
+    let is_merge = |change: &&PullRequestResponse| {
         let made = [&change.merge_commit_sha, &change.squash_commit_sha, &change.sha];
         made.into_iter().flatten().any(|sha| sha == commit)
     };
@@ -288,22 +298,22 @@ pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<
     Ok(merged.or(only).and_then(|change| change.number.or(change.iid)))
 }
 
-fn get_request(path: String) -> Ask {
-    Ask { method: Method::GET, path, body: None }
+fn get_request(path: String) -> ForgeRequest {
+    ForgeRequest { method: Method::GET, path, body: None }
 }
 
-fn note_from_row(row: Row, thread: Thread) -> Note {
+fn note_from_row(row: CommentResponse, thread: CommentThread) -> ForgeComment {
     let account = row.user.or(row.author);
-    let author = account.map_or(Author { id: None, name: String::new() }, |account| Author {
+    let author = account.map_or(CommentAuthor { id: None, name: String::new() }, |account| CommentAuthor {
         id: account.id,
         name: account.login.or(account.username).unwrap_or_default(),
     });
     // Issues go by their number within the project, comments by their own.
     let id = match thread {
-        Thread::Issues => row.number.or(row.iid).unwrap_or(row.id),
-        Thread::Review(_) => row.id,
+        CommentThread::Issues => row.number.or(row.iid).unwrap_or(row.id),
+        CommentThread::Review(_) => row.id,
     };
-    Note {
+    ForgeComment {
         id,
         body: row.body.or(row.description).unwrap_or_default(),
         author,
@@ -315,26 +325,26 @@ fn note_from_row(row: Row, thread: Thread) -> Note {
 mod tests {
     use super::*;
 
-    const TEXT: Text<'static> = Text { title: "t", body: "b", open: true };
+    const TEXT: CommentContent<'static> = CommentContent { title: "t", body: "b", open: true };
 
-    fn line(ask: &Ask) -> String {
+    fn line(ask: &ForgeRequest) -> String {
         let body = ask.body.as_ref().map(|body| format!(" {body}")).unwrap_or_default();
         format!("{} {}{body}", ask.method, ask.path)
     }
 
     #[test]
     fn each_api_is_asked_in_its_own_words() {
-        let closed = Text { open: false, ..TEXT };
-        let review = Thread::Review(7);
+        let closed = CommentContent { open: false, ..TEXT };
+        let review = CommentThread::Review(7);
         let all = |forge: Forge, project: &str| {
             [
                 whoami_request(),
                 forge.list_notes(project, review, 2),
                 forge.write(project, review, None, TEXT),
                 forge.write(project, review, Some(9), TEXT),
-                forge.list_notes(project, Thread::Issues, 1),
-                forge.write(project, Thread::Issues, None, TEXT),
-                forge.write(project, Thread::Issues, Some(3), closed),
+                forge.list_notes(project, CommentThread::Issues, 1),
+                forge.write(project, CommentThread::Issues, None, TEXT),
+                forge.write(project, CommentThread::Issues, Some(3), closed),
                 forge.reviews_of(project, "c0ffee"),
                 forge.one_review(project, 7),
             ]
@@ -372,16 +382,16 @@ mod tests {
             {"id": 2, "body": "x", "user": {"login": "github-actions[bot]", "id": 41898282}},
             {"id": 3, "body": "x", "user": null},
             {"id": 4, "number": 9, "body": "x", "pull_request": {}}]"#;
-        let (notes, rows) = read_notes(Thread::Review(1), page).unwrap();
+        let (notes, rows) = read_notes(CommentThread::Review(1), page).unwrap();
         assert_eq!((notes.len(), rows), (3, 4));
         assert_eq!((notes[0].body.as_str(), notes[0].author.id), ("", None));
         assert_eq!(notes[1].author.id, Some(41_898_282));
         let page = br#"[
             {"id": 80, "iid": 5, "description": "x", "author": {"username": "ada"}, "web_url": "https://g/5"},
             {"id": 81, "iid": 6, "body": "closed it", "system": true}]"#;
-        let (notes, rows) = read_notes(Thread::Issues, page).unwrap();
+        let (notes, rows) = read_notes(CommentThread::Issues, page).unwrap();
         assert_eq!((notes.len(), rows, notes[0].id), (1, 2, 5));
-        assert!(read_notes(Thread::Issues, b"{}").is_err());
+        assert!(read_notes(CommentThread::Issues, b"{}").is_err());
     }
 
     #[test]

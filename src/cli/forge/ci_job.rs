@@ -1,12 +1,12 @@
 //! Which forge a CI job belongs to, and what it is about: read from the variables that the forge sets. Pure.
 
 use super::api::Forge;
-use crate::cli::process::env::Variables;
+use crate::cli::process::env::EnvVariables;
 use crate::model::secret::Secret;
 
 /// A CI job, as far as its notes go.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct Job {
+pub(in crate::cli) struct CiJob {
     /// Which API.
     pub(in crate::cli) forge: Forge,
     /// The API's address.
@@ -29,49 +29,51 @@ pub(in crate::cli) struct Job {
 
 /// Why there is no job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(in crate::cli) enum NoJob {
+pub(in crate::cli) enum CiJobError {
     /// Nothing says that this is one.
     #[error(
         "this is no job of GitHub Actions or GitLab CI: neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
     )]
-    Elsewhere,
+    NotInCi,
     /// A variable is missing.
     #[error("{0} is not set")]
-    Lacks(&'static str),
+    MissingVariable(&'static str),
     /// The project's name would lead elsewhere.
     #[error("{0} does not name a project")]
-    Project(&'static str),
+    InvalidProject(&'static str),
 }
 
-impl NoJob {
+impl CiJobError {
     /// Returns what to do about it.
     pub(in crate::cli) fn help(&self) -> &'static str {
         match self {
-            Self::Elsewhere => {
+            Self::NotInCi => {
                 "Run it in a job of one of them; by hand: GITHUB_REPOSITORY=owner/name GITHUB_TOKEN=…"
             }
-            Self::Lacks("GITHUB_TOKEN") => "Give the step `env: { GITHUB_TOKEN: ${{ github.token }} }`.",
-            Self::Lacks("GITLAB_TOKEN") => {
+            Self::MissingVariable("GITHUB_TOKEN") => {
+                "Give the step `env: { GITHUB_TOKEN: ${{ github.token }} }`."
+            }
+            Self::MissingVariable("GITLAB_TOKEN") => {
                 "Make a project access token with the scope `api`, and a masked variable GITLAB_TOKEN of it: \
                  a job's own token may not write comments."
             }
-            Self::Lacks(_) | Self::Project(_) => "The CI system sets it.",
+            Self::MissingVariable(_) | Self::InvalidProject(_) => "The CI system sets it.",
         }
     }
 }
 
-impl Job {
+impl CiJob {
     /// Returns the job that the variables tell of.
     ///
     /// # Errors
     /// When they tell of none.
-    pub(in crate::cli) fn from_env(variables: &Variables) -> Result<Self, NoJob> {
+    pub(in crate::cli) fn from_env(variables: &EnvVariables) -> Result<Self, CiJobError> {
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
-        let token = |name| set(name).map(Secret::new).ok_or(NoJob::Lacks(name));
+        let token = |name| set(name).map(Secret::new).ok_or(CiJobError::MissingVariable(name));
         if let Some(project) = set("GITHUB_REPOSITORY") {
             let is_plain = |part: &str| !part.starts_with('.') && part.bytes().all(is_of_name);
             if !project.split_once('/').is_some_and(|(owner, name)| is_plain(owner) && is_plain(name)) {
-                return Err(NoJob::Project("GITHUB_REPOSITORY"));
+                return Err(CiJobError::InvalidProject("GITHUB_REPOSITORY"));
             }
             return Ok(Self {
                 forge: Forge::GitHub,
@@ -85,10 +87,10 @@ impl Job {
                 token: token("GITHUB_TOKEN")?,
             });
         }
-        let api = set("CI_API_V4_URL").ok_or(NoJob::Elsewhere)?;
-        let project = set("CI_PROJECT_ID").ok_or(NoJob::Lacks("CI_PROJECT_ID"))?;
+        let api = set("CI_API_V4_URL").ok_or(CiJobError::NotInCi)?;
+        let project = set("CI_PROJECT_ID").ok_or(CiJobError::MissingVariable("CI_PROJECT_ID"))?;
         if !project.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(NoJob::Project("CI_PROJECT_ID"));
+            return Err(CiJobError::InvalidProject("CI_PROJECT_ID"));
         }
         Ok(Self {
             forge: Forge::GitLab,
@@ -140,9 +142,9 @@ pub(in crate::cli) fn head_of_event(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn job(variables: &[(&str, &str)]) -> Result<Job, NoJob> {
+    fn job(variables: &[(&str, &str)]) -> Result<CiJob, CiJobError> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Job::from_env(&variables.iter().map(owned).collect())
+        CiJob::from_env(&variables.iter().map(owned).collect())
     }
 
     #[test]
@@ -174,18 +176,18 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_leads_elsewhere_is_named() {
-        assert_eq!(job(&[]), Err(NoJob::Elsewhere));
+        assert_eq!(job(&[]), Err(CiJobError::NotInCi));
         assert_eq!(
             job(&[("GITHUB_REPOSITORY", "a/b"), ("GITHUB_TOKEN", "")]),
-            Err(NoJob::Lacks("GITHUB_TOKEN"))
+            Err(CiJobError::MissingVariable("GITHUB_TOKEN"))
         );
         for name in ["a", "a/b/c", "../a", "a/..", "a/b?x", "a/b#x"] {
             let found = job(&[("GITHUB_REPOSITORY", name), ("GITHUB_TOKEN", "t")]);
-            assert_eq!(found, Err(NoJob::Project("GITHUB_REPOSITORY")), "{name}");
+            assert_eq!(found, Err(CiJobError::InvalidProject("GITHUB_REPOSITORY")), "{name}");
         }
         let lab =
             job(&[("CI_API_V4_URL", "https://g"), ("CI_PROJECT_ID", "4/../5"), ("GITLAB_TOKEN", "t")]);
-        assert_eq!(lab, Err(NoJob::Project("CI_PROJECT_ID")));
+        assert_eq!(lab, Err(CiJobError::InvalidProject("CI_PROJECT_ID")));
     }
 
     #[test]

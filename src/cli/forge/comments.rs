@@ -8,37 +8,39 @@ use http_body_util::BodyExt as _;
 use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Method, StatusCode, Url};
 
-use super::api::{self, Ask, Forge, Note, PAGE, Review, Text, Thread};
-use super::ci_job::{Job, head_of_event, of_event};
+use super::api::{
+    self, CommentContent, CommentThread, Forge, ForgeComment, ForgeRequest, PAGE, PullRequest,
+};
+use super::ci_job::{CiJob, head_of_event, of_event};
 use crate::cli::files::stack_files;
 use crate::cli::process::actor;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::stores::https::{
-    Way, build_client, parse_server_url, root_cause_text, sanitize_server_text,
+    ConnectionMode, build_client, parse_server_url, root_cause_text, sanitize_server_text,
 };
 use crate::model::clock::Clock as _;
 use crate::model::redact::{SentSecrets, redact_address};
 
 /// Pages that are looked through, at most: ten thousand notes.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// Bytes of an answer, at most.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 /// Tries of a read.
-const TRIES: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 
 /// The longest wait that an answer can ask for.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// The account of `github-actions[bot]` on github.com: a job's token writes as it, and may not ask who it is.
 const ACTIONS_BOT: u64 = 41_898_282;
 
 /// Where notes are written.
-pub(in crate::cli) struct Desk {
-    job: Job,
+pub(in crate::cli) struct CommentWriter {
+    job: CiJob,
     /// The account whose notes count, if that was said.
     author: Option<u64>,
     base: Url,
@@ -48,50 +50,50 @@ pub(in crate::cli) struct Desk {
 
 /// What became of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Written {
+pub(in crate::cli) struct CommentResult {
     /// What was done.
-    pub(in crate::cli) how: How,
+    pub(in crate::cli) how: CommentChange,
     /// Where a browser finds it.
     pub(in crate::cli) url: Option<String>,
 }
 
 /// What was done to a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum How {
+pub(in crate::cli) enum CommentChange {
     /// There was none.
     Created,
     /// It was rewritten.
     Changed,
     /// It says just that already.
-    Kept,
+    Unchanged,
 }
 
-impl How {
+impl CommentChange {
     /// Returns a word for it.
     pub(in crate::cli) const fn outcome_keyword(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Changed => "changed",
-            Self::Kept => "kept",
+            Self::Unchanged => "kept",
         }
     }
 }
 
 /// Why there is no answer to use.
-enum Trouble {
+enum ForgeError {
     /// It is not known whether the request arrived.
-    Silence(String),
+    NoResponse(String),
     /// A status that says no.
-    No(StatusCode, String),
+    ErrorStatus(StatusCode, String),
 }
 
-impl Desk {
+impl CommentWriter {
     /// Returns the desk of a job.
     ///
     /// # Errors
     /// When the API's address is unsafe, the token cannot be sent, or TLS cannot start.
-    pub(in crate::cli) fn new(job: Job, author: Option<u64>) -> Result<Self, Failure> {
-        let failure = |why: String| Failure::new(Exit::Usage, why);
+    pub(in crate::cli) fn new(job: CiJob, author: Option<u64>) -> Result<Self, CliFailure> {
+        let failure = |why: String| CliFailure::new(Exit::Usage, why);
         let base = parse_server_url(&job.api).map_err(|why| {
             failure(format!(
                 "`{}` cannot be the API's address: {why}",
@@ -108,7 +110,7 @@ impl Desk {
         let mut headers = HeaderMap::new();
         headers.insert(name, token);
         headers.insert("accept", HeaderValue::from_static("application/json"));
-        let client = build_client(Way::for_url(&base)).map_err(failure)?;
+        let client = build_client(ConnectionMode::for_url(&base)).map_err(failure)?;
         Ok(Self { job, author, base, client, headers })
     }
 
@@ -117,7 +119,7 @@ impl Desk {
     ///
     /// # Errors
     /// When there is none, or the API says no.
-    pub(in crate::cli) async fn review_number(&self) -> Result<u64, Failure> {
+    pub(in crate::cli) async fn review_number(&self) -> Result<u64, CliFailure> {
         let told = || {
             let event = self.job.event.as_ref()?;
             of_event(&stack_files::read_optional(event.as_ref()).ok()??)
@@ -127,7 +129,7 @@ impl Desk {
         }
         let kind = self.job.forge.review_term();
         let none = |why: String| {
-            Failure::new(Exit::Failed, why)
+            CliFailure::new(Exit::Failed, why)
                 .help(format!("Name the {kind} with --number, or leave this step out."))
         };
         let Some(commit) = &self.job.commit else {
@@ -146,7 +148,7 @@ impl Desk {
     ///
     /// # Errors
     /// When the API says no.
-    pub(in crate::cli) async fn read_request(&self, number: u64) -> Result<Review, Failure> {
+    pub(in crate::cli) async fn read_request(&self, number: u64) -> Result<PullRequest, CliFailure> {
         let answer = self.send(&self.job.forge.one_review(&self.job.project, number)).await;
         let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
         api::read_one_review(&answer).map_err(|_| self.unreadable_answer())
@@ -157,7 +159,7 @@ impl Desk {
     ///
     /// # Errors
     /// When the API says no.
-    pub(in crate::cli) async fn head_commit(&self, number: u64) -> Result<Option<String>, Failure> {
+    pub(in crate::cli) async fn head_commit(&self, number: u64) -> Result<Option<String>, CliFailure> {
         let told = || head_of_event(&stack_files::read_optional(self.job.event.as_ref()?.as_ref()).ok()??);
         if let Some(head) = self.job.head.clone().or_else(told) {
             return Ok(Some(head));
@@ -173,15 +175,15 @@ impl Desk {
     /// When the API says no, or there are several: nobody knows which one was reviewed.
     pub(in crate::cli) async fn find_note(
         &self,
-        thread: Thread,
+        thread: CommentThread,
         marker: &str,
-    ) -> Result<Option<Note>, Failure> {
+    ) -> Result<Option<ForgeComment>, CliFailure> {
         // Whoever may write comments could write one that begins like ours, and say in it what they like. Other
         // apps are others, too, and a name can be taken once its account is gone: numbers never are.
         let me = self.note_author().await?;
-        let is_own = |note: &Note| note.author.id == Some(me);
-        let mut found: Vec<Note> = Vec::new();
-        for page in 1..=MOST_PAGES {
+        let is_own = |note: &ForgeComment| note.author.id == Some(me);
+        let mut found: Vec<ForgeComment> = Vec::new();
+        for page in 1..=MAX_PAGES {
             let answer = self.send(&self.job.forge.list_notes(&self.job.project, thread, page)).await;
             let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
             let (notes, rows) = api::read_notes(thread, &answer).map_err(|_| self.unreadable_answer())?;
@@ -194,7 +196,7 @@ impl Desk {
             let ids: Vec<String> = found.iter().map(|note| note.id.to_string()).collect();
             let why =
                 format!("{} notes of this account begin with {marker}: {}", ids.len(), ids.join(", "));
-            return Err(Failure::new(Exit::Failed, why)
+            return Err(CliFailure::new(Exit::Failed, why)
                 .help("Delete all but the one that counts, or all of them, and run the step again."));
         }
         Ok(found.pop())
@@ -207,57 +209,62 @@ impl Desk {
     /// When the API says no, or it is not known whether it was written.
     pub(in crate::cli) async fn write_note(
         &self,
-        thread: Thread,
-        text: Text<'_>,
-    ) -> Result<Written, Failure> {
+        thread: CommentThread,
+        text: CommentContent<'_>,
+    ) -> Result<CommentResult, CliFailure> {
         let marker = first_line(text.body);
         let found = self.find_note(thread, marker).await?;
         if found.is_none() && !text.open {
-            return Ok(Written { how: How::Kept, url: None });
+            return Ok(CommentResult { how: CommentChange::Unchanged, url: None });
         }
         let before = found.as_ref().map(|note| note.id);
         if let Some(note) = found.filter(|note| text.open && is_same_text(&note.body, text.body)) {
-            return Ok(self.written_note(How::Kept, thread, &note));
+            return Ok(self.written_note(CommentChange::Unchanged, thread, &note));
         }
-        let how = if before.is_some() { How::Changed } else { How::Created };
+        let how = if before.is_some() { CommentChange::Changed } else { CommentChange::Created };
         match self.send(&self.job.forge.write(&self.job.project, thread, before, text)).await {
             Ok(answer) => {
                 let note = api::read_note(thread, &answer).map_err(|_| self.unreadable_answer())?;
                 self.check_author(&note).await?;
                 Ok(self.written_note(how, thread, &note))
             }
-            Err(Trouble::Silence(why)) => match self.find_note(thread, marker).await? {
+            Err(ForgeError::NoResponse(why)) => match self.find_note(thread, marker).await? {
                 Some(note) if is_same_text(&note.body, text.body) => {
                     Ok(self.written_note(how, thread, &note))
                 }
-                _ => Err(self.to_failure(Trouble::Silence(why))),
+                _ => Err(self.to_failure(ForgeError::NoResponse(why))),
             },
             Err(trouble) => Err(self.to_failure(trouble)),
         }
     }
 
     /// Says whose a new note is, if that is not the account whose notes count: the next run would not find it.
-    async fn check_author(&self, note: &Note) -> Result<(), Failure> {
+    async fn check_author(&self, note: &ForgeComment) -> Result<(), CliFailure> {
         match note.author.id {
             Some(id) if id != self.note_author().await? => {
                 let name = sanitize_server_text(&note.author.name);
-                Err(Failure::new(Exit::Failed, format!("the token writes as {name}, the account {id}"))
+                Err(CliFailure::new(Exit::Failed, format!("the token writes as {name}, the account {id}"))
                     .help(format!("The note is there. Say whose notes count: --author {id}")))
             }
             _ => Ok(()),
         }
     }
 
-    fn written_note(&self, how: How, thread: Thread, note: &Note) -> Written {
+    fn written_note(
+        &self,
+        how: CommentChange,
+        thread: CommentThread,
+        note: &ForgeComment,
+    ) -> CommentResult {
         let url = note.url.clone().or_else(|| match thread {
-            Thread::Review(review) => self.job.comment_url(review, note.id),
-            Thread::Issues => None,
+            CommentThread::Review(review) => self.job.comment_url(review, note.id),
+            CommentThread::Issues => None,
         });
-        Written { how, url }
+        CommentResult { how, url }
     }
 
     /// Returns the account whose notes count: the one that was said, or the token's.
-    async fn note_author(&self) -> Result<u64, Failure> {
+    async fn note_author(&self) -> Result<u64, CliFailure> {
         if let Some(author) = self.author {
             return Ok(author);
         }
@@ -266,7 +273,7 @@ impl Desk {
                 Ok(Some(id)) => Ok(id),
                 Ok(None) | Err(_) => Err(self.unreadable_answer()),
             },
-            Err(Trouble::No(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => {
+            Err(ForgeError::ErrorStatus(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => {
                 Ok(ACTIONS_BOT)
             }
             Err(trouble) => Err(self.to_failure(trouble)),
@@ -274,7 +281,7 @@ impl Desk {
     }
 
     /// Sends a request; a read again after a wait, where the answer is that it may pass.
-    async fn send(&self, ask: &Ask) -> Result<Vec<u8>, Trouble> {
+    async fn send(&self, ask: &ForgeRequest) -> Result<Vec<u8>, ForgeError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -283,22 +290,22 @@ impl Desk {
                 Err(trouble) => trouble,
             };
             let passes = match &trouble {
-                Trouble::Silence(_) => true,
-                Trouble::No(status, _) => {
+                ForgeError::NoResponse(_) => true,
+                ForgeError::ErrorStatus(status, _) => {
                     *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
                 }
             };
-            if ask.method != Method::GET || !passes || tries == TRIES {
+            if ask.method != Method::GET || !passes || tries == MAX_ATTEMPTS {
                 return Err(trouble);
             }
             SystemClock
-                .sleep(wait.unwrap_or(Duration::from_secs(1 << (tries - 1))).min(LONGEST_WAIT))
+                .sleep(wait.unwrap_or(Duration::from_secs(1 << (tries - 1))).min(MAX_RETRY_DELAY))
                 .await;
         }
     }
 
-    async fn send_once(&self, ask: &Ask) -> Result<Vec<u8>, (Trouble, Option<Duration>)> {
-        let silence = |error: &reqwest::Error| (Trouble::Silence(root_cause_text(error)), None);
+    async fn send_once(&self, ask: &ForgeRequest) -> Result<Vec<u8>, (ForgeError, Option<Duration>)> {
+        let silence = |error: &reqwest::Error| (ForgeError::NoResponse(root_cause_text(error)), None);
         let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path);
         let mut request = self.client.request(ask.method.clone(), url).headers(self.headers.clone());
         if let Some(body) = &ask.body {
@@ -309,9 +316,11 @@ impl Desk {
         let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let is_limited = wait.is_some() || header("x-ratelimit-remaining") == Some("0");
-        let body = http_body_util::Limited::new(reqwest::Body::from(response), MOST_BYTES);
-        let bytes =
-            body.collect().await.map_err(|error| (Trouble::Silence(root_cause_text(&*error)), None))?;
+        let body = http_body_util::Limited::new(reqwest::Body::from(response), MAX_RESPONSE_BYTES);
+        let bytes = body
+            .collect()
+            .await
+            .map_err(|error| (ForgeError::NoResponse(root_cause_text(&*error)), None))?;
         let bytes = bytes.to_bytes().to_vec();
         if status.is_success() {
             return Ok(bytes);
@@ -323,11 +332,11 @@ impl Desk {
         let mut sent = SentSecrets::default();
         sent.push(self.job.token.expose().unwrap_or_default());
         let words = sent.screen_text(refusal_text(&bytes));
-        Err((Trouble::No(status, words), wait.map(Duration::from_secs)))
+        Err((ForgeError::ErrorStatus(status, words), wait.map(Duration::from_secs)))
     }
 
-    fn unreadable_answer(&self) -> Failure {
-        Failure::new(
+    fn unreadable_answer(&self) -> CliFailure {
+        CliFailure::new(
             Exit::Failed,
             format!("{} answered with something else than its API does", self.host()),
         )
@@ -341,15 +350,15 @@ impl Desk {
         self.base.host_str().unwrap_or_default().to_owned()
     }
 
-    fn to_failure(&self, trouble: Trouble) -> Failure {
+    fn to_failure(&self, trouble: ForgeError) -> CliFailure {
         let (kind, host) = (self.job.forge.review_term(), self.host());
         let (status, words) = match trouble {
-            Trouble::Silence(why) => {
-                return Failure::new(Exit::Failed, format!("{host} did not answer: {why}")).help(
+            ForgeError::NoResponse(why) => {
+                return CliFailure::new(Exit::Failed, format!("{host} did not answer: {why}")).help(
                     "Run the step again: what was written meanwhile is found, and not written twice.",
                 );
             }
-            Trouble::No(status, words) => (status, words),
+            ForgeError::ErrorStatus(status, words) => (status, words),
         };
         let mut message = format!("{host} says no: {}", status.as_u16());
         if !words.is_empty() {
@@ -368,7 +377,7 @@ impl Desk {
             (300..=399, _) => "The address leads elsewhere, and a token is not sent after it.".to_owned(),
             _ => "Run the step again: nothing is written twice.".to_owned(),
         };
-        Failure::new(Exit::Failed, message).help(help)
+        CliFailure::new(Exit::Failed, message).help(help)
     }
 }
 

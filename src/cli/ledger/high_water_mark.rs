@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::cli::files::stack_files;
-use crate::cli::process::settings::{Cloud, Settings};
-use crate::ledger::journal::mac::SealKey;
-use crate::ledger::journal::trail::Trail;
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::ledger::journal::mac::MacKey;
+use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::Run;
 use crate::ledger::stores::any_store;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::hex::encode_hex;
 
 /// How far a ledger had come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::cli) struct Waterline {
+pub(in crate::cli) struct HighWaterMark {
     serial: u64,
     /// Its last run, and when that began.
     run: Option<(Uuid, Timestamp)>,
@@ -46,7 +46,7 @@ pub(in crate::cli) struct Waterline {
 
 /// What is wrong with a ledger that does not reach its waterline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) struct Objection {
+pub(in crate::cli) struct RollbackDetected {
     /// What.
     pub(in crate::cli) what: &'static str,
     /// What follows from it.
@@ -55,7 +55,7 @@ pub(in crate::cli) struct Objection {
     pub(in crate::cli) remedy: &'static str,
 }
 
-impl Objection {
+impl RollbackDetected {
     const fn older_version(what: &'static str) -> Self {
         Self {
             what,
@@ -64,20 +64,20 @@ impl Objection {
         }
     }
 
-    const UNSEALED: Self = Self {
+    const MACS_MISSING: Self = Self {
         what: "the ledger's lines do not bear the MACs any more that they bore when it was last seen here",
         means: "whoever can write its place can have changed any of them",
         remedy: "Put a copy back that bears them; or look at the plan, and go on knowingly: --accept-older-ledger.",
     };
 
-    const GONE: Self = Self {
+    const LEDGER_MISSING: Self = Self {
         what: "the ledger that was last seen here is gone",
         means: "what it owned would be made a second time",
         remedy: "Put a copy back: stead state push FILE. Or rebuild it: stead recover. If it was deleted on purpose: \
                  --accept-older-ledger.",
     };
 
-    const ANOTHER: Self = Self {
+    const OTHER_LEDGER: Self = Self {
         what: "the ledger is not the one that was last seen here: it has another lineage",
         means: "it can own other objects, and a plan would change those",
         remedy: "Restore the one that was here. If it was rebuilt or begun again on purpose, compare the plan with the \
@@ -85,9 +85,9 @@ impl Objection {
     };
 }
 
-impl Waterline {
+impl HighWaterMark {
     /// Returns a ledger's.
-    fn from_ledger(ledger: &Ledger, trail: &Trail) -> Self {
+    fn from_ledger(ledger: &Ledger, trail: &HeadHistory) -> Self {
         Self {
             serial: ledger.serial,
             run: ledger.history.back().map(|run| (run.run, run.at)),
@@ -101,25 +101,29 @@ impl Waterline {
     }
 
     /// Tells what is wrong with a ledger that should be at this line or above it.
-    fn detect_ledger_rollback(&self, ledger: &Ledger, trail: &Trail) -> Option<Objection> {
+    fn detect_ledger_rollback(&self, ledger: &Ledger, trail: &HeadHistory) -> Option<RollbackDetected> {
         if self.lineage.is_some_and(|lineage| lineage != ledger.identity.lineage) {
             // Without MACs nothing proves whose the mark is, either: the next apply replaces it.
-            let objection = if ledger.is_blank() { Objection::GONE } else { Objection::ANOTHER };
+            let objection = if ledger.is_blank() {
+                RollbackDetected::LEDGER_MISSING
+            } else {
+                RollbackDetected::OTHER_LEDGER
+            };
             return self.sealed.map(|_| objection);
         }
         // Taken away and begun anew, they begin with another record.
         if !self.is_sealed_as(ledger) {
-            return Some(Objection::UNSEALED);
+            return Some(RollbackDetected::MACS_MISSING);
         }
         if ledger.serial < self.serial {
-            return Some(Objection::older_version(
+            return Some(RollbackDetected::older_version(
                 "the ledger is older than the last one that was seen here",
             ));
         }
         let unknown = "the ledger does not know the last apply that was seen here";
         let other = |head: &String| self.sealed.is_some() && trail.contradicts(self.serial, head);
         if self.head.as_ref().is_some_and(other) {
-            return Some(Objection::older_version(
+            return Some(RollbackDetected::older_version(
                 "the ledger does not go on from the version that was last seen here",
             ));
         }
@@ -130,7 +134,7 @@ impl Waterline {
         let ended = self.ended.filter(|_| self.sealed.is_some());
         let as_seen = |known: &Run| ended.is_none() || known.end.as_ref().map(|end| end.at) == ended;
         let knows = ledger.history.iter().any(|known| known.run == run && as_seen(known));
-        (reaches_back && !knows).then_some(Objection::older_version(unknown))
+        (reaches_back && !knows).then_some(RollbackDetected::older_version(unknown))
     }
 
     /// Tells whether a ledger has the MACs that it had, or those of a key that took over from theirs.
@@ -152,28 +156,30 @@ impl Waterline {
 /// Where the high-water marks of one ledger are kept on this machine: by its place, stack and environment, and by its
 /// lineage, which stays the same when the ledger is moved by hand.
 #[derive(Debug)]
-pub(in crate::cli) struct Marks {
+pub(in crate::cli) struct HighWaterMarkStore {
     /// `None`: this machine keeps nothing.
     state: Option<PathBuf>,
-    key: Option<SealKey>,
+    key: Option<MacKey>,
     /// Place, stack and environment; `None` for the built-in cloud, whose ledger comes and goes with it.
     whose: Option<String>,
 }
 
-impl Marks {
+impl HighWaterMarkStore {
     /// Returns the marks of a ledger; a key makes and checks their MACs.
     pub(in crate::cli) fn new(
         settings: &Settings,
-        key: Option<SealKey>,
-        place: &Place,
+        key: Option<MacKey>,
+        place: &LedgerLocation,
         owner: (&str, &str),
     ) -> Self {
         let place = match place {
-            Place::Directory(directory) => Place::Directory(stack_files::full_path(directory)),
+            LedgerLocation::Directory(directory) => {
+                LedgerLocation::Directory(stack_files::full_path(directory))
+            }
             place => place.clone(),
         };
         let whose = format!("{}\n{}\n{}", any_store::normalize_location(&place), owner.0, owner.1);
-        let whose = Some(whose).filter(|_| settings.cloud != Cloud::Local);
+        let whose = Some(whose).filter(|_| settings.cloud != CloudEndpoint::Local);
         Self { state: settings.state.clone(), key, whose }
     }
 
@@ -183,11 +189,11 @@ impl Marks {
     /// When a mark is there but cannot be read, or was not written with the key.
     pub(in crate::cli) fn detect_rollback(
         &self,
-        found: Option<(&Ledger, &Trail)>,
-    ) -> anyhow::Result<Option<Objection>> {
+        found: Option<(&Ledger, &HeadHistory)>,
+    ) -> anyhow::Result<Option<RollbackDetected>> {
         let filed = self.read_filed()?;
         let Some((ledger, trail)) = found else {
-            return Ok(filed.and_then(|mark| mark.sealed).map(|_| Objection::GONE));
+            return Ok(filed.and_then(|mark| mark.sealed).map(|_| RollbackDetected::LEDGER_MISSING));
         };
         if let Some(objection) = filed.and_then(|mark| mark.detect_ledger_rollback(ledger, trail)) {
             return Ok(Some(objection));
@@ -217,11 +223,11 @@ impl Marks {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub(in crate::cli) fn advance_marks(&self, ledger: &Ledger, trail: &Trail) -> anyhow::Result<()> {
+    pub(in crate::cli) fn advance_marks(&self, ledger: &Ledger, trail: &HeadHistory) -> anyhow::Result<()> {
         let Some(state) = &self.state else { return Ok(()) };
-        let mark = Waterline::from_ledger(ledger, trail);
+        let mark = HighWaterMark::from_ledger(ledger, trail);
         // Elsewhere its lines have other digests.
-        write_mark(&of_lineage(state, ledger), &Waterline { head: None, ..mark.clone() })?;
+        write_mark(&of_lineage(state, ledger), &HighWaterMark { head: None, ..mark.clone() })?;
         let Some(whose) = &self.whose else { return Ok(()) };
         let mut filed = mark;
         if let (Some(key), Some(_)) = (&self.key, &ledger.sealed) {
@@ -231,7 +237,7 @@ impl Marks {
         write_mark(&of_place(state, whose), &filed)
     }
 
-    fn read_filed(&self) -> anyhow::Result<Option<Waterline>> {
+    fn read_filed(&self) -> anyhow::Result<Option<HighWaterMark>> {
         let (Some(state), Some(whose)) = (&self.state, &self.whose) else { return Ok(None) };
         let path = of_place(state, whose);
         let Some(mark) = read_mark(&path)? else { return Ok(None) };
@@ -248,7 +254,7 @@ impl Marks {
         )
     }
 
-    fn read_lineage(&self, ledger: &Ledger) -> anyhow::Result<Option<Waterline>> {
+    fn read_lineage(&self, ledger: &Ledger) -> anyhow::Result<Option<HighWaterMark>> {
         self.state.as_ref().map_or(Ok(None), |state| read_mark(&of_lineage(state, ledger)))
     }
 }
@@ -262,14 +268,14 @@ fn of_place(state: &Path, whose: &str) -> PathBuf {
     state.join("ledgers").join("places").join(format!("{name}.json"))
 }
 
-fn read_mark(path: &Path) -> anyhow::Result<Option<Waterline>> {
+fn read_mark(path: &Path) -> anyhow::Result<Option<HighWaterMark>> {
     let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
     let mark = serde_json::from_str(&text);
     mark.map(Some)
         .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(path)))
 }
 
-fn write_mark(path: &Path, mark: &Waterline) -> anyhow::Result<()> {
+fn write_mark(path: &Path, mark: &HighWaterMark) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         stack_files::make_private_directory(folder)?;
     }

@@ -5,29 +5,29 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::high_water_mark::{Marks, Objection};
-use super::open::{Shelf, seal_key};
+use super::high_water_mark::{HighWaterMarkStore, RollbackDetected};
+use super::open::{CommandStore, seal_key};
 use super::remote_stacks;
 use crate::cli::files::repository_walk;
-use crate::cli::files::stack_files::{self, Shared};
+use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
-use crate::cli::process::settings::{Cloud, Settings};
-use crate::cli::process::signals::{self, Ended};
-use crate::cli::service::connection::Connection;
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::process::signals::{self, SignalOutcome};
+use crate::cli::service::connection::StackConnection;
 use crate::cli::service::embedded_cloud;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::ledger::journal::error::{SealError, StoreError};
+use crate::ledger::journal::error::{MacError, StoreError};
 use crate::ledger::journal::handle::Journal;
-use crate::ledger::journal::mac::SealKey;
-use crate::ledger::state::entry::{Entry, Identity};
-use crate::ledger::state::holder::Holder;
+use crate::ledger::journal::mac::MacKey;
+use crate::ledger::state::entry::{Entry, LedgerIdentity};
+use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::any_store::{self, Opening};
+use crate::ledger::stores::any_store::{self, StoreOptions};
 use crate::ledger::stores::file::process;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
@@ -35,13 +35,13 @@ use crate::model::snapshot::ObjectKey;
 use crate::model::value::Value;
 
 /// The journal of every command.
-pub(in crate::cli) type Book = Journal<Shelf>;
+pub(in crate::cli) type CommandJournal = Journal<CommandStore>;
 
 /// How a ledger is opened for writing.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Terms<'a> {
+pub(in crate::cli) struct LedgerOpenOptions<'a> {
     /// Whose ledger it is, if it is not there yet.
-    pub(in crate::cli) identity: &'a Identity,
+    pub(in crate::cli) identity: &'a LedgerIdentity,
     /// The bound within which a request of a displaced holder has its effect.
     pub(in crate::cli) effect: Duration,
     /// Takes the lock from whoever has it, for this reason.
@@ -53,9 +53,9 @@ pub(in crate::cli) struct Terms<'a> {
 /// # Errors
 /// When it cannot be read or is damaged.
 pub(in crate::cli) async fn find_ledger(
-    project: &Project,
-    place: &Place,
-) -> Result<Option<Ledger>, Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Option<Ledger>, CliFailure> {
     let looked = inspect_ledger(project, place).await?;
     looked.warn_if_unproven();
     Ok(looked.found)
@@ -63,27 +63,27 @@ pub(in crate::cli) async fn find_ledger(
 
 /// What a command that opens a ledger for writing takes it for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Expected {
+pub(in crate::cli) enum ExpectedLedger {
     /// The version that was last seen on this machine, or a later one.
     Newest,
     /// The same, for an apply: also where no ledger has MACs.
-    NewestOfAll,
+    NewestForApply,
     /// Any version: the user accepts an older one.
     Any,
     /// None, or an empty one: it is rebuilt.
-    Lost,
+    LostOrEmpty,
 }
 
 /// Something that was read of a ledger.
 #[derive(Debug)]
-pub(in crate::cli) struct Looked<T> {
+pub(in crate::cli) struct LedgerReadResult<T> {
     /// What was read.
     pub(in crate::cli) found: T,
     /// Nothing proves who wrote it: its lines bear MACs, and no key was given.
     pub(in crate::cli) unproven: bool,
 }
 
-impl<T> Looked<T> {
+impl<T> LedgerReadResult<T> {
     /// Says so if nothing proves who wrote it.
     pub(in crate::cli) fn warn_if_unproven(&self) {
         if self.unproven {
@@ -100,14 +100,14 @@ pub(in crate::cli) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDG
 /// # Errors
 /// When it cannot be read or is damaged.
 pub(in crate::cli) async fn inspect_ledger(
-    project: &Project,
-    place: &Place,
-) -> Result<Looked<Option<Ledger>>, Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<LedgerReadResult<Option<Ledger>>, CliFailure> {
     let stack = &project.stack;
     let key = seal_key(&project.settings)?;
-    let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    let found = CommandStore::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
     let unproven = key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some());
-    Ok(Looked { found, unproven })
+    Ok(LedgerReadResult { found, unproven })
 }
 
 /// Reads the ledger as plans see it, without taking its lock; an empty one when there is none.
@@ -115,13 +115,13 @@ pub(in crate::cli) async fn inspect_ledger(
 /// # Errors
 /// When it cannot be read or is damaged.
 pub(in crate::cli) async fn read_ledger(
-    project: &Project,
-    connection: &Connection,
-) -> Result<Ledger, Failure> {
+    project: &LoadedStack,
+    connection: &StackConnection,
+) -> Result<Ledger, CliFailure> {
     let (stack, place) = (&project.stack, &connection.place);
     let found = find_ledger(project, place).await?;
     check_required(project, place, found.as_ref())?;
-    let unborn = || Ledger::new(Identity::new_placeholder(&stack.name, &stack.environment.name));
+    let unborn = || Ledger::new(LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name));
     Ok(found.map_or_else(unborn, Ledger::for_plans))
 }
 
@@ -137,7 +137,7 @@ pub(in crate::cli) fn check_lock(
     used: &Catalog,
     pinned: Option<&Catalog>,
     (locked, is_born): (bool, bool),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let has = |table: &Name, id: &Value| {
         let records = pinned.and_then(|pinned| pinned.tables.get(table));
         records.is_some_and(|records| records.iter().any(|record| record.id == *id))
@@ -155,12 +155,12 @@ pub(in crate::cli) fn check_lock(
         Some(_) => format!("{path} lacks {table} {}, which the stack uses", first.slug),
     };
     if locked {
-        return Err(Failure::new(Exit::Failed, what)
+        return Err(CliFailure::new(Exit::Failed, what)
             .help("Pin the names with `stead catalog update`, and commit the file. Nothing was sent."));
     }
     // The first apply writes it; a stack of the embedded cloud commits none.
     let expected = is_born || settings.ci;
-    if pinned.is_none() && expected && settings.cloud != Cloud::Local {
+    if pinned.is_none() && expected && settings.cloud != CloudEndpoint::Local {
         ui.write_message(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
     }
     Ok(())
@@ -171,18 +171,18 @@ pub(in crate::cli) fn check_lock(
 /// # Errors
 /// When it cannot be read or is damaged, or is not there though it must be.
 pub(in crate::cli) async fn read_for_plan(
-    project: &Project,
-    connection: &Connection,
-) -> Result<(Ledger, Option<Objection>), Failure> {
+    project: &LoadedStack,
+    connection: &StackConnection,
+) -> Result<(Ledger, Option<RollbackDetected>), CliFailure> {
     let (stack, place) = (&project.stack, &connection.place);
     let (name, environment, key) = (&stack.name, &stack.environment.name, seal_key(&project.settings)?);
-    let read = Shelf::read_with_trail(place, name, environment, key.as_ref()).await?;
+    let read = CommandStore::read_with_trail(place, name, environment, key.as_ref()).await?;
     let unproven = key.is_none() && read.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
-    Looked { found: (), unproven }.warn_if_unproven();
+    LedgerReadResult { found: (), unproven }.warn_if_unproven();
     check_required(project, place, read.as_ref().map(|(ledger, _)| ledger))?;
     let objection = high_water_marks(project, place)?
         .detect_rollback(read.as_ref().map(|(ledger, trail)| (ledger, trail)))?;
-    let unborn = || Ledger::new(Identity::new_placeholder(name, environment));
+    let unborn = || Ledger::new(LedgerIdentity::new_placeholder(name, environment));
     Ok((read.map_or_else(unborn, |(ledger, _)| ledger.for_plans()), objection))
 }
 
@@ -190,9 +190,17 @@ pub(in crate::cli) async fn read_for_plan(
 ///
 /// # Errors
 /// When the key of ledgers cannot be used.
-pub(in crate::cli) fn high_water_marks(project: &Project, place: &Place) -> Result<Marks, Failure> {
+pub(in crate::cli) fn high_water_marks(
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<HighWaterMarkStore, CliFailure> {
     let (settings, stack) = (&project.settings, &project.stack);
-    Ok(Marks::new(settings, seal_key(settings)?, place, (&stack.name, &stack.environment.name)))
+    Ok(HighWaterMarkStore::new(
+        settings,
+        seal_key(settings)?,
+        place,
+        (&stack.name, &stack.environment.name),
+    ))
 }
 
 /// Tells what is wrong with a ledger where this machine saw another version.
@@ -200,23 +208,31 @@ pub(in crate::cli) fn high_water_marks(project: &Project, place: &Place) -> Resu
 /// # Errors
 /// When it cannot be read or is damaged.
 pub(in crate::cli) async fn detect_rollback(
-    project: &Project,
-    place: &Place,
-) -> Result<Option<Objection>, Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Option<RollbackDetected>, CliFailure> {
     let (stack, key) = (&project.stack, seal_key(&project.settings)?);
-    let found = Shelf::read_with_trail(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    let found =
+        CommandStore::read_with_trail(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
     Ok(high_water_marks(project, place)?
         .detect_rollback(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
 }
 
 /// Fails when the ledger must be there and is not: a deleted one looks like one that was never begun.
-fn check_required(project: &Project, place: &Place, found: Option<&Ledger>) -> Result<(), Failure> {
+fn check_required(
+    project: &LoadedStack,
+    place: &LedgerLocation,
+    found: Option<&Ledger>,
+) -> Result<(), CliFailure> {
     let settings = &project.settings;
-    if !settings.require_ledger || settings.cloud == Cloud::Local || found.is_some_and(|it| !is_empty(it)) {
+    if !settings.require_ledger
+        || settings.cloud == CloudEndpoint::Local
+        || found.is_some_and(|it| !is_empty(it))
+    {
         return Ok(());
     }
     let state = if found.is_some() { "the ledger is empty" } else { "there is no ledger" };
-    Err(Failure::new(Exit::Blocked, format!("{state} at {place}, and `STEAD_REQUIRE_LEDGER` is set"))
+    Err(CliFailure::new(Exit::Blocked, format!("{state} at {place}, and `STEAD_REQUIRE_LEDGER` is set"))
         .help("If it was deleted, its objects would be made a second time: put a copy back with stead state push FILE, \
                or rebuild it with stead recover.")
         .help("If the stack was never applied there, apply it once without STEAD_REQUIRE_LEDGER."))
@@ -237,9 +253,9 @@ pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
 /// # Errors
 /// When one cannot be read or is damaged.
 pub(in crate::cli) async fn objects_of_other_ledgers(
-    project: &Project,
-    place: &Place,
-) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<BTreeMap<ObjectKey, Name>, CliFailure> {
     let (stack, key) = (&project.stack, seal_key(&project.settings)?);
     let own = &stack.environment.name;
     let mut owned = BTreeMap::new();
@@ -249,13 +265,13 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
     }
     // Ledgers of others may be sealed with keys of others: what they own is asked, and nothing done by it.
     for (place, name, environment) in neighbor_ledgers(project) {
-        let ledger = Shelf::read(&place, &name, &environment, None).await?;
+        let ledger = CommandStore::read(&place, &name, &environment, None).await?;
         owned.extend(ledger.iter().flat_map(owned_objects));
     }
     if !project.settings.untrusted {
         for (name, environment) in any_store::list_ledgers(place, (&stack.name, own)).await? {
             if name != stack.name.as_str() {
-                let ledger = Shelf::read(place, &name, &environment, None).await?;
+                let ledger = CommandStore::read(place, &name, &environment, None).await?;
                 owned.extend(ledger.iter().flat_map(owned_objects));
             }
         }
@@ -272,19 +288,20 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
 /// Reads the ledger of another environment: only what it owns is asked. One without MACs is taken with a warning, as
 /// each environment gets them by itself, but not where this machine saw that it had them.
 async fn read_other_environment(
-    project: &Project,
-    place: &Place,
+    project: &LoadedStack,
+    place: &LedgerLocation,
     environment: &Name,
-    key: Option<&SealKey>,
-) -> Result<Option<Ledger>, Failure> {
+    key: Option<&MacKey>,
+) -> Result<Option<Ledger>, CliFailure> {
     let stack = &project.stack.name;
-    let lenient = key.map(SealKey::accepting_unsealed);
-    let ledger = Shelf::read(place, stack, environment, lenient.as_ref()).await?;
+    let lenient = key.map(MacKey::accepting_unsealed);
+    let ledger = CommandStore::read(place, stack, environment, lenient.as_ref()).await?;
     let unsealed = ledger.as_ref().filter(|ledger| ledger.sealed.is_none() && !ledger.is_blank());
     if let (Some(key), Some(ledger)) = (key, unsealed) {
-        let marks = Marks::new(&project.settings, Some(key.clone()), place, (stack, environment));
+        let marks =
+            HighWaterMarkStore::new(&project.settings, Some(key.clone()), place, (stack, environment));
         if marks.saw_macs(Some(ledger))? {
-            return Err(about_environment(environment, SealError::Unsealed.into()));
+            return Err(about_environment(environment, MacError::MissingMacs.into()));
         }
         Ui::write_error(&format!(
             "warning: ledger of environment `{environment}` not authenticated: it has no MACs. Add them with: stead \
@@ -294,14 +311,14 @@ async fn read_other_environment(
     Ok(ledger)
 }
 
-fn about_environment(environment: &Name, error: StoreError) -> Failure {
-    let failure = Failure::from(error);
-    Failure { message: format!("environment `{environment}`: {}", failure.message), ..failure }
+fn about_environment(environment: &Name, error: StoreError) -> CliFailure {
+    let failure = CliFailure::from(error);
+    CliFailure { message: format!("environment `{environment}`: {}", failure.message), ..failure }
 }
 
 /// Returns what a ledger owns, and where.
 fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
-    let Identity { stack, environment, .. } = &ledger.identity;
+    let LedgerIdentity { stack, environment, .. } = &ledger.identity;
     let of = |(address, entry): (&Address, &Entry)| {
         let whose = Name::new(format!("{address} of {stack}/{environment}"));
         let objects = entry.current.iter().chain(&entry.deposed);
@@ -312,12 +329,13 @@ fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
 
 /// Returns the ledgers of other stacks in the directory that was named for all of them, or beside the other stacks
 /// that use the built-in cloud of the repository.
-fn neighbor_ledgers(project: &Project) -> Vec<(Place, Name, Name)> {
+fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
     let settings = &project.settings;
-    if settings.cloud == Cloud::Local {
+    if settings.cloud == CloudEndpoint::Local {
         return neighbours_in_local_cloud(project);
     }
-    let Some(Ok(Place::Directory(all))) = settings.backend.as_deref().map(Place::parse) else {
+    let Some(Ok(LedgerLocation::Directory(all))) = settings.backend.as_deref().map(LedgerLocation::parse)
+    else {
         return Vec::new();
     };
     // What is no directory, or not there yet, holds no ledgers.
@@ -326,14 +344,16 @@ fn neighbor_ledgers(project: &Project) -> Vec<(Place, Name, Name)> {
     for stack in within(&all).into_iter().filter(|name| *name != project.stack.name) {
         let place = all.join(&stack);
         let environments = within(&place).into_iter().map(Name::new);
-        found.extend(environments.map(|name| (Place::Directory(place.clone()), Name::new(&stack), name)));
+        found.extend(
+            environments.map(|name| (LedgerLocation::Directory(place.clone()), Name::new(&stack), name)),
+        );
     }
     found
 }
 
-fn neighbours_in_local_cloud(project: &Project) -> Vec<(Place, Name, Name)> {
+fn neighbours_in_local_cloud(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
     let cloud = embedded_cloud::data_directory(&project.directory);
-    let root = Shared::find_root(&project.directory, false).root;
+    let root = SharedRoot::find_root(&project.directory, false).root;
     let own = stack_files::real_path(&project.directory);
     let mut found = Vec::new();
     for stack in repository_walk::find_stacks(&project.settings, &root) {
@@ -344,7 +364,9 @@ fn neighbours_in_local_cloud(project: &Project) -> Vec<(Place, Name, Name)> {
         let place = stack.directory.join(".stead/local");
         let environments = stack_files::entry_names(&place, is_legal_segment).unwrap_or_default();
         let environments = environments.into_iter().map(Name::new);
-        found.extend(environments.map(|name| (Place::Directory(place.clone()), header.name.clone(), name)));
+        found.extend(
+            environments.map(|name| (LedgerLocation::Directory(place.clone()), header.name.clone(), name)),
+        );
     }
     found
 }
@@ -354,15 +376,19 @@ fn neighbours_in_local_cloud(project: &Project) -> Vec<(Place, Name, Name)> {
 /// # Errors
 /// When it is locked, damaged, or cannot be written.
 pub(in crate::cli) async fn open_journal(
-    project: &Project,
-    connection: &Connection,
+    project: &LoadedStack,
+    connection: &StackConnection,
     who: &str,
-    expected: Expected,
-) -> Result<Book, Failure> {
+    expected: ExpectedLedger,
+) -> Result<CommandJournal, CliFailure> {
     let place = &connection.place;
     let marks = high_water_marks(project, place)?;
     check_found(project, place, &marks, expected).await?;
-    let terms = Terms { identity: &new_identity(project), effect: connection.bounds.effect, force: None };
+    let terms = LedgerOpenOptions {
+        identity: &new_identity(project),
+        effect: connection.bounds.effect,
+        force: None,
+    };
     let journal = open_at(&project.settings, who, place, &terms).await?;
     let checked = check_newest(&journal, &marks, expected);
     match checked {
@@ -373,19 +399,19 @@ pub(in crate::cli) async fn open_journal(
 
 /// Looks before a ledger would begin whether one must be there.
 async fn check_found(
-    project: &Project,
-    place: &Place,
-    marks: &Marks,
-    expected: Expected,
-) -> Result<(), Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+    marks: &HighWaterMarkStore,
+    expected: ExpectedLedger,
+) -> Result<(), CliFailure> {
     let (must, saw) = (project.settings.require_ledger, marks.saw_macs(None)?);
-    if expected == Expected::Lost || !(must || saw) {
+    if expected == ExpectedLedger::LostOrEmpty || !(must || saw) {
         return Ok(());
     }
     let (stack, key) = (&project.stack, seal_key(&project.settings)?);
-    let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
+    let found = CommandStore::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
     if found.is_none()
-        && expected != Expected::Any
+        && expected != ExpectedLedger::Any
         && let Some(objection) = marks.detect_rollback(None)?
     {
         return Err(objection.into());
@@ -394,13 +420,17 @@ async fn check_found(
 }
 
 /// Refuses a ledger that is older than the last one seen here, or another one; moves the mark to one that is not.
-fn check_newest(journal: &Book, marks: &Marks, expected: Expected) -> Result<(), Failure> {
+fn check_newest(
+    journal: &CommandJournal,
+    marks: &HighWaterMarkStore,
+    expected: ExpectedLedger,
+) -> Result<(), CliFailure> {
     let (ledger, trail) = (journal.ledger(), journal.trail());
     let has_macs = ledger.sealed.is_some() || marks.saw_macs(Some(&ledger))?;
     match expected {
-        Expected::Newest if !has_macs => return Ok(()),
-        Expected::Any | Expected::Lost => return Ok(()),
-        Expected::Newest | Expected::NewestOfAll => {}
+        ExpectedLedger::Newest if !has_macs => return Ok(()),
+        ExpectedLedger::Any | ExpectedLedger::LostOrEmpty => return Ok(()),
+        ExpectedLedger::Newest | ExpectedLedger::NewestForApply => {}
     }
     if let Some(objection) = marks.detect_rollback(Some((&ledger, &trail)))? {
         return Err(objection.into());
@@ -422,10 +452,10 @@ fn check_newest(journal: &Book, marks: &Marks, expected: Expected) -> Result<(),
 /// # Errors
 /// When it is.
 pub(in crate::cli) fn check_unrolled(
-    project: &Project,
-    place: &Place,
-    journal: &Book,
-) -> Result<(), Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+    journal: &CommandJournal,
+) -> Result<(), CliFailure> {
     let (ledger, marks) = (journal.ledger(), high_water_marks(project, place)?);
     if ledger.sealed.is_none() {
         return Ok(());
@@ -436,28 +466,28 @@ pub(in crate::cli) fn check_unrolled(
 }
 
 /// Moves the high-water marks to a ledger's last record; says so if they cannot be moved.
-pub(in crate::cli) fn advance_marks(marks: &Marks, journal: &Book) {
+pub(in crate::cli) fn advance_marks(marks: &HighWaterMarkStore, journal: &CommandJournal) {
     if let Err(error) = marks.advance_marks(&journal.ledger(), &journal.trail()) {
         Ui::write_error(&format!("An older ledger would not be noticed here: {error:#}"));
     }
 }
 
-impl From<Objection> for Failure {
-    fn from(objection: Objection) -> Self {
+impl From<RollbackDetected> for CliFailure {
+    fn from(objection: RollbackDetected) -> Self {
         let what = format!("{}: {}", objection.what, objection.means);
         Self::new(Exit::OutOfDate, what).help(objection.remedy)
     }
 }
 
 /// Returns the identity of a stack's ledger that is born now.
-pub(in crate::cli) fn new_identity(project: &Project) -> Identity {
-    Identity::new_random(&project.stack.name, &project.stack.environment.name, &SystemRandom)
+pub(in crate::cli) fn new_identity(project: &LoadedStack) -> LedgerIdentity {
+    LedgerIdentity::new_random(&project.stack.name, &project.stack.environment.name, &SystemRandom)
 }
 
 /// Returns this process as the holder of a ledger.
-pub(in crate::cli) fn lock_holder(who: &str) -> Holder {
+pub(in crate::cli) fn lock_holder(who: &str) -> LeaseHolder {
     let (session, since) = (SystemRandom.uuid(), SystemClock.now());
-    Holder { session, who: who.to_owned(), process: process::current_process(), since }
+    LeaseHolder { session, who: who.to_owned(), process: process::current_process(), since }
 }
 
 /// Opens a ledger for writing wherever it is.
@@ -467,9 +497,9 @@ pub(in crate::cli) fn lock_holder(who: &str) -> Holder {
 pub(in crate::cli) async fn open_at(
     settings: &Settings,
     who: &str,
-    place: &Place,
-    terms: &Terms<'_>,
-) -> Result<Book, Failure> {
+    place: &LedgerLocation,
+    terms: &LedgerOpenOptions<'_>,
+) -> Result<CommandJournal, CliFailure> {
     open_with(seal_key(settings)?.as_ref(), who, place, terms).await
 }
 
@@ -478,12 +508,12 @@ pub(in crate::cli) async fn open_at(
 /// # Errors
 /// When it is locked, damaged, or cannot be written.
 pub(in crate::cli) async fn open_with(
-    key: Option<&SealKey>,
+    key: Option<&MacKey>,
     who: &str,
-    place: &Place,
-    terms: &Terms<'_>,
-) -> Result<Book, Failure> {
-    let opening = Opening {
+    place: &LedgerLocation,
+    terms: &LedgerOpenOptions<'_>,
+) -> Result<CommandJournal, CliFailure> {
+    let opening = StoreOptions {
         identity: terms.identity,
         holder: lock_holder(who),
         now: SystemClock.now(),
@@ -492,7 +522,7 @@ pub(in crate::cli) async fn open_with(
         force: terms.force,
         seal: key,
     };
-    let store = Shelf::open(place, SystemClock, &opening).await?;
+    let store = CommandStore::open(place, SystemClock, &opening).await?;
     let journal = Journal::open(store).await?;
     if journal.ledger().sealed.is_some() && journal.ledger().is_blank() {
         Ui::write_error("The ledger's lines bear MACs from here on: nobody writes it without the key.");
@@ -506,19 +536,21 @@ pub(in crate::cli) async fn open_with(
 /// # Errors
 /// When the lock is lost, a signal came, or the work fails.
 pub(in crate::cli) async fn while_kept<T>(
-    journal: &Book,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    journal: &CommandJournal,
+    work: impl Future<Output = Result<T, CliFailure>>,
+) -> Result<T, CliFailure> {
     let kept = async {
         tokio::select! {
             done = work => done,
-            lost = journal.keep_lease() => Err(Failure::from(lost)),
+            lost = journal.keep_lease() => Err(CliFailure::from(lost)),
         }
     };
     let at_once = Cell::new(true);
     match signals::watch_stop_signals(kept, &at_once, || {}, || {}).await.map_err(anyhow::Error::from)? {
-        Ended::Finished(done) => done,
-        Ended::Abandoned => Err(Failure::new(Exit::Interrupted, "interrupted").help("Nothing was sent.")),
+        SignalOutcome::Finished(done) => done,
+        SignalOutcome::Abandoned => {
+            Err(CliFailure::new(Exit::Interrupted, "interrupted").help("Nothing was sent."))
+        }
     }
 }
 
@@ -527,7 +559,10 @@ pub(in crate::cli) async fn while_kept<T>(
 ///
 /// # Errors
 /// What went wrong before, or else while closing.
-pub(in crate::cli) async fn close_after<T>(journal: Book, done: Result<T, Failure>) -> Result<T, Failure> {
+pub(in crate::cli) async fn close_after<T>(
+    journal: CommandJournal,
+    done: Result<T, CliFailure>,
+) -> Result<T, CliFailure> {
     let closed = close_ledger(journal).await;
     done.and_then(|done| closed.map(|()| done))
 }
@@ -537,7 +572,7 @@ pub(in crate::cli) async fn close_after<T>(journal: Book, done: Result<T, Failur
 ///
 /// # Errors
 /// When the summary cannot be written, or the lock not be given back.
-pub(in crate::cli) async fn close_ledger(journal: Book) -> Result<(), Failure> {
+pub(in crate::cli) async fn close_ledger(journal: CommandJournal) -> Result<(), CliFailure> {
     match journal.close().await {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),
         Err(error) => Err(error.into()),

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::service::connection::Time;
-use crate::cli::stack::project::Project;
-use crate::ledger::journal::mac::SealKey;
+use crate::cli::service::connection::CommandClock;
+use crate::cli::stack::project::LoadedStack;
+use crate::ledger::journal::mac::MacKey;
 use crate::ledger::stores::any_store::AnyStore;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 
 /// The store of every command.
-pub(in crate::cli) type Shelf = AnyStore<Time>;
+pub(in crate::cli) type CommandStore = AnyStore<CommandClock>;
 
 /// Returns the key that seals ledgers; `None` where none is named.
 ///
 /// # Errors
 /// When its file cannot be read, can be read by others, or is too short.
-pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<SealKey>, Failure> {
+pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<MacKey>, CliFailure> {
     settings.ledger_key.as_deref().map(key_of_file).transpose()
 }
 
@@ -28,12 +28,12 @@ pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<SealKey>, F
 /// # Errors
 /// When the ledger cannot be read or is damaged.
 pub(in crate::cli) async fn key_as_found(
-    project: &Project,
-    place: &Place,
-) -> Result<Option<SealKey>, Failure> {
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> Result<Option<MacKey>, CliFailure> {
     let Some(key) = seal_key(&project.settings)? else { return Ok(None) };
     let (stack, lenient) = (&project.stack, key.accepting_unsealed());
-    let found = Shelf::read(place, &stack.name, &stack.environment.name, Some(&lenient)).await?;
+    let found = CommandStore::read(place, &stack.name, &stack.environment.name, Some(&lenient)).await?;
     Ok(found.is_none_or(|found| found.sealed.is_some() || found.is_blank()).then_some(key))
 }
 
@@ -41,10 +41,10 @@ pub(in crate::cli) async fn key_as_found(
 ///
 /// # Errors
 /// When its file cannot be read, can be read by others, or is too short.
-pub(in crate::cli) fn key_of_file(path: &Path) -> Result<SealKey, Failure> {
+pub(in crate::cli) fn key_of_file(path: &Path) -> Result<MacKey, CliFailure> {
     let bytes = stack_files::read_own_secret(path)?;
-    SealKey::new(&bytes).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::display_path(path)))
+    MacKey::new(&bytes).map_err(|error| {
+        CliFailure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::display_path(path)))
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > FILE)")
     })
 }

@@ -1,4 +1,4 @@
-//! `Rescue`: a second place for what must not be lost: facts that the ledger did not take, and secrets
+//! `RecoveryFile`: a second place for what must not be lost: facts that the ledger did not take, and secrets
 //! that their sinks did not take. Files of the user's own state directory, readable by nobody else.
 
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use crate::model::secret::Secret;
 
 /// Where things are kept for one ledger.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Rescue {
+pub(in crate::cli) struct RecoveryFile {
     directory: Option<PathBuf>,
     lineage: Uuid,
 }
 
 /// One line of a file of facts.
 #[derive(Debug, Serialize, Deserialize)]
-struct Facts {
+struct RecoveryLine {
     records: Vec<Record>,
 }
 
-impl Rescue {
+impl RecoveryFile {
     /// Returns the place for a ledger below the user's state directory.
     pub(in crate::cli) fn new(state: Option<&Path>, lineage: Uuid) -> Self {
         Self { directory: state.map(|state| state.join("rescue")), lineage }
@@ -59,7 +59,7 @@ impl Rescue {
     fn append_records(&self, records: &[Record]) -> anyhow::Result<PathBuf> {
         let path = self.prepare_path("facts")?;
         let mut text = stack_files::read_optional(&path)?.unwrap_or_default();
-        text.push_str(&serde_json::to_string(&Facts { records: records.to_vec() })?);
+        text.push_str(&serde_json::to_string(&RecoveryLine { records: records.to_vec() })?);
         text.push('\n');
         stack_files::write_state(&path, text.as_bytes())?;
         Ok(path)
@@ -74,7 +74,7 @@ impl Rescue {
         let Some(text) = stack_files::read_optional(&path)? else { return Ok(Vec::new()) };
         let mut records = Vec::new();
         for line in text.lines() {
-            let facts: Facts = serde_json::from_str(line).map_err(|error| {
+            let facts: RecoveryLine = serde_json::from_str(line).map_err(|error| {
                 anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(&path))
             })?;
             records.extend(facts.records);
@@ -144,9 +144,9 @@ mod tests {
     fn the_golden_recovery_file_is_read_and_written_as_before() {
         let golden = include_str!("../../../tests/golden/files/recovery-file.jsonl");
         let state = tempfile::tempdir().unwrap();
-        let rescue = Rescue::new(Some(state.path()), Uuid::from_u128(7));
+        let rescue = RecoveryFile::new(Some(state.path()), Uuid::from_u128(7));
         for line in golden.lines() {
-            let facts: Facts = serde_json::from_str(line).unwrap();
+            let facts: RecoveryLine = serde_json::from_str(line).unwrap();
             rescue.append_records(&facts.records).unwrap();
         }
         let path = rescue.prepare_path("facts").unwrap();

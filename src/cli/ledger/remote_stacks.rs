@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::open::Shelf;
-use crate::cli::files::stack_files::{self, Shared, Trust};
+use super::open::CommandStore;
+use crate::cli::files::stack_files::{self, SharedRoot, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
-use crate::cli::stack::project::{self, Project};
-use crate::config::load::{self, Peek, Rejected};
-use crate::config::resolve::late_binding::{self, Read};
+use crate::cli::stack::project::{self, LoadedStack};
+use crate::config::load::{self, LoadFailure, StackHeader};
+use crate::config::resolve::late_binding::{self, LateBindingInputs};
 use crate::config::stack::model::{OtherStack, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -27,10 +27,10 @@ use crate::model::value::Attributes;
 /// # Errors
 /// When another stack or its ledger cannot be read, or something is not there.
 pub(in crate::cli) async fn resolve_remote_outputs<'p>(
-    project: &'p Project,
+    project: &'p LoadedStack,
     ledger: &Ledger,
     snapshot: &Snapshot,
-) -> Result<Cow<'p, Stack>, Failure> {
+) -> Result<Cow<'p, Stack>, CliFailure> {
     let stack = &project.stack;
     if stack.data.is_empty() && stack.stacks.is_empty() {
         return Ok(Cow::Borrowed(stack));
@@ -45,19 +45,19 @@ pub(in crate::cli) async fn resolve_remote_outputs<'p>(
         let objects = entry.current.iter().chain(&entry.deposed);
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))
     });
-    let read = Read { snapshot, owned: owned.collect(), outputs };
+    let read = LateBindingInputs { snapshot, owned: owned.collect(), outputs };
     late_binding::bind_lookups(stack, &read)
-        .map_err(|diagnostics| Box::new(Rejected { sources: stack.sources.clone(), diagnostics }).into())
+        .map_err(|diagnostics| Box::new(LoadFailure { sources: stack.sources.clone(), diagnostics }).into())
 }
 
 /// Returns the outputs of another stack; `None` when it was not applied yet.
 async fn read_remote_outputs(
-    project: &Project,
+    project: &LoadedStack,
     name: &Name,
     other: &OtherStack,
-) -> Result<Option<Attributes>, Failure> {
+) -> Result<Option<Attributes>, CliFailure> {
     if project.settings.untrusted {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("stacks.{name}: --untrusted reads no other stack's ledger"),
         )
@@ -71,56 +71,60 @@ async fn read_remote_outputs(
 /// # Errors
 /// When there is no such stack, or its ledger cannot be read.
 pub(in crate::cli) async fn read_remote_ledger(
-    project: &Project,
+    project: &LoadedStack,
     name: &Name,
     other: &OtherStack,
-) -> Result<Option<Ledger>, Failure> {
-    let shared = Shared::find_root(&project.directory, project.outside);
+) -> Result<Option<Ledger>, CliFailure> {
+    let shared = SharedRoot::find_root(&project.directory, project.outside);
     let directory = shared.root.join(other.directory.as_str());
     let peek = read_remote_header(project, &directory, name, other)?;
     let environment = remote_environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = ledger_settings::place_of(&project.settings, whose, &directory)?;
     let key = open::seal_key(&project.settings)?;
-    let read = Shelf::read(&place, &peek.name, &environment, key.as_ref()).await;
+    let read = CommandStore::read(&place, &peek.name, &environment, key.as_ref()).await;
     read.map_err(|error| {
-        let failure = Failure::from(error);
-        Failure { message: format!("stacks.{name} ({environment}): {}", failure.message), ..failure }
+        let failure = CliFailure::from(error);
+        CliFailure { message: format!("stacks.{name} ({environment}): {}", failure.message), ..failure }
     })
 }
 
 fn read_remote_header(
-    project: &Project,
+    project: &LoadedStack,
     directory: &Path,
     name: &Name,
     other: &OtherStack,
-) -> Result<Peek, Failure> {
+) -> Result<StackHeader, CliFailure> {
     let found = stack_files::read_stack(directory)
         .map_err(|cause| unreadable_stack_failure(project, other, &cause))?;
     let below = project::confined_files(directory, Trust::Full, project.outside);
     load::read_header(REGISTRY, &found.sources, &below).ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
+        CliFailure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
             .help(format!("Check it with: stead -C {} validate", stack_files::display_path(directory)))
     })
 }
 
 /// Says where a directory is named in which no stack can be read, and why not.
-fn unreadable_stack_failure(project: &Project, other: &OtherStack, cause: &anyhow::Error) -> Failure {
+fn unreadable_stack_failure(
+    project: &LoadedStack,
+    other: &OtherStack,
+    cause: &anyhow::Error,
+) -> CliFailure {
     let problem = Diagnostic::error("S0321", "there is no stack in this directory")
         .with_label(other.span, "")
         .detail(format!("`{}` cannot be read as one: {cause:#}.", other.shown))
         .help("name the directory of a stack, relative to this one");
-    Box::new(Rejected { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
+    Box::new(LoadFailure { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }
 
 /// Returns the environment whose outputs are read: the one that is said, the one of the same name, or
 /// the only one.
 fn remote_environment(
-    project: &Project,
+    project: &LoadedStack,
     name: &Name,
     other: &OtherStack,
-    peek: &Peek,
-) -> Result<Name, Failure> {
+    peek: &StackHeader,
+) -> Result<Name, CliFailure> {
     let own = &project.stack.environment.name;
     let known = |wanted: &Name| peek.environments.contains(wanted);
     match &other.environment {
@@ -130,7 +134,7 @@ fn remote_environment(
         asked => {
             let wanted = asked.as_ref().unwrap_or(own);
             let all: Vec<&str> = peek.environments.iter().map(Name::as_str).collect();
-            Err(Failure::new(
+            Err(CliFailure::new(
                 Exit::Failed,
                 format!("stacks.{name}: {} has no environment `{wanted}`", other.shown),
             )

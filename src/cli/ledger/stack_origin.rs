@@ -1,27 +1,30 @@
 //! Where a stack is applied from: the repository of its directory, read from `.git` without running git, and the
-//! directory below its root. In: a directory and what its ledger remembers; out: `Here`, for plans of shared ledgers.
+//! directory below its root. In: a directory and what its ledger remembers; out: `CurrentOrigin`, for plans of shared ledgers.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::cli::files::git_origin;
-use crate::cli::files::stack_files::{self, Shared, Trust};
+use crate::cli::files::stack_files::{self, SharedRoot, Trust};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project::{self, Project};
+use crate::cli::stack::project::{self, LoadedStack};
 use crate::config::load;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::origins::{Here, StackOrigin, repository_of};
+use crate::ledger::state::origins::{CurrentOrigin, StackOrigin, repository_of};
 use crate::model::address::Name;
 
 /// Returns where a stack is planned from; `None` where its ledger is not on a shared backend.
 ///
 /// # Errors
 /// When `STEAD_ORIGIN` names no origin.
-pub(in crate::cli) fn current_origin(project: &Project, ledger: &Ledger) -> Result<Option<Here>, Failure> {
+pub(in crate::cli) fn current_origin(
+    project: &LoadedStack,
+    ledger: &Ledger,
+) -> Result<Option<CurrentOrigin>, CliFailure> {
     let settings = &project.settings;
     if !ledger_settings::is_shared(settings) {
         return Ok(None);
@@ -38,14 +41,14 @@ pub(in crate::cli) fn find_origin(
     directory: &Path,
     stack: &str,
     known: &BTreeSet<StackOrigin>,
-) -> Result<Here, Failure> {
-    let Shared { root, place } = Shared::find_root(directory, false);
+) -> Result<CurrentOrigin, CliFailure> {
+    let SharedRoot { root, place } = SharedRoot::find_root(directory, false);
     let git = git_origin::git_directory(&root).map(|git| (git_origin::common_directory(&git), git));
     let place: Vec<&str> = place.iter().map(Name::as_str).collect();
     let config = git.as_ref().and_then(|(common, _)| git_origin::read_git_file(&common.join("config")));
     let here = match &settings.origin {
         Some(text) => Some(StackOrigin::parse(text, &place.join("/")).ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("STEAD_ORIGIN is `{text}`, which names no repository"))
+            CliFailure::new(Exit::Usage, format!("STEAD_ORIGIN is `{text}`, which names no repository"))
                 .help("Write it as HOST/PATH, or as HOST/PATH//DIRECTORY.")
         })?),
         None => config
@@ -62,7 +65,7 @@ pub(in crate::cli) fn find_origin(
         let own = git_origin::read_git_file(&own.join("config.worktree"));
         config.iter().chain(&own).any(|config| is_sparse(config))
     });
-    Ok(Here { vacated: vacated.cloned().collect(), origin: here, sparse })
+    Ok(CurrentOrigin { vacated: vacated.cloned().collect(), origin: here, sparse })
 }
 
 /// Tells whether a stack of this name may stand in another directory of the repository. What cannot be read may be one.

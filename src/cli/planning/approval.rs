@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::args::{ChangeKind, Consent};
+use crate::cli::args::{AutoApproval, ChangeKind};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
+use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
 
 /// Returns the changes of a plan that a consent does not cover.
 ///
 /// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
-pub fn uncovered_changes<'a>(consent: &Consent, plan: &'a Plan) -> Vec<&'a Change> {
-    let Consent::Only(kinds) = consent else { return Vec::new() };
+pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a Change> {
+    let AutoApproval::Only(kinds) = consent else { return Vec::new() };
     let covered = |change: &&Change| change_kind(change.action).is_none_or(|kind| kinds.contains(&kind));
     plan.changes.iter().filter(|change| !covered(change)).collect()
 }
@@ -42,18 +43,18 @@ const fn change_kind(action: Action) -> Option<ChangeKind> {
 
 /// Policies whose no does not count, and why.
 #[derive(Debug, Clone, Default)]
-pub(in crate::cli) struct Overriding {
+pub(in crate::cli) struct PolicyOverrides {
     pub(in crate::cli) policies: Vec<Name>,
     pub(in crate::cli) reason: Option<String>,
 }
 
-impl Overriding {
+impl PolicyOverrides {
     pub(in crate::cli) fn policy_names(&self) -> BTreeSet<Name> {
         self.policies.iter().cloned().collect()
     }
 
     /// Refuses a policy that the stack does not have.
-    pub(in crate::cli) fn reject_unknown_policies(&self, project: &Project) -> Result<(), Failure> {
+    pub(in crate::cli) fn reject_unknown_policies(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
         let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
         else {
@@ -64,7 +65,31 @@ impl Overriding {
             (None, Some(_)) => format!("Policies are: {}.", known().collect::<Vec<_>>().join(", ")),
             (None, None) => "It has no policies: leave --override out.".to_owned(),
         };
-        Err(Failure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help))
+        Err(CliFailure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help))
+    }
+}
+
+pub(in crate::cli) fn plan_again(stale: &StalePlan) -> CliFailure {
+    CliFailure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+}
+
+pub(in crate::cli) fn check_fingerprint(expected: Option<&Name>, plan: &Plan) -> Result<(), CliFailure> {
+    match expected {
+        Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(CliFailure::new(
+            Exit::OutOfDate,
+            format!("nothing is left to do: the plan {expected} is not the plan any more"),
+        )
+        .help("It was applied already, or the live world became so by itself. Nothing was sent.")),
+        Some(expected) if *expected != plan.fingerprint => Err(CliFailure::new(
+            Exit::OutOfDate,
+            format!(
+                "the plan is {} now, not {expected}: the configuration, its variables, the ledger or the \
+                 live world moved since",
+                plan.fingerprint
+            ),
+        )
+        .help("Nothing was sent. Review the plan as it is now, then expect its fingerprint.")),
+        _ => Ok(()),
     }
 }
 
@@ -79,12 +104,12 @@ mod tests {
 
         let plan = plans::full();
         let outside = |kinds: &[ChangeKind]| -> Vec<String> {
-            let consent = Consent::Only(kinds.iter().copied().collect());
+            let consent = AutoApproval::Only(kinds.iter().copied().collect());
             uncovered_changes(&consent, &plan).iter().map(|change| change.address.to_string()).collect()
         };
         assert_eq!(outside(&[Create, Update]), ["vm.web.a", "volume.old"]);
         assert_eq!(outside(&[Create, Update, Replace]), ["volume.old"]);
         assert_eq!(outside(&[Create, Update, Replace, Delete]), Vec::<String>::new());
-        assert_eq!(uncovered_changes(&Consent::All, &plan), Vec::<&Change>::new());
+        assert_eq!(uncovered_changes(&AutoApproval::All, &plan), Vec::<&Change>::new());
     }
 }

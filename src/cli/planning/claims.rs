@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::cli::process::failure::Failure;
-use crate::cli::service::connection::Connection;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::url_path::fill_all;
-use crate::cloud::write::action_request::Ask;
+use crate::cloud::write::action_request::EndpointRequest;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::schema::Method;
@@ -20,9 +20,9 @@ use crate::model::value::Value;
 /// # Errors
 /// When the service does not answer.
 pub(in crate::cli) async fn claimed_objects(
-    connection: &Connection,
+    connection: &StackConnection,
     snapshot: &Snapshot,
-) -> Result<BTreeMap<ObjectKey, ObjectKey>, Failure> {
+) -> Result<BTreeMap<ObjectKey, ObjectKey>, CliFailure> {
     let mut found = BTreeMap::new();
     for (kind, (made, path)) in REGISTRY.top_level().filter_map(|kind| Some((kind, kind.claims?))) {
         if snapshot.of_kind(made).next().is_none() {
@@ -31,7 +31,8 @@ pub(in crate::cli) async fn claimed_objects(
         for owner in snapshot.of_kind(kind.name) {
             let path = fill_all(path, |name| (name == "id").then_some(owner.id.as_str()));
             let path = path.map_err(anyhow::Error::from)?;
-            let ask = Ask { method: Method::Get, path, query: Vec::new(), project: None, body: None };
+            let ask =
+                EndpointRequest { method: Method::Get, path, query: Vec::new(), project: None, body: None };
             let rows = match connection.client.ask_rows(&ask, |_| false).await {
                 Ok(rows) => rows.unwrap_or_default(),
                 // It went meanwhile, or the key may not look into it.

@@ -4,19 +4,19 @@
 use std::collections::BTreeSet;
 
 use crate::apply::event::Outcome;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
-use crate::plan::model::block::Block;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::text::escape;
 
 /// Addresses that a message names.
-const NAMED: usize = 20;
+const MAX_LISTED_ADDRESSES: usize = 20;
 
 /// The code of the blocker.
-const CODE: &str = "holds_data";
+const HOLDS_DATA_CODE: &str = "holds_data";
 
 /// Asks for the addresses of the objects whose data a plan would lose without consent. Returns them once each was
 /// typed; `None` where something else stands in the plan's way, or nobody can be asked.
@@ -27,7 +27,7 @@ pub(in crate::cli) async fn confirm_data_loss(
     ui: &Ui,
     plan: &Plan,
     overrides: &BTreeSet<Name>,
-) -> Result<Option<BTreeSet<Address>>, Failure> {
+) -> Result<Option<BTreeSet<Address>>, CliFailure> {
     if !ui.interactive || ui.json || ui.ndjson || !plan.is_blocked(overrides) {
         return Ok(None);
     }
@@ -35,8 +35,8 @@ pub(in crate::cli) async fn confirm_data_loss(
         plan.changes.iter().any(|change| change.address == *address && change.action == Action::Delete)
     };
     let lacks_consent =
-        |block: &&Block| block.code == CODE && block.address.as_ref().is_some_and(is_deleted);
-    let mut asked: Vec<&Block> = plan.blocks.iter().filter(lacks_consent).collect();
+        |block: &&Blocker| block.code == HOLDS_DATA_CODE && block.address.as_ref().is_some_and(is_deleted);
+    let mut asked: Vec<&Blocker> = plan.blocks.iter().filter(lacks_consent).collect();
     let others = plan.blocks.iter().filter(|block| !lacks_consent(block) && !block.only_freezes());
     if asked.is_empty()
         || others.count() > 0
@@ -67,8 +67,9 @@ fn data_losing_changes(plan: &Plan) -> impl Iterator<Item = &Change> {
 }
 
 fn summarize_addresses(addresses: &[&Address]) -> String {
-    let first: Vec<&str> = addresses.iter().take(NAMED).map(|address| address.as_str()).collect();
-    let more = addresses.len().saturating_sub(NAMED);
+    let first: Vec<&str> =
+        addresses.iter().take(MAX_LISTED_ADDRESSES).map(|address| address.as_str()).collect();
+    let more = addresses.len().saturating_sub(MAX_LISTED_ADDRESSES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("{}{more}", first.join(", "))
 }

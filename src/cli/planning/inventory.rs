@@ -4,26 +4,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 
-use super::refresh::World;
+use super::refresh::RefreshResult;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
-use crate::cli::secrets::deferred_secrets::Known;
-use crate::cli::service::connection::Connection;
-use crate::cli::stack::project::Project;
+use crate::cli::secrets::deferred_secrets::AvailableSecrets;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
 use crate::cloud::error::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Kind};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::value::Value;
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::report::text::escape;
 
 /// The attribute that tells how a key to the service begins.
-const BEGINNING: &str = "key_prefix";
+const KEY_PREFIX_ATTRIBUTE: &str = "key_prefix";
 
 /// Returns the keys that may be the one in use, and why they are left alone: whoever manages it can lock
 /// this program out.
@@ -31,10 +31,10 @@ pub(in crate::cli) fn in_use(
     snapshot: &Snapshot,
     opens: impl Fn(&str) -> bool,
 ) -> BTreeMap<ObjectKey, String> {
-    let keys = REGISTRY.top_level().filter(|kind| kind.attribute(BEGINNING).is_some());
+    let keys = REGISTRY.top_level().filter(|kind| kind.attribute(KEY_PREFIX_ATTRIBUTE).is_some());
     let objects = keys.flat_map(|kind| snapshot.of_kind(kind.name));
     let used = objects.filter(|object| {
-        let beginning = object.attributes.get(BEGINNING).and_then(Value::as_text);
+        let beginning = object.attributes.get(KEY_PREFIX_ATTRIBUTE).and_then(Value::as_text);
         beginning.is_some_and(&opens)
     });
     let why = "It is the key in use, or begins like it: a change of it could lock you out.";
@@ -48,11 +48,11 @@ pub(in crate::cli) fn in_use(
 /// When the service refuses another read or does not answer.
 pub(in crate::cli) async fn read_inventory(
     ui: &Ui,
-    connection: &Connection,
-    project: &Project,
+    connection: &StackConnection,
+    project: &LoadedStack,
     ledger: &Ledger,
-    options: &Options,
-) -> Result<World, Failure> {
+    options: &PlanningOptions,
+) -> Result<RefreshResult, CliFailure> {
     let client = &connection.client;
     let (mut wanted, _) = pipeline::refresh_request(REGISTRY, &project.stack, ledger, options);
     wanted.projects = None;
@@ -83,14 +83,20 @@ pub(in crate::cli) async fn read_inventory(
             parents.extend(snapshot.of_kind(kind.name).map(|object| (Name::new(child), object.id.clone())));
         }
     }
-    let below = Wanted { parents, details: keys_without_details(&snapshot), ..Wanted::default() };
+    let below =
+        RefreshRequest { parents, details: keys_without_details(&snapshot), ..RefreshRequest::default() };
     merge_snapshot(&mut snapshot, client.refresh(&below).await?);
-    let below = Wanted { details: keys_without_details(&snapshot), ..Wanted::default() };
+    let below = RefreshRequest { details: keys_without_details(&snapshot), ..RefreshRequest::default() };
     if !below.details.is_empty() {
         merge_snapshot(&mut snapshot, client.refresh(&below).await?);
     }
     let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
-    Ok(World { snapshot, catalog: client.catalog(&tables).await?, known: Known::default(), secrets: None })
+    Ok(RefreshResult {
+        snapshot,
+        catalog: client.catalog(&tables).await?,
+        known: AvailableSecrets::default(),
+        secrets: None,
+    })
 }
 
 /// Reads by id each object that is `taken` over, as far as it was only listed. One that the key may not read so is
@@ -99,10 +105,10 @@ pub(in crate::cli) async fn read_inventory(
 /// # Errors
 /// When the service does not answer.
 pub(in crate::cli) async fn read_whole(
-    connection: &Connection,
+    connection: &StackConnection,
     snapshot: &mut Snapshot,
     taken: impl Fn(&Object) -> bool,
-) -> Result<BTreeMap<ObjectKey, String>, Failure> {
+) -> Result<BTreeMap<ObjectKey, String>, CliFailure> {
     let readable =
         |object: &&Object| REGISTRY.kind(&object.kind).is_some_and(|kind| kind.api.read.is_some());
     let listed =
@@ -151,7 +157,7 @@ fn merge_snapshot(into: &mut Snapshot, more: Snapshot) {
 ///
 /// # Errors
 /// When there is none, or several have the name.
-pub(in crate::cli) fn find_project(snapshot: &Snapshot, named: &Name) -> Result<Name, Failure> {
+pub(in crate::cli) fn find_project(snapshot: &Snapshot, named: &Name) -> Result<Name, CliFailure> {
     let kind = REGISTRY.top_level().find(|kind| kind.attribute("is_default").is_some());
     let Some(kind) = kind else { return Ok(named.clone()) };
     find_object(snapshot, kind, named).map(|key| key.id)
@@ -165,7 +171,7 @@ pub(in crate::cli) fn find_object(
     snapshot: &Snapshot,
     kind: &Kind,
     named: &Name,
-) -> Result<ObjectKey, Failure> {
+) -> Result<ObjectKey, CliFailure> {
     let all = || snapshot.of_kind(kind.name);
     let name = |value: Option<&Value>| value.and_then(Value::as_text) == Some(named);
     let is_id = |object: &&Object| {
@@ -178,14 +184,14 @@ pub(in crate::cli) fn find_object(
     let by_name: Vec<_> = all().filter(|object| name(object.attributes.get("name"))).collect();
     match by_name.as_slice() {
         [object] => Ok(object.key()),
-        [] => Err(Failure::new(
+        [] => Err(CliFailure::new(
             Exit::Failed,
             format!("there is no {} with the id or name {named}", kind.name),
         )
         .help("stead ls --unmanaged lists what there is.")),
         several => {
             let ids: Vec<&str> = several.iter().take(5).map(|object| object.id.as_str()).collect();
-            Err(Failure::new(
+            Err(CliFailure::new(
                 Exit::Failed,
                 format!("{} of kind {} are called {named}", several.len(), kind.name),
             )

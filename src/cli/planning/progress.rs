@@ -1,4 +1,4 @@
-//! `Telling`: an apply's events on their way to people and programs: a live table on a terminal, a line
+//! `ProgressReporter`: an apply's events on their way to people and programs: a live table on a terminal, a line
 //! for each transition elsewhere, or one JSON event a line.
 
 use std::cell::RefCell;
@@ -7,106 +7,113 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::apply::event::Event;
+use crate::apply::event::ApplyEvent;
 use crate::cli::process::output::Ui;
 use crate::cloud::client::Client;
-use crate::cloud::http::message::Cloud;
-use crate::cloud::http::requests::Wait;
+use crate::cloud::http::message::Transport;
+use crate::cloud::http::requests::RequestDelay;
 use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::Plan;
 use crate::report::json::plan::apply_events;
-use crate::report::live::display::Live;
-use crate::report::live::progress_table::Board;
-use crate::report::live::transition_log::Transitions;
-use crate::report::run_report::Steps;
+use crate::report::live::display::LiveRegion;
+use crate::report::live::progress_table::ProgressTable;
+use crate::report::live::transition_log::TransitionLog;
+use crate::report::run_report::StepResults;
 use crate::report::text::phrases;
 
 /// Rows that the live table takes at most.
-const ROWS: usize = 16;
+const MAX_TABLE_ROWS: usize = 16;
 
 /// Waits before requests that are sent again, or held back: the client tells of them while nobody else can
 /// speak, so they are taken down, and told in turn.
-pub(in crate::cli) struct Waits(Rc<RefCell<Vec<Event>>>);
+pub(in crate::cli) struct DelayEventQueue(Rc<RefCell<Vec<ApplyEvent>>>);
 
-impl Waits {
+impl DelayEventQueue {
     /// Begins to listen to a client.
-    pub(in crate::cli) fn from_client<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
+    pub(in crate::cli) fn from_client<C: Transport, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let taken_down = Rc::clone(&heard);
         client.on_wait(move |wait| {
-            let event = Event::Retrying { step: None, text: wait_message(wait) };
+            let event = ApplyEvent::Retrying { step: None, text: wait_message(wait) };
             taken_down.borrow_mut().push(event);
         });
         Self(heard)
     }
 
     /// Returns what was heard since the last time.
-    pub(in crate::cli) fn take_events(&self) -> Vec<Event> {
+    pub(in crate::cli) fn take_events(&self) -> Vec<ApplyEvent> {
         self.0.take()
     }
 }
 
 /// Says that a request waits, why, and for how long.
-pub(in crate::cli) fn wait_message(wait: &Wait) -> String {
+pub(in crate::cli) fn wait_message(wait: &RequestDelay) -> String {
     format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::format_duration(wait.pause))
 }
 
 /// One apply's voice.
-pub(in crate::cli) struct Telling<'a, K> {
+pub(in crate::cli) struct ProgressReporter<'a, K> {
     ui: Ui,
     clock: &'a K,
     start: Duration,
-    form: RefCell<Form>,
+    form: RefCell<ProgressFormat>,
     /// What was heard, for the reports.
-    steps: RefCell<Steps>,
+    steps: RefCell<StepResults>,
 }
 
-enum Form {
+enum ProgressFormat {
     Silent,
     Ndjson,
-    Lines(Box<Transitions>),
-    Table(Box<Board>, Live),
+    TransitionLog(Box<TransitionLog>),
+    ProgressTable(Box<ProgressTable>, LiveRegion),
 }
 
-impl<'a, K: Clock> Telling<'a, K> {
+impl<'a, K: Clock> ProgressReporter<'a, K> {
     /// Returns the voice of an apply that is about to begin; without a plan, of a recovery.
     /// The service's own clock may run faster than ours.
     pub(in crate::cli) fn new(ui: Ui, (clock, speed): (&'a K, f64), plan: Option<&Plan>) -> Self {
         let form = match plan {
-            _ if ui.ndjson => Form::Ndjson,
-            _ if ui.quiet || ui.json => Form::Silent,
-            Some(plan) if ui.live => {
-                Form::Table(Box::new(Board::new(plan).with_clock_speed(speed)), Live::new())
-            }
+            _ if ui.ndjson => ProgressFormat::Ndjson,
+            _ if ui.quiet || ui.json => ProgressFormat::Silent,
+            Some(plan) if ui.live => ProgressFormat::ProgressTable(
+                Box::new(ProgressTable::new(plan).with_clock_speed(speed)),
+                LiveRegion::new(),
+            ),
             plan => {
                 let steps = plan.map_or(0, |plan| plan.steps.len());
-                Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))
+                ProgressFormat::TransitionLog(Box::new(TransitionLog::new(
+                    steps,
+                    clock.now(),
+                    ui.message_style,
+                )))
             }
         };
         Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form), steps: RefCell::default() }
     }
 
     /// Takes an event.
-    pub(in crate::cli) fn report_event(&self, event: &Event) {
+    pub(in crate::cli) fn report_event(&self, event: &ApplyEvent) {
         self.steps.borrow_mut().record_event(event);
         match &mut *self.form.borrow_mut() {
-            Form::Silent => {}
-            Form::Ndjson => {
+            ProgressFormat::Silent => {}
+            ProgressFormat::Ndjson => {
                 self.ui.write_result(&(apply_events::event_line(self.clock.now(), event) + "\n"));
             }
-            Form::Lines(lines) => self.print_line(lines.handle_event(self.clock.now(), event)),
-            Form::Table(board, live) => {
+            ProgressFormat::TransitionLog(lines) => {
+                self.print_line(lines.handle_event(self.clock.now(), event));
+            }
+            ProgressFormat::ProgressTable(board, live) => {
                 let now = self.elapsed_time();
                 if let Some(line) = board.handle_event(now, event, self.ui.message_style) {
                     let _ = live.write_above(&line);
                 }
-                live.draw(board.lines(now, ROWS, self.ui.message_style));
+                live.draw(board.lines(now, MAX_TABLE_ROWS, self.ui.message_style));
             }
         }
     }
 
     /// Returns what was heard of the steps so far.
-    pub(in crate::cli) fn steps_so_far(&self) -> Steps {
+    pub(in crate::cli) fn steps_so_far(&self) -> StepResults {
         self.steps.borrow().clone()
     }
 
@@ -124,10 +131,10 @@ impl<'a, K: Clock> Telling<'a, K> {
     /// Shows that time goes by: called a few times a second.
     pub(in crate::cli) fn tick(&self) {
         match &mut *self.form.borrow_mut() {
-            Form::Silent | Form::Ndjson => {}
-            Form::Lines(lines) => self.print_line(lines.heartbeat_line(self.clock.now())),
-            Form::Table(board, live) => {
-                live.draw(board.lines(self.elapsed_time(), ROWS, self.ui.message_style));
+            ProgressFormat::Silent | ProgressFormat::Ndjson => {}
+            ProgressFormat::TransitionLog(lines) => self.print_line(lines.heartbeat_line(self.clock.now())),
+            ProgressFormat::ProgressTable(board, live) => {
+                live.draw(board.lines(self.elapsed_time(), MAX_TABLE_ROWS, self.ui.message_style));
             }
         }
     }
@@ -137,7 +144,7 @@ impl<'a, K: Clock> Telling<'a, K> {
         const TEXT: &str =
             "Stopping: what runs is finished and saved, nothing new starts. Again to stop at once.";
         match &mut *self.form.borrow_mut() {
-            Form::Table(board, live) => {
+            ProgressFormat::ProgressTable(board, live) => {
                 board.stop();
                 let _ = live.write_above(TEXT);
             }
@@ -147,7 +154,7 @@ impl<'a, K: Clock> Telling<'a, K> {
 
     /// Takes the table off the screen, and returns the time.
     pub(in crate::cli) fn finish(&self) -> Timestamp {
-        if let Form::Table(_, live) = &mut *self.form.borrow_mut() {
+        if let ProgressFormat::ProgressTable(_, live) = &mut *self.form.borrow_mut() {
             let _ = live.clear();
         }
         self.clock.now()

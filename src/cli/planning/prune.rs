@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::rewrite_files;
-use crate::config::edit::{Edit, File, apply_edits, entry_at};
+use crate::config::edit::{Edit, EditableFile, apply_edits, entry_at};
 use crate::config::stack::declarations::Declarations;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -19,7 +19,7 @@ use crate::plan::moves::ledger_moves;
 
 /// Files without the declarations that are done.
 #[derive(Debug)]
-pub(in crate::cli) struct Pruned {
+pub(in crate::cli) struct PrunedDeclarations {
     /// The stack's own files, as they are and without those declarations.
     pub(in crate::cli) files: Vec<(Source, Source)>,
     /// What was done, in words.
@@ -30,7 +30,7 @@ pub(in crate::cli) struct Pruned {
 
 /// What the ledgers say of the declarations.
 #[derive(Debug, Default)]
-struct Verdicts {
+struct DeclarationStatuses {
     done: BTreeMap<Span, String>,
     /// Some environment still needs them.
     open: BTreeSet<Span>,
@@ -42,19 +42,21 @@ struct Verdicts {
 /// # Errors
 /// When the stack has problems in one of its environments, a ledger cannot be read, or an entry cannot be
 /// taken out without touching anything else.
-pub(in crate::cli) async fn prune_declarations(settings: &Settings) -> Result<Pruned, Failure> {
+pub(in crate::cli) async fn prune_declarations(
+    settings: &Settings,
+) -> Result<PrunedDeclarations, CliFailure> {
     let own = stack_files::read_stack(&settings.dir)?.sources;
-    let project = Project::open(&Project::in_some_environment(settings)?.settings)?;
-    let mut verdicts = Verdicts::default();
+    let project = LoadedStack::open(&LoadedStack::in_some_environment(settings)?.settings)?;
+    let mut verdicts = DeclarationStatuses::default();
     for environment in &project.stack.environments {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
-        verdicts.read_ledger_declarations(&Project::open(&settings)?).await?;
+        verdicts.read_ledger_declarations(&LoadedStack::open(&settings)?).await?;
     }
     if project.stack.environments.is_empty() {
         verdicts.read_ledger_declarations(&project).await?;
     }
     let mut found: BTreeMap<SourceId, Vec<Span>> = BTreeMap::new();
-    let mut pruned = Pruned { files: Vec::new(), dropped: Vec::new(), kept: Vec::new() };
+    let mut pruned = PrunedDeclarations { files: Vec::new(), dropped: Vec::new(), kept: Vec::new() };
     for (span, text) in verdicts.done {
         if verdicts.open.contains(&span) {
             continue;
@@ -75,8 +77,8 @@ pub(in crate::cli) async fn prune_declarations(settings: &Settings) -> Result<Pr
 }
 
 /// Returns a file without entries at these places, which stand in the file's order.
-fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, Failure> {
-    let file = File { source, registry: &REGISTRY };
+fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, CliFailure> {
+    let file = EditableFile { source, registry: &REGISTRY };
     // The last one first: those before it keep their numbers.
     let removals: Vec<Edit> =
         spans.iter().rev().filter_map(|span| entry_at(&file, *span)).map(Edit::Remove).collect();
@@ -85,9 +87,9 @@ fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, Failure> {
     Ok(Source::new(source.path.as_str(), text))
 }
 
-impl Verdicts {
+impl DeclarationStatuses {
     /// Adds what an environment's ledger says.
-    async fn read_ledger_declarations(&mut self, project: &Project) -> Result<(), Failure> {
+    async fn read_ledger_declarations(&mut self, project: &LoadedStack) -> Result<(), CliFailure> {
         let place =
             ledger_settings::ledger_location(&project.settings, &project.stack, &project.directory)?;
         let ledger = ledger_io::find_ledger(project, &place).await?.map(Ledger::for_plans);

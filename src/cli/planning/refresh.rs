@@ -7,13 +7,13 @@ use futures_util::try_join;
 
 use super::claims;
 use crate::cli::ledger::{ledger_io, remote_stacks, stack_origin};
-use crate::cli::process::failure::Failure;
-use crate::cli::process::settings::Cloud;
-use crate::cli::secrets::deferred_secrets::{self, Known};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::CloudEndpoint;
+use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
 use crate::cli::secrets::secret_sinks;
 use crate::cli::service::catalog_cache;
-use crate::cli::service::connection::Connection;
-use crate::cli::stack::project::Project;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unknown_addresses;
 use crate::config::stack::model::{Resource, Stack};
 use crate::kinds::REGISTRY;
@@ -21,20 +21,20 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
+use crate::model::snapshot::{ObjectKey, RefreshRequest, Snapshot};
 use crate::plan::artifact::binding;
-use crate::plan::inputs::{Inputs, Options};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
 /// The live world as one command saw it.
-pub(in crate::cli) struct World {
+pub(in crate::cli) struct RefreshResult {
     /// Objects.
     pub(in crate::cli) snapshot: Snapshot,
     /// Names and prices; ids as pinned.
     pub(in crate::cli) catalog: Catalog,
     /// Secrets that stand in no file and are at hand.
-    pub(in crate::cli) known: Known,
+    pub(in crate::cli) known: AvailableSecrets,
     /// The digest of the secrets' values under a saved plan's own key; `None` where the ledger has a key.
     pub(in crate::cli) secrets: Option<String>,
 }
@@ -44,18 +44,18 @@ pub(in crate::cli) struct World {
 /// # Errors
 /// When the service refuses a read or does not answer.
 pub(in crate::cli) async fn read_world(
-    connection: &Connection,
-    wanted: &Wanted,
+    connection: &StackConnection,
+    wanted: &RefreshRequest,
     tables: &BTreeSet<&str>,
     pinned: Option<&Catalog>,
-) -> Result<World, Failure> {
+) -> Result<RefreshResult, CliFailure> {
     let client = &connection.client;
     let (snapshot, mut catalog) = try_join!(client.refresh(wanted), client.catalog(tables))?;
     catalog_cache::save_tables(connection.catalogs.as_deref(), &catalog);
     if let Some(pinned) = pinned {
         catalog.pin_ids(pinned);
     }
-    Ok(World { snapshot, catalog, known: Known::default(), secrets: None })
+    Ok(RefreshResult { snapshot, catalog, known: AvailableSecrets::default(), secrets: None })
 }
 
 /// Reads the live world and makes the plan of a stack.
@@ -63,12 +63,12 @@ pub(in crate::cli) async fn read_world(
 /// # Errors
 /// When the plan is limited to what nothing has, or the service refuses a read or does not answer.
 pub(in crate::cli) async fn read_and_plan(
-    connection: &Connection,
-    project: &Project,
+    connection: &StackConnection,
+    project: &LoadedStack,
     ledger: &Ledger,
-    options: &Options,
+    options: &PlanningOptions,
     pinned: Option<&Catalog>,
-) -> Result<(Plan, World), Failure> {
+) -> Result<(Plan, RefreshResult), CliFailure> {
     with_inputs(connection, project, ledger, (options, pinned), pipeline::make_plan).await
 }
 
@@ -77,12 +77,12 @@ pub(in crate::cli) async fn read_and_plan(
 /// # Errors
 /// As `plan`.
 pub(in crate::cli) async fn with_inputs<T>(
-    connection: &Connection,
-    project: &Project,
+    connection: &StackConnection,
+    project: &LoadedStack,
     ledger: &Ledger,
-    (options, pinned): (&Options, Option<&Catalog>),
-    decide: impl FnOnce(&Inputs<'_>) -> T,
-) -> Result<(T, World), Failure> {
+    (options, pinned): (&PlanningOptions, Option<&Catalog>),
+    decide: impl FnOnce(&PlanInputs<'_>) -> T,
+) -> Result<(T, RefreshResult), CliFailure> {
     unknown_addresses::reject_unknown_scope(project, ledger, options)?;
     let options = &Box::pin(with_surroundings(connection, project, ledger, options)).await?;
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
@@ -99,7 +99,7 @@ pub(in crate::cli) async fn with_inputs<T>(
     }
     let (claimed, foreign) =
         Box::pin(read_byproducts(connection, project, (ledger, options), &world.snapshot)).await?;
-    let options = &Options {
+    let options = &PlanningOptions {
         claimed,
         foreign,
         lost_secrets: world.known.lost.clone(),
@@ -121,7 +121,7 @@ pub(in crate::cli) async fn with_inputs<T>(
         Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
         None => None,
     };
-    let decided = decide(&Inputs {
+    let decided = decide(&PlanInputs {
         registry: REGISTRY,
         stack: &stack,
         ledger,
@@ -138,11 +138,11 @@ pub(in crate::cli) async fn with_inputs<T>(
 /// Adds whose live objects are that have the names of new ones: what another ledger owns is not proposed to be taken
 /// over. Ledgers that cannot be read tell nothing of it; whoever takes an object over is told of them.
 async fn with_owners(
-    connection: &Connection,
-    project: &Project,
+    connection: &StackConnection,
+    project: &LoadedStack,
     (stack, ledger, snapshot): (&Stack, &Ledger, &Snapshot),
-    options: &Options,
-) -> Options {
+    options: &PlanningOptions,
+) -> PlanningOptions {
     let is_new = |resource: &&Resource| {
         ledger.entries.get(&resource.address).is_none_or(|entry| entry.current.is_none())
     };
@@ -158,17 +158,17 @@ async fn with_owners(
         return options.clone();
     }
     let foreign = ledger_io::objects_of_other_ledgers(project, &connection.place).await.unwrap_or_default();
-    Options { foreign, ..options.clone() }
+    PlanningOptions { foreign, ..options.clone() }
 }
 
 /// Reads what tells the byproducts of a destroy from objects of others: the volumes of claims, and what other ledgers
 /// own. Without such objects nothing is read.
 async fn read_byproducts(
-    connection: &Connection,
-    project: &Project,
-    (ledger, options): (&Ledger, &Options),
+    connection: &StackConnection,
+    project: &LoadedStack,
+    (ledger, options): (&Ledger, &PlanningOptions),
     snapshot: &Snapshot,
-) -> Result<(BTreeMap<ObjectKey, ObjectKey>, BTreeMap<ObjectKey, Name>), Failure> {
+) -> Result<(BTreeMap<ObjectKey, ObjectKey>, BTreeMap<ObjectKey, Name>), CliFailure> {
     if !options.destroy || ledger.entries.is_empty() {
         return Ok((BTreeMap::new(), options.foreign.clone()));
     }
@@ -198,11 +198,11 @@ async fn read_byproducts(
 
 /// Adds to a plan's options what this machine and the places of ledgers say.
 async fn with_surroundings(
-    connection: &Connection,
-    project: &Project,
+    connection: &StackConnection,
+    project: &LoadedStack,
     ledger: &Ledger,
-    options: &Options,
-) -> Result<Options, Failure> {
+    options: &PlanningOptions,
+) -> Result<PlanningOptions, CliFailure> {
     let adopts = !options.adopt.is_empty()
         || !options.taken_back.is_empty()
         || !project.stack.declarations.imports.is_empty();
@@ -217,13 +217,13 @@ async fn with_surroundings(
     } else {
         secret_sinks::occupied_sinks(project, ledger, &options.overwrite_secrets)
     };
-    Ok(Options {
+    Ok(PlanningOptions {
         foreign,
         directory: stack_origin::current_origin(project, ledger)?,
         undelivered: secret_sinks::undelivered_resources(project, ledger),
         occupied_sinks,
         // What a rehearsal on the built-in cloud delivers opens nothing.
-        on_runner: project.settings.ci && project.settings.cloud != Cloud::Local,
+        on_runner: project.settings.ci && project.settings.cloud != CloudEndpoint::Local,
         ..options.clone()
     })
 }

@@ -1,10 +1,10 @@
 //! Who runs this process: `user@host`, and in CI the job too, for locks and journals.
 
-use super::env::Variables;
+use super::env::EnvVariables;
 use crate::model::address::Name;
 
 /// Variables that hold the address of the running CI job, by system.
-const JOBS: &[&str] = &[
+const JOB_URL_VARIABLES: &[&str] = &[
     "CI_JOB_URL",
     "BUILDKITE_BUILD_URL",
     "CIRCLE_BUILD_URL",
@@ -14,7 +14,7 @@ const JOBS: &[&str] = &[
 ];
 
 /// Variables that hold the commit that a CI job checked out.
-const COMMITS: &[&str] = &[
+const COMMIT_VARIABLES: &[&str] = &[
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
     "BUILDKITE_COMMIT",
@@ -24,7 +24,7 @@ const COMMITS: &[&str] = &[
 ];
 
 /// Returns `user@host`, as well as this machine knows, and the job's address in CI.
-pub(in crate::cli) fn current_actor(variables: &Variables) -> String {
+pub(in crate::cli) fn current_actor(variables: &EnvVariables) -> String {
     let user =
         ["USER", "LOGNAME"].iter().find_map(|name| variables.get(*name)).map_or("someone", String::as_str);
     let uname = rustix::system::uname();
@@ -36,7 +36,7 @@ pub(in crate::cli) fn current_actor(variables: &Variables) -> String {
 }
 
 /// Returns the address of the CI job that this process is part of, or its number.
-fn ci_job(variables: &Variables) -> Option<String> {
+fn ci_job(variables: &EnvVariables) -> Option<String> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     if let Some(run) = set("GITHUB_RUN_ID") {
         return Some(match (set("GITHUB_SERVER_URL"), set("GITHUB_REPOSITORY")) {
@@ -45,12 +45,16 @@ fn ci_job(variables: &Variables) -> Option<String> {
         });
     }
     set("CI")?;
-    JOBS.iter().find_map(|name| set(name)).cloned()
+    JOB_URL_VARIABLES.iter().find_map(|name| set(name)).cloned()
 }
 
 /// Returns the commit that the CI job says it checked out.
-pub(in crate::cli) fn ci_commit(variables: &Variables) -> Option<Name> {
-    COMMITS.iter().filter_map(|name| variables.get(*name)).find(|text| is_commit(text)).map(Name::new)
+pub(in crate::cli) fn ci_commit(variables: &EnvVariables) -> Option<Name> {
+    COMMIT_VARIABLES
+        .iter()
+        .filter_map(|name| variables.get(*name))
+        .find(|text| is_commit(text))
+        .map(Name::new)
 }
 
 /// Tells whether a text is a commit's full name.
@@ -62,7 +66,7 @@ pub(in crate::cli) fn is_commit(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn variables(given: &[(&str, &str)]) -> Variables {
+    fn variables(given: &[(&str, &str)]) -> EnvVariables {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Environment variables by name.
-pub type Variables = BTreeMap<String, String>;
+pub type EnvVariables = BTreeMap<String, String>;
 
 /// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's place for settings.
-pub(in crate::cli) fn user_config_dir(variables: &Variables) -> Option<PathBuf> {
+pub(in crate::cli) fn user_config_dir(variables: &EnvVariables) -> Option<PathBuf> {
     let path = |name: &str| {
         let path = variables.get(name).map(PathBuf::from)?;
         // A relative one would lead into whatever directory the command is run in: a stack's.

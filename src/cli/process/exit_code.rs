@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::apply::event::{Outcome, StepError};
-use crate::cloud::error::{ReadError, Refusal};
+use crate::cloud::error::{ApiError, ReadError};
 use crate::ledger::journal::error::StoreError;
 use crate::plan::model::change::Plan;
 
@@ -126,7 +126,7 @@ impl Exit {
         if whole && outcome.questions.is_empty() && outcome.notes.is_empty() {
             return Self::Done;
         }
-        if outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Displaced(_))) {
+        if outcome.failed.iter().any(|(_, error)| matches!(error, StepError::LeaseLost(_))) {
             return Self::Locked;
         }
         let is_not_kept = |error: &StepError| matches!(error, StepError::NotKept(_));
@@ -157,13 +157,15 @@ impl Exit {
     #[must_use]
     pub fn of_step(error: &StepError) -> Self {
         match error {
-            StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => Self::of_refusal(refusal),
-            StepError::Moved(_) => Self::OutOfDate,
-            StepError::Displaced(_) => Self::Locked,
+            StepError::Refused(refusal) | StepError::NotGranted { refusal, .. } => {
+                Self::of_refusal(refusal)
+            }
+            StepError::ObjectChanged(_) => Self::OutOfDate,
+            StepError::LeaseLost(_) => Self::Locked,
             StepError::NotKept(_)
-            | StepError::Broken(_)
-            | StepError::Unsettled(_)
-            | StepError::Question(_)
+            | StepError::ServerError(_)
+            | StepError::NotReady(_)
+            | StepError::Ambiguous(_)
             | StepError::Ledger(_)
             | StepError::Failed(_)
             | StepError::Unreachable(_) => Self::Failed,
@@ -172,7 +174,7 @@ impl Exit {
 
     /// Returns the exit of a refusal.
     #[must_use]
-    pub const fn of_refusal(refusal: &Refusal) -> Self {
+    pub const fn of_refusal(refusal: &ApiError) -> Self {
         match refusal.status {
             401 | 402 | 403 | 412 => Self::Refused,
             _ => Self::Failed,
@@ -184,9 +186,9 @@ impl Exit {
     pub const fn of_read(error: &ReadError) -> Self {
         match error {
             ReadError::Refused { refusal, .. } => Self::of_refusal(refusal),
-            ReadError::Broken { .. }
+            ReadError::ServerError { .. }
             | ReadError::Failed { .. }
-            | ReadError::Shifting { .. }
+            | ReadError::ListChanging { .. }
             | ReadError::Untrusted { .. } => Self::Failed,
         }
     }
@@ -221,8 +223,8 @@ mod tests {
     use crate::cli::args::Cli;
     use crate::model::address::Address;
 
-    fn refusal(status: u16) -> Refusal {
-        Refusal { status, error: String::new(), message: String::new(), reason: None }
+    fn refusal(status: u16) -> ApiError {
+        ApiError { status, error: String::new(), message: String::new(), reason: None }
     }
 
     fn outcome(done: usize, failed: &[StepError], skipped: usize) -> Outcome {
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn outcomes_become_codes() {
         let no = |status| StepError::Refused(refusal(status));
-        let moved = || StepError::Moved("x".into());
+        let moved = || StepError::ObjectChanged("x".into());
         let table = [
             (outcome(3, &[], 0), Exit::Done),
             (outcome(0, &[], 0), Exit::Done),
@@ -269,7 +271,7 @@ mod tests {
             (Outcome { questions: vec!["?".into()], ..outcome(1, &[], 0) }, Exit::Partly),
             (Outcome { notes: vec!["?".into()], ..outcome(1, &[], 0) }, Exit::Partly),
             (Outcome { questions: vec!["?".into()], ..outcome(0, &[], 0) }, Exit::Failed),
-            (outcome(3, &[StepError::Displaced("x".into()), no(402)], 1), Exit::Locked),
+            (outcome(3, &[StepError::LeaseLost("x".into()), no(402)], 1), Exit::Locked),
         ];
         for (at, (outcome, exit)) in table.into_iter().enumerate() {
             assert_eq!(Exit::of_outcome(&outcome), exit, "row {at}");

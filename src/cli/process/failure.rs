@@ -1,16 +1,16 @@
-//! `Failure`: why a command ends badly: the exit code, what to say, and what to do about it.
+//! `CliFailure`: why a command ends badly: the exit code, what to say, and what to do about it.
 
 use super::exit_code::Exit;
 use crate::apply::event::StepError;
-use crate::cloud::error::{ReadError, Refusal};
+use crate::cloud::error::{ApiError, ReadError};
 use crate::cloud::http::send::has_sent_changes;
-use crate::config::load::Rejected;
-use crate::ledger::journal::error::{SealError, StoreError};
-use crate::report::views::apply_outcome::{self, Occasion};
+use crate::config::load::LoadFailure;
+use crate::ledger::journal::error::{MacError, StoreError};
+use crate::report::views::apply_outcome::{self, FailureContext};
 
 /// Why a command ends badly.
 #[derive(Debug)]
-pub(in crate::cli) struct Failure {
+pub(in crate::cli) struct CliFailure {
     /// How the process ends.
     pub(in crate::cli) exit: Exit,
     /// What and why, in sentences.
@@ -20,10 +20,10 @@ pub(in crate::cli) struct Failure {
     /// Where the ledger went, when that is the reason.
     pub(in crate::cli) moved: Option<String>,
     /// The configuration's problems, when that is the reason.
-    pub(in crate::cli) rejected: Option<Box<Rejected>>,
+    pub(in crate::cli) rejected: Option<Box<LoadFailure>>,
 }
 
-impl Failure {
+impl CliFailure {
     /// Returns a failure with an exit code and a message.
     pub(in crate::cli) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
@@ -35,8 +35,8 @@ impl Failure {
     }
 
     /// Says that the service refused to do something once, and what is therefore as it was.
-    pub(in crate::cli) fn refused_action(what: &str, refusal: &Refusal, untouched: &str) -> Self {
-        let words = apply_outcome::describe_refusal(refusal, Occasion::Act);
+    pub(in crate::cli) fn refused_action(what: &str, refusal: &ApiError, untouched: &str) -> Self {
+        let words = apply_outcome::describe_refusal(refusal, FailureContext::Action);
         Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
             .help(words.means)
             .help(format!("{untouched} {}", words.next))
@@ -55,19 +55,19 @@ impl Failure {
     }
 }
 
-impl From<Box<Rejected>> for Failure {
-    fn from(rejected: Box<Rejected>) -> Self {
+impl From<Box<LoadFailure>> for CliFailure {
+    fn from(rejected: Box<LoadFailure>) -> Self {
         Self { rejected: Some(rejected), ..Self::new(Exit::Failed, "the configuration has problems") }
     }
 }
 
-impl From<anyhow::Error> for Failure {
+impl From<anyhow::Error> for CliFailure {
     fn from(error: anyhow::Error) -> Self {
         Self::new(Exit::Failed, format!("{error:#}"))
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CliFailure {
     fn from(error: StoreError) -> Self {
         let exit = Exit::of_store(&error);
         let (undone, help, moved) =
@@ -83,10 +83,10 @@ const fn undone_action(error: &StoreError) -> Option<&'static str> {
         StoreError::Lax { .. } | StoreError::Shared { .. } | StoreError::Io { .. } => {
             Some("Nothing was sent.")
         }
-        StoreError::Corrupt { .. } | StoreError::Sealed(SealError::Unsealed) => {
+        StoreError::Corrupt { .. } | StoreError::Sealed(MacError::MissingMacs) => {
             Some("Nothing in it was acted on and nothing was sent.")
         }
-        StoreError::Sealed(SealError::Other { .. } | SealError::Keyless) => {
+        StoreError::Sealed(MacError::WrongKey { .. } | MacError::MissingKey) => {
             Some("Nothing was written or sent.")
         }
         _ => None,
@@ -99,11 +99,11 @@ fn describe_undone(undone: &'static str) -> &'static str {
 }
 
 const fn undone_unless_sent(has_sent: bool, undone: &'static str) -> &'static str {
-    if has_sent { SENT_BEFORE } else { undone }
+    if has_sent { REQUESTS_SENT_NOTICE } else { undone }
 }
 
 /// What holds of a run that ends after it has sent requests.
-const SENT_BEFORE: &str =
+const REQUESTS_SENT_NOTICE: &str =
     "Requests were sent before: what they did is recorded, or found out by the next run.";
 
 /// Returns what can be done about a ledger that cannot be used.
@@ -127,16 +127,16 @@ const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
         ],
         StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
         StoreError::Illegal(_) => &["Nothing was written."],
-        StoreError::Sealed(SealError::Unsealed) => &[
+        StoreError::Sealed(MacError::MissingMacs) => &[
             "If it had MACs before, somebody removed them: restore a copy that has them.",
             "If it never had any: save a copy first (stead state pull -o ledger-backup.json), check what it owns, then: \
              stead state seal",
         ],
-        StoreError::Sealed(SealError::Other { .. }) => &[
+        StoreError::Sealed(MacError::WrongKey { .. }) => &[
             "STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
             "To replace the key by this one: stead state seal --previous-key FILE",
         ],
-        StoreError::Sealed(SealError::Keyless) => {
+        StoreError::Sealed(MacError::MissingKey) => {
             &["STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key."]
         }
         StoreError::Io { .. } => &[],
@@ -151,13 +151,13 @@ fn moved_destination(error: &StoreError) -> Option<String> {
     }
 }
 
-impl From<ReadError> for Failure {
+impl From<ReadError> for CliFailure {
     fn from(error: ReadError) -> Self {
         let exit = Exit::of_read(&error);
         let failure = Self::new(exit, error.to_string());
         match &error {
-            ReadError::Refused { refusal, .. } | ReadError::Broken { refusal, .. } => {
-                let words = apply_outcome::describe_refusal(refusal, Occasion::Look);
+            ReadError::Refused { refusal, .. } | ReadError::ServerError { refusal, .. } => {
+                let words = apply_outcome::describe_refusal(refusal, FailureContext::Read);
                 failure.help(words.means).help(words.next)
             }
             ReadError::Untrusted { .. } => failure
@@ -169,14 +169,14 @@ impl From<ReadError> for Failure {
             ReadError::Failed { .. } => {
                 failure.help(describe_undone("Nothing was changed.")).help("Check the service's address, and try again.")
             }
-            ReadError::Shifting { .. } => failure.help(describe_undone("Nothing was changed.")).help(
+            ReadError::ListChanging { .. } => failure.help(describe_undone("Nothing was changed.")).help(
                 "Somebody else makes or deletes much: try again when that is done.",
             ),
         }
     }
 }
 
-impl From<StepError> for Failure {
+impl From<StepError> for CliFailure {
     fn from(error: StepError) -> Self {
         let words = apply_outcome::in_words(&error);
         Self::new(Exit::of_step(&error), words.what).help(words.means).help(words.next)
@@ -197,8 +197,8 @@ mod tests {
         // The rest of the advice says nothing of it.
         let errors = [
             error,
-            StoreError::Sealed(SealError::Unsealed),
-            StoreError::Sealed(SealError::Keyless),
+            StoreError::Sealed(MacError::MissingMacs),
+            StoreError::Sealed(MacError::MissingKey),
             StoreError::Shared { action: "use", place: "x".to_owned(), reason: "r".to_owned() },
         ];
         for error in errors {

@@ -8,26 +8,26 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::env::Variables;
+use super::env::EnvVariables;
 use super::identity_source::AGE_IDENTITY;
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 
 /// Time that one has: enough for a person to unlock a keyring.
-pub(in crate::cli) const PATIENCE: Duration = Duration::from_mins(1);
+pub(in crate::cli) const HELPER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Bytes that are read of it.
-const MOST_BYTES: usize = 8192;
+const MAX_OUTPUT_BYTES: usize = 8192;
 
 /// Bytes that are handed to it, at most: what a pipe takes at once.
-const MOST_INPUT: usize = 4096;
+const MAX_INPUT_BYTES: usize = 4096;
 
 /// Longest sleep between two looks at a program that ends.
-const NAP: Duration = Duration::from_millis(5);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Variables that it is given, where they are set: what finds programs, keyrings and agents. No
 /// variable of stead's, no CI secret, nothing that changes what other programs load.
-pub(in crate::cli) const GIVEN: &[&str] = &[
+pub(in crate::cli) const INHERITED_VARIABLES: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
     "GNUPGHOME",
@@ -50,18 +50,18 @@ pub(in crate::cli) const GIVEN: &[&str] = &[
 
 /// A program with its arguments, and what it sees of the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct HelperProgram {
     /// The program, then its arguments.
     pub words: Vec<String>,
     /// Its whole environment.
-    pub environment: Variables,
+    pub environment: EnvVariables,
 }
 
-impl Program {
+impl HelperProgram {
     /// Returns a program that sees of these variables what it may, and those that the user named.
-    pub(in crate::cli) fn new(words: &[String], named: &[String], variables: &Variables) -> Self {
+    pub(in crate::cli) fn new(words: &[String], named: &[String], variables: &EnvVariables) -> Self {
         let named = |name: &str| name != AGE_IDENTITY && named.iter().any(|known| known == name);
-        let sees = |name: &str| GIVEN.contains(&name) || named(name);
+        let sees = |name: &str| INHERITED_VARIABLES.contains(&name) || named(name);
         let environment = variables.iter().filter(|(name, _)| sees(name));
         Self {
             words: words.to_vec(),
@@ -93,8 +93,8 @@ impl Program {
     /// # Errors
     /// As `ask`.
     pub(in crate::cli) fn send_input(&self, text: &str, patience: Duration) -> Result<(), String> {
-        if text.len() > MOST_INPUT {
-            return Err(format!("it is handed {MOST_INPUT} bytes at most"));
+        if text.len() > MAX_INPUT_BYTES {
+            return Err(format!("it is handed {MAX_INPUT_BYTES} bytes at most"));
         }
         self.run(Some(text), patience).map(drop)
     }
@@ -153,15 +153,15 @@ fn collect_output(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, Stri
             break;
         }
         bytes.extend_from_slice(&chunk[..count]);
-        if bytes.len() > MOST_BYTES {
-            return Err(format!("it prints more than {MOST_BYTES} bytes"));
+        if bytes.len() > MAX_OUTPUT_BYTES {
+            return Err(format!("it prints more than {MAX_OUTPUT_BYTES} bytes"));
         }
     }
     loop {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) if status.success() => return Ok(bytes),
             Some(status) => return Err(format!("it failed: {status}")),
-            None => wait_for_fds(&mut [], left()?.min(NAP))?,
+            None => wait_for_fds(&mut [], left()?.min(MAX_POLL_INTERVAL))?,
         }
     }
 }
@@ -179,17 +179,17 @@ fn wait_for_fds(ready: &mut [PollFd<'_>], time: Duration) -> Result<(), String> 
 mod tests {
     use super::*;
 
-    fn shell(script: &str) -> Program {
+    fn shell(script: &str) -> HelperProgram {
         let words = ["/bin/sh", "-c", script].map(str::to_owned);
         let given = [("PATH", "/usr/bin:/bin"), ("VAULT_TOKEN", "t"), ("STEAD_API_KEY", "canary")];
         let variables = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        Program::new(&words, &["VAULT_TOKEN".to_owned()], &variables)
+        HelperProgram::new(&words, &["VAULT_TOKEN".to_owned()], &variables)
     }
 
     #[test]
     fn the_identity_is_no_programs() {
         let variables = [(AGE_IDENTITY.to_owned(), "canary".to_owned())].into();
-        let program = Program::new(&["true".to_owned()], &[AGE_IDENTITY.to_owned()], &variables);
+        let program = HelperProgram::new(&["true".to_owned()], &[AGE_IDENTITY.to_owned()], &variables);
         assert!(program.environment.is_empty());
     }
 
@@ -197,11 +197,14 @@ mod tests {
     fn a_text_goes_in_by_standard_input_and_nothing_comes_out() {
         let takes =
             shell(r#"read secret; test "$secret$VAULT_TOKEN$STEAD_API_KEY$STEAD_STACK" = hushtshop"#);
-        assert_eq!(takes.clone().with_variable("STEAD_STACK", "shop").send_input("hush", PATIENCE), Ok(()));
-        assert_eq!(takes.send_input("other", PATIENCE), Err("it failed: exit status: 1".to_owned()));
-        assert_eq!(shell("true").send_input("hush", PATIENCE), Ok(()), "one that does not read it");
-        assert!(shell("cat").send_input(&"x".repeat(5000), PATIENCE).is_err());
-        let error = shell("cat; exit 3").send_input("canary", PATIENCE).unwrap_err();
+        assert_eq!(
+            takes.clone().with_variable("STEAD_STACK", "shop").send_input("hush", HELPER_TIMEOUT),
+            Ok(())
+        );
+        assert_eq!(takes.send_input("other", HELPER_TIMEOUT), Err("it failed: exit status: 1".to_owned()));
+        assert_eq!(shell("true").send_input("hush", HELPER_TIMEOUT), Ok(()), "one that does not read it");
+        assert!(shell("cat").send_input(&"x".repeat(5000), HELPER_TIMEOUT).is_err());
+        let error = shell("cat; exit 3").send_input("canary", HELPER_TIMEOUT).unwrap_err();
         assert_eq!(error, "it failed: exit status: 3");
     }
 }

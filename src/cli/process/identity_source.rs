@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::env::Variables;
+use super::env::EnvVariables;
 use super::settings_error::SettingsError;
 use crate::model::secret::Secret;
 
@@ -22,7 +22,7 @@ pub(in crate::cli) const AGE_IDENTITY: &str = "STEAD_AGE_IDENTITY";
 
 /// Returns where the identity comes from: the variable is stronger than the settings.
 pub(in crate::cli) fn age_identity(
-    variables: &Variables,
+    variables: &EnvVariables,
     file: Option<String>,
     command: Option<Vec<String>>,
 ) -> Result<Option<IdentitySource>, SettingsError> {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::exit_code::Exit;
-use super::failure::Failure;
-use super::settings::{Cloud, Settings};
+use super::failure::CliFailure;
+use super::settings::{CloudEndpoint, Settings};
 use crate::config::stack::model::Stack;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 
 /// Returns the place of a stack's ledger. The embedded cloud's is always beside the embedded cloud.
 ///
@@ -16,7 +16,7 @@ pub(in crate::cli) fn ledger_location(
     settings: &Settings,
     stack: &Stack,
     directory: &Path,
-) -> Result<Place, Failure> {
+) -> Result<LedgerLocation, CliFailure> {
     place_of(settings, (&stack.name, stack.backend_required), directory)
 }
 
@@ -28,36 +28,36 @@ pub(in crate::cli) fn place_of(
     settings: &Settings,
     (name, backend_required): (&str, bool),
     directory: &Path,
-) -> Result<Place, Failure> {
-    if settings.cloud == Cloud::Local {
-        return Ok(Place::Directory(directory.join(".stead").join("local")));
+) -> Result<LedgerLocation, CliFailure> {
+    if settings.cloud == CloudEndpoint::Local {
+        return Ok(LedgerLocation::Directory(directory.join(".stead").join("local")));
     }
     match &settings.backend {
         Some(text) => parse_location(text, name),
-        None if backend_required => Err(Failure::new(
+        None if backend_required => Err(CliFailure::new(
             Exit::Usage,
             "the stack demands a shared ledger, and none is named",
         )
         .help(
             "Set STEAD_BACKEND (or --backend) to postgres://…, s3://bucket/prefix, https://… or file:DIR.",
         )),
-        None => Ok(Place::Directory(directory.join(".stead").join("ledger"))),
+        None => Ok(LedgerLocation::Directory(directory.join(".stead").join("ledger"))),
     }
 }
 
 /// Tells whether the ledger is where stacks of other directories keep theirs.
 pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
-    settings.cloud != Cloud::Local && settings.backend.is_some()
+    settings.cloud != CloudEndpoint::Local && settings.backend.is_some()
 }
 
 /// Reads a place that was named. Stacks may share a directory: each has its own below it.
 ///
 /// # Errors
 /// When it names none.
-pub(in crate::cli) fn parse_location(text: &str, stack: &str) -> Result<Place, Failure> {
-    match Place::parse(text) {
-        Ok(Place::Directory(directory)) => Ok(Place::Directory(directory.join(stack))),
+pub(in crate::cli) fn parse_location(text: &str, stack: &str) -> Result<LedgerLocation, CliFailure> {
+    match LedgerLocation::parse(text) {
+        Ok(LedgerLocation::Directory(directory)) => Ok(LedgerLocation::Directory(directory.join(stack))),
         Ok(place) => Ok(place),
-        Err(bad) => Err(Failure::new(Exit::Usage, bad.to_string())),
+        Err(bad) => Err(CliFailure::new(Exit::Usage, bad.to_string())),
     }
 }

@@ -5,14 +5,14 @@ use std::io::{self, Read, Write};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 use super::exit_code::Exit;
-use super::failure::Failure;
+use super::failure::CliFailure;
 
 /// The terminal as it was, put back however the reading ends.
-struct Quiet {
+struct EchoGuard {
     usual: Termios,
 }
 
-impl Quiet {
+impl EchoGuard {
     /// Nothing that is typed is shown any more, nor makes a signal: one that ended the program here would
     /// leave the person with a terminal that shows nothing.
     fn disable_echo() -> io::Result<Self> {
@@ -28,7 +28,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         // Nothing is left to be done about a terminal that is gone.
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.usual);
@@ -39,16 +39,19 @@ impl Drop for Quiet {
 ///
 /// # Errors
 /// When standard input is no terminal or cannot be read, and when Ctrl-C was typed.
-pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<String, Failure> {
-    let failed = |error: io::Error| Failure::new(Exit::Failed, format!("{what} cannot be read: {error}"));
-    let quiet = Quiet::disable_echo().map_err(failed)?;
+pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<String, CliFailure> {
+    let failed =
+        |error: io::Error| CliFailure::new(Exit::Failed, format!("{what} cannot be read: {error}"));
+    let quiet = EchoGuard::disable_echo().map_err(failed)?;
     let mut terminal = io::stderr().lock();
     terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush()).map_err(failed)?;
     let line = read_line(io::stdin().lock()).map_err(failed);
     // The line break that was typed is not shown, either.
     writeln!(terminal).map_err(failed)?;
     drop(quiet);
-    line?.ok_or_else(|| Failure::new(Exit::Interrupted, format!("{what} was not given, nothing was done")))
+    line?.ok_or_else(|| {
+        CliFailure::new(Exit::Interrupted, format!("{what} was not given, nothing was done"))
+    })
 }
 
 /// Reads keys up to the end of a line, or of all input; `None` when the person gives up.

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
 
-use super::failure::Failure;
+use super::failure::CliFailure;
 use crate::report::json;
-use crate::report::text::style::Style;
+use crate::report::text::style::TextStyle;
 
 /// How this process talks.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct Ui {
     /// How results look.
-    pub(in crate::cli) style: Style,
+    pub(in crate::cli) style: TextStyle,
     /// How messages look.
-    pub(in crate::cli) message_style: Style,
+    pub(in crate::cli) message_style: TextStyle,
     /// One JSON document.
     pub(in crate::cli) json: bool,
     /// One JSON event a line.
@@ -83,7 +83,7 @@ impl Ui {
         self,
         question: &str,
         typed: Option<&str>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, CliFailure> {
         let question = match typed {
             Some(word) => format!("Type {word} to go on: "),
             None => format!("{question} [y/N] "),
@@ -99,7 +99,7 @@ impl Ui {
     ///
     /// # Errors
     /// When the terminal cannot be read.
-    pub(in crate::cli) async fn ask_question(self, question: String) -> Result<String, Failure> {
+    pub(in crate::cli) async fn ask_question(self, question: String) -> Result<String, CliFailure> {
         let answer = tokio::task::spawn_blocking(move || self.read_answer(&question)).await;
         Ok(answer.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
     }

@@ -62,14 +62,14 @@ pub struct Profile {
     /// Project of a stack without a project block.
     pub project: Option<Name>,
     /// Programs that take a secret by standard input, by the names that stacks have for them.
-    pub sinks: BTreeMap<Name, Words>,
+    pub sinks: BTreeMap<Name, HelperProgramConfig>,
     /// Programs that print a secret, by the names that stacks have for them.
-    pub sources: BTreeMap<Name, Words>,
+    pub sources: BTreeMap<Name, HelperProgramConfig>,
 }
 
 /// A program's words, and the variables of the environment that it sees besides the usual ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct HelperProgramConfig {
     /// The program, then its arguments.
     pub command: Vec<String>,
     /// Names of variables.
@@ -240,13 +240,15 @@ fn parse_texts(value: &Value) -> Option<Vec<String>> {
 }
 
 /// Reads programs by name.
-fn parse_programs(value: &Value) -> Option<BTreeMap<Name, Words>> {
+fn parse_programs(value: &Value) -> Option<BTreeMap<Name, HelperProgramConfig>> {
     let words = |value: &Value| match value {
-        Value::Table(table) if table.keys().all(|key| key == "command" || key == "env") => Some(Words {
-            command: parse_texts(table.get("command")?)?,
-            env: table.get("env").map_or(Some(Vec::new()), parse_texts)?,
-        }),
-        value => Some(Words { command: parse_texts(value)?, env: Vec::new() }),
+        Value::Table(table) if table.keys().all(|key| key == "command" || key == "env") => {
+            Some(HelperProgramConfig {
+                command: parse_texts(table.get("command")?)?,
+                env: table.get("env").map_or(Some(Vec::new()), parse_texts)?,
+            })
+        }
+        value => Some(HelperProgramConfig { command: parse_texts(value)?, env: Vec::new() }),
     };
     value.as_table()?.iter().map(|(name, value)| Some((Name::new(name), words(value)?))).collect()
 }

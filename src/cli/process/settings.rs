@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::env::{Variables, user_config_dir};
-use super::helper_program::{self, Program};
+use super::env::{EnvVariables, user_config_dir};
+use super::helper_program::{self, HelperProgram};
 use super::identity_source::{IdentitySource, age_identity};
-use super::profile::{Profiles, Words};
+use super::profile::{HelperProgramConfig, Profiles};
 use super::settings_error::SettingsError;
-use crate::cli::args::{CloudChoice, ColorChoice, Global, Output, global_flags};
+use crate::cli::args::{CloudChoice, ColorChoice, GlobalArgs, OutputFormat, global_flags};
 use crate::ledger::stores::location::without_password;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
@@ -38,9 +38,9 @@ pub struct Settings {
     /// Files with variables.
     pub var_files: Vec<PathBuf>,
     /// How results are written.
-    pub output: Output,
+    pub output: OutputFormat,
     /// Which service.
-    pub cloud: Cloud,
+    pub cloud: CloudEndpoint,
     /// The key of `STEAD_API_KEY`: a flag would show it to every user of the machine.
     pub api_key: Option<Secret>,
     /// The key of `STEAD_READONLY_API_KEY`, for stacks that are not trusted.
@@ -48,13 +48,13 @@ pub struct Settings {
     /// The user's program that prints the key.
     pub key_command: Option<Vec<String>>,
     /// What that program sees of the environment.
-    pub helper_env: Variables,
+    pub helper_env: EnvVariables,
     /// The user's programs that take secrets, by the names that stacks have for them.
-    pub sinks: BTreeMap<Name, Program>,
+    pub sinks: BTreeMap<Name, HelperProgram>,
     /// The user's programs that print secrets, likewise.
-    pub sources: BTreeMap<Name, Program>,
+    pub sources: BTreeMap<Name, HelperProgram>,
     /// What the variables of proxies say, without passwords.
-    pub proxies: Variables,
+    pub proxies: EnvVariables,
     /// The user's directory of settings and keys; `None` where nothing says which.
     pub config_dir: Option<PathBuf>,
     /// A file with further roots.
@@ -66,7 +66,7 @@ pub struct Settings {
     /// The origin of stacks, said by hand: `REPOSITORY//DIRECTORY`.
     pub origin: Option<String>,
     /// The file of the key that signs saved plans, and of those whose saved plans are applied.
-    pub plan_keys: PlanKeys,
+    pub plan_keys: PlanKeyFiles,
     /// Where the identity comes from that opens kept secrets.
     pub age_identity: Option<IdentitySource>,
     /// The only recipients that stacks may name for kept secrets.
@@ -103,7 +103,7 @@ pub struct Settings {
 
 /// Files of keys for saved plans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PlanKeys {
+pub struct PlanKeyFiles {
     /// The private key that signs.
     pub sign: Option<PathBuf>,
     /// The public keys whose signatures are taken.
@@ -112,11 +112,11 @@ pub struct PlanKeys {
 
 /// Which service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cloud {
+pub enum CloudEndpoint {
     /// The one in the binary.
     Local,
     /// The one at this address; without a slash at the end.
-    At(String),
+    Remote(String),
     /// None is named: commands that need one say how to name it.
     Unset,
 }
@@ -134,19 +134,22 @@ impl Settings {
 }
 
 /// Returns programs with what they see of the environment.
-fn bind_programs(named: &BTreeMap<Name, Words>, variables: &Variables) -> BTreeMap<Name, Program> {
-    let program = |words: &Words| Program::new(&words.command, &words.env, variables);
+fn bind_programs(
+    named: &BTreeMap<Name, HelperProgramConfig>,
+    variables: &EnvVariables,
+) -> BTreeMap<Name, HelperProgram> {
+    let program = |words: &HelperProgramConfig| HelperProgram::new(&words.command, &words.env, variables);
     named.iter().map(|(name, words)| (name.clone(), program(words))).collect()
 }
 
 /// Returns what programs of the user's own see of the environment.
-fn helper_env(variables: &Variables) -> Variables {
+fn helper_env(variables: &EnvVariables) -> EnvVariables {
     let given = |name: &&str| Some(((*name).to_owned(), variables.get(*name)?.clone()));
-    helper_program::GIVEN.iter().filter_map(given).collect()
+    helper_program::INHERITED_VARIABLES.iter().filter_map(given).collect()
 }
 
 /// Returns the variables that send requests through a proxy, or keep them from one.
-fn proxy_variables(variables: &Variables) -> Variables {
+fn proxy_variables(variables: &EnvVariables) -> EnvVariables {
     let is_one = |name: &str| {
         ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].contains(&name.to_uppercase().as_str())
     };
@@ -156,7 +159,7 @@ fn proxy_variables(variables: &Variables) -> Variables {
     set.map(|(name, value)| (name.clone(), shown(value))).collect()
 }
 
-fn kubeconfig_path(variables: &Variables) -> Option<PathBuf> {
+fn kubeconfig_path(variables: &EnvVariables) -> Option<PathBuf> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     let named = set("KUBECONFIG").and_then(|list| list.split(':').find(|path| !path.is_empty()));
     named.map(PathBuf::from).or_else(|| Some(PathBuf::from(set("HOME")?).join(".kube/config")))
@@ -166,7 +169,11 @@ fn kubeconfig_path(variables: &Variables) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When a value is not one of those allowed, or there is no such profile.
-pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Result<Settings, SettingsError> {
+pub fn merge(
+    flags: GlobalArgs,
+    variables: &EnvVariables,
+    profiles: &Profiles,
+) -> Result<Settings, SettingsError> {
     let said = global_flags::format_flags(&flags);
     let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
     let path = |name: &str, profile: Option<String>| text(name).or(profile).map(PathBuf::from);
@@ -189,7 +196,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         } else {
             flags.var_files
         },
-        output: choice_setting(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
+        output: choice_setting(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(OutputFormat::Text),
         api_key: key("STEAD_API_KEY"),
         readonly_key: key("STEAD_READONLY_API_KEY"),
         key_command: profile.key_command,
@@ -203,7 +210,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
         require_ledger: set("STEAD_REQUIRE_LEDGER")?,
         origin: text("STEAD_ORIGIN"),
-        plan_keys: PlanKeys {
+        plan_keys: PlanKeyFiles {
             sign: path("STEAD_PLAN_SIGN_KEY", profile.plan_sign_key),
             verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),
         },
@@ -240,7 +247,7 @@ fn reject_duplicate_variables(given: Vec<(Name, String)>) -> Result<BTreeMap<Nam
 }
 
 /// Returns how much is told besides the result: 0, 1 or 2. A flag, also the one for less, beats the variable.
-fn verbosity_level(flag: u8, quiet: bool, variables: &Variables) -> Result<u8, SettingsError> {
+fn verbosity_level(flag: u8, quiet: bool, variables: &EnvVariables) -> Result<u8, SettingsError> {
     let said = variables.get("STEAD_VERBOSE").filter(|value| !value.is_empty());
     Ok(match (flag, quiet, said.map(String::as_str)) {
         (0, false, Some("2")) => 2,
@@ -250,7 +257,7 @@ fn verbosity_level(flag: u8, quiet: bool, variables: &Variables) -> Result<u8, S
 }
 
 /// Returns the directory for what outlives a run; `None` for a user without a home.
-fn state_directory(variables: &Variables) -> Option<PathBuf> {
+fn state_directory(variables: &EnvVariables) -> Option<PathBuf> {
     // A relative path would be another place in each directory.
     let path = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     path("STEAD_STATE_DIR")
@@ -263,18 +270,18 @@ fn state_directory(variables: &Variables) -> Option<PathBuf> {
 fn choose_cloud(
     flag: Option<CloudChoice>,
     url: Option<String>,
-    variables: &Variables,
+    variables: &EnvVariables,
     profile: Option<String>,
-) -> Result<Cloud, SettingsError> {
+) -> Result<CloudEndpoint, SettingsError> {
     if let (None, Some(url)) = (flag, url) {
-        return check_address(&url).map(Cloud::At);
+        return check_address(&url).map(CloudEndpoint::Remote);
     }
     if choice_setting(flag, "STEAD_CLOUD", variables)? == Some(CloudChoice::Local) {
-        return Ok(Cloud::Local);
+        return Ok(CloudEndpoint::Local);
     }
     match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()).cloned().or(profile) {
-        Some(url) => check_address(&url).map(Cloud::At),
-        None => Ok(Cloud::Unset),
+        Some(url) => check_address(&url).map(CloudEndpoint::Remote),
+        None => Ok(CloudEndpoint::Unset),
     }
 }
 
@@ -287,7 +294,7 @@ fn choose_backend(flag: Option<String>, variable: Option<String>) -> Result<Opti
     }
 }
 
-fn env_vars(variables: &Variables) -> BTreeMap<Name, Secret> {
+fn env_vars(variables: &EnvVariables) -> BTreeMap<Name, Secret> {
     let named = |(name, value): (&String, &String)| {
         let name = name.strip_prefix("STEAD_VAR_").filter(|name| !name.is_empty() && *name != "FILE")?;
         Some((Name::from(name.to_lowercase()), Secret::new(value.clone())))
@@ -298,7 +305,7 @@ fn env_vars(variables: &Variables) -> BTreeMap<Name, Secret> {
 fn choice_setting<T: ValueEnum>(
     flag: Option<T>,
     variable: &'static str,
-    variables: &Variables,
+    variables: &EnvVariables,
 ) -> Result<Option<T>, SettingsError> {
     let value = match (flag, variables.get(variable)) {
         (Some(value), _) => return Ok(Some(value)),
@@ -314,7 +321,7 @@ fn choice_setting<T: ValueEnum>(
     })
 }
 
-fn switch_setting(variables: &Variables, variable: &'static str) -> Result<bool, SettingsError> {
+fn switch_setting(variables: &EnvVariables, variable: &'static str) -> Result<bool, SettingsError> {
     match variables.get(variable).map(|value| value.to_lowercase()).as_deref() {
         None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
         Some("1" | "true" | "yes" | "on") => Ok(true),
@@ -365,20 +372,20 @@ fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn merge(flags: Global, variables: &Variables) -> Result<Settings, SettingsError> {
+    fn merge(flags: GlobalArgs, variables: &EnvVariables) -> Result<Settings, SettingsError> {
         super::merge(flags, variables, &Profiles::none("settings.toml"))
     }
 
-    fn variables(given: &[(&str, &str)]) -> Variables {
+    fn variables(given: &[(&str, &str)]) -> EnvVariables {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn defaults() {
-        let settings = merge(Global::default(), &Variables::new()).unwrap();
+        let settings = merge(GlobalArgs::default(), &EnvVariables::new()).unwrap();
         assert_eq!(settings.dir, PathBuf::from("."));
-        assert_eq!((settings.output, settings.color), (Output::Text, ColorChoice::Auto));
-        assert_eq!(settings.cloud, Cloud::Unset);
+        assert_eq!((settings.output, settings.color), (OutputFormat::Text, ColorChoice::Auto));
+        assert_eq!(settings.cloud, CloudEndpoint::Unset);
         assert!(!settings.no_input && !settings.ci && !settings.quiet && !settings.verbose);
     }
 
@@ -397,10 +404,10 @@ mod tests {
             ("STEAD_VERBOSE", "1"),
             ("CI", "woodpecker"),
         ]);
-        let settings = merge(Global::default(), &given).unwrap();
+        let settings = merge(GlobalArgs::default(), &given).unwrap();
         assert_eq!(settings.env.as_deref(), Some("prod"));
         assert_eq!(settings.dir, PathBuf::from("infra"));
-        assert_eq!((settings.output, settings.color), (Output::Json, ColorChoice::Never));
+        assert_eq!((settings.output, settings.color), (OutputFormat::Json, ColorChoice::Never));
         assert_eq!(settings.env_vars.keys().collect::<Vec<_>>(), ["office"]);
         assert_eq!(settings.var_files, [PathBuf::from("a.yaml")]);
         assert_eq!(settings.api_key, Some(Secret::new("key")));
@@ -408,19 +415,19 @@ mod tests {
         assert!(!settings.very_verbose);
         let levels = [("2", true, true), ("1", true, false), ("0", false, false)];
         for (text, verbose, very) in levels {
-            let settings = merge(Global::default(), &variables(&[("STEAD_VERBOSE", text)])).unwrap();
+            let settings = merge(GlobalArgs::default(), &variables(&[("STEAD_VERBOSE", text)])).unwrap();
             assert_eq!((settings.verbose, settings.very_verbose), (verbose, very), "{text}");
         }
-        let flags = Global {
+        let flags = GlobalArgs {
             env: Some("dev".into()),
-            output: Some(Output::Text),
+            output: Some(OutputFormat::Text),
             var_files: vec!["b.yaml".into()],
             quiet: true,
-            ..Global::default()
+            ..GlobalArgs::default()
         };
         let settings = merge(flags, &given).unwrap();
         assert_eq!(settings.env.as_deref(), Some("dev"));
-        assert_eq!(settings.output, Output::Text);
+        assert_eq!(settings.output, OutputFormat::Text);
         assert_eq!(settings.var_files, [PathBuf::from("b.yaml")]);
         assert!(settings.quiet && !settings.verbose);
         assert!(!format!("{settings:?}").contains("key "), "a key is never shown");
@@ -433,11 +440,11 @@ mod tests {
             "[profiles.work]\napi_url = 'https://p.example.com'\nenv = 'p'\nproject = 'p'\nbackend = 'p'\nca_file = 'p'\nkey_command = ['p']",
         )
         .unwrap();
-        let get = |flags: Global, given: &[(&str, &str)]| {
+        let get = |flags: GlobalArgs, given: &[(&str, &str)]| {
             let settings = super::merge(flags, &variables(given), &profiles).unwrap();
             let text = |name: Option<Name>| name.map(|name| name.to_string());
             let path = |path: Option<PathBuf>| path.map(|path| path.display().to_string());
-            let Cloud::At(url) = settings.cloud else { return vec![] };
+            let CloudEndpoint::Remote(url) = settings.cloud else { return vec![] };
             vec![
                 Some(url),
                 text(settings.env),
@@ -455,41 +462,44 @@ mod tests {
             ("STEAD_BACKEND", "v"),
             ("STEAD_CA_FILE", "v"),
         ];
-        let flags = Global {
+        let flags = GlobalArgs {
             api_url: Some("https://f.example.com".to_owned()),
             env: Some("f".into()),
             project: Some("f".into()),
             ca_file: Some("f".into()),
-            ..Global::default()
+            ..GlobalArgs::default()
         };
-        let named = Global { profile: Some("work".into()), ..Global::default() };
+        let named = GlobalArgs { profile: Some("work".into()), ..GlobalArgs::default() };
         assert_eq!(get(named, &[]), some(["https://p.example.com", "p", "p", "p", "p"]));
         assert_eq!(
-            get(Global::default(), &by_variables[..1]),
+            get(GlobalArgs::default(), &by_variables[..1]),
             some(["https://p.example.com", "p", "p", "p", "p"])
         );
         assert_eq!(
-            get(Global::default(), &by_variables),
+            get(GlobalArgs::default(), &by_variables),
             some(["https://v.example.com", "v", "v", "v", "v"])
         );
         assert_eq!(get(flags, &by_variables), some(["https://f.example.com", "f", "f", "v", "f"]));
-        assert!(get(Global::default(), &[]).is_empty(), "no profile holds by itself but the default one");
-        let none = super::merge(Global::default(), &variables(&[("STEAD_PROFILE", "wrk")]), &profiles);
+        assert!(
+            get(GlobalArgs::default(), &[]).is_empty(),
+            "no profile holds by itself but the default one"
+        );
+        let none = super::merge(GlobalArgs::default(), &variables(&[("STEAD_PROFILE", "wrk")]), &profiles);
         assert!(none.unwrap_err().to_string().contains("did you mean `work`"));
     }
 
     #[test]
     fn which_cloud() {
-        let at = |url: &str| Cloud::At(url.to_owned());
-        let local = Global { cloud: Some(CloudChoice::Local), ..Global::default() };
-        let url = Global { api_url: Some("https://api.example.com/".into()), ..Global::default() };
+        let at = |url: &str| CloudEndpoint::Remote(url.to_owned());
+        let local = GlobalArgs { cloud: Some(CloudChoice::Local), ..GlobalArgs::default() };
+        let url = GlobalArgs { api_url: Some("https://api.example.com/".into()), ..GlobalArgs::default() };
         let both = variables(&[("STEAD_CLOUD", "local"), ("STEAD_API_URL", "https://env.example.com")]);
         let only_url = variables(&[("STEAD_API_URL", "https://env.example.com")]);
         let table = [
-            (local.clone(), &only_url, Cloud::Local),
+            (local.clone(), &only_url, CloudEndpoint::Local),
             (url, &both, at("https://api.example.com")),
-            (Global::default(), &both, Cloud::Local),
-            (Global::default(), &only_url, at("https://env.example.com")),
+            (GlobalArgs::default(), &both, CloudEndpoint::Local),
+            (GlobalArgs::default(), &only_url, at("https://env.example.com")),
         ];
         for (flags, variables, cloud) in table {
             assert_eq!(merge(flags, variables).unwrap().cloud, cloud);
@@ -527,12 +537,15 @@ mod tests {
 
     #[test]
     fn wrong_values_name_the_right_ones() {
-        let error =
-            |name, value| merge(Global::default(), &variables(&[(name, value)])).unwrap_err().to_string();
+        let error = |name, value| {
+            merge(GlobalArgs::default(), &variables(&[(name, value)])).unwrap_err().to_string()
+        };
         assert_eq!(error("STEAD_OUTPUT", "xml"), "STEAD_OUTPUT is `xml`; it can be text, json, ndjson");
         assert_eq!(error("STEAD_NO_INPUT", "maybe"), "STEAD_NO_INPUT is `maybe`; it can be 1 or 0");
-        let twice =
-            Global { vars: vec![("a".into(), "1".into()), ("a".into(), "2".into())], ..Global::default() };
-        assert_eq!(merge(twice, &Variables::new()).unwrap_err(), SettingsError::Twice("a".into()));
+        let twice = GlobalArgs {
+            vars: vec![("a".into(), "1".into()), ("a".into(), "2".into())],
+            ..GlobalArgs::default()
+        };
+        assert_eq!(merge(twice, &EnvVariables::new()).unwrap_err(), SettingsError::Twice("a".into()));
     }
 }

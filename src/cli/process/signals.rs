@@ -7,10 +7,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Time between two redraws.
-const TICK: Duration = Duration::from_millis(200);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How work ended under the stop signals.
-pub(in crate::cli) enum Ended<T> {
+pub(in crate::cli) enum SignalOutcome<T> {
     /// By itself, perhaps after it was asked to stop.
     Finished(T),
     /// A second signal came: it was dropped where it stood. The journal suffices.
@@ -27,15 +27,15 @@ pub(in crate::cli) async fn watch_stop_signals<T>(
     stop: &Cell<bool>,
     told: impl Fn(),
     tick: impl Fn(),
-) -> std::io::Result<Ended<T>> {
+) -> std::io::Result<SignalOutcome<T>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut ticks = interval(TICK);
+    let mut ticks = interval(REDRAW_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut work = std::pin::pin!(work);
     loop {
         tokio::select! {
-            done = &mut work => return Ok(Ended::Finished(done)),
+            done = &mut work => return Ok(SignalOutcome::Finished(done)),
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = ticks.tick() => {
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn watch_stop_signals<T>(
             }
         }
         if stop.replace(true) {
-            return Ok(Ended::Abandoned);
+            return Ok(SignalOutcome::Abandoned);
         }
         told();
     }

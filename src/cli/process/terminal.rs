@@ -4,9 +4,9 @@
 
 use std::io::{self, IsTerminal};
 
-use super::env::Variables;
+use super::env::EnvVariables;
 use crate::cli::args::ColorChoice;
-use crate::report::text::style::Style;
+use crate::report::text::style::TextStyle;
 
 /// Columns where nobody can tell.
 const DEFAULT_WIDTH: usize = 100;
@@ -26,7 +26,7 @@ pub struct Terminal {
     /// Columns and rows, where known.
     pub size: Option<(usize, usize)>,
     /// All variables that are valid text.
-    pub variables: Variables,
+    pub variables: EnvVariables,
 }
 
 impl Terminal {
@@ -47,13 +47,13 @@ impl Terminal {
 
     /// Returns how text is shown on standard output.
     #[must_use]
-    pub fn output_style(&self, choice: ColorChoice) -> Style {
+    pub fn output_style(&self, choice: ColorChoice) -> TextStyle {
         self.style(self.output, choice)
     }
 
     /// Returns how text is shown on standard error.
     #[must_use]
-    pub fn error_style(&self, choice: ColorChoice) -> Style {
+    pub fn error_style(&self, choice: ColorChoice) -> TextStyle {
         self.style(self.error, choice)
     }
 
@@ -69,7 +69,7 @@ impl Terminal {
         self.size.map_or(DEFAULT_ROWS, |(_, rows)| rows)
     }
 
-    fn style(&self, is_terminal: bool, choice: ColorChoice) -> Style {
+    fn style(&self, is_terminal: bool, choice: ColorChoice) -> TextStyle {
         let colour = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -79,9 +79,9 @@ impl Terminal {
             Some((columns, _)) if is_terminal => columns,
             _ => self.number_variable("COLUMNS").unwrap_or(DEFAULT_WIDTH),
         };
-        Style {
+        TextStyle {
             colour,
-            width: width.clamp(Style::NARROWEST, 1000),
+            width: width.clamp(TextStyle::MIN_WIDTH, 1000),
             unicode: self.is_unicode(),
             whole_rows: !is_terminal,
         }

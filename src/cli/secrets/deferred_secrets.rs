@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use super::kept_secrets::{self, Keyring};
-use super::secret_sinks::{self, Sinks, add_secret_context, read_delivered_secret};
-use crate::cli::ledger::ledger_io::Book;
+use super::secret_sinks::{self, SecretSinks, add_secret_context, read_delivered_secret};
+use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::PATIENCE;
-use crate::cli::stack::project::Project;
-use crate::cli::stack::secret_values::Secrets;
-use crate::config::stack::model::{Awaited, SecretOrigin, SecretSink};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::helper_program::HELPER_TIMEOUT;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::secret_values::SecretValues;
+use crate::config::stack::model::{DeferredSecret, SecretOrigin, SecretSink};
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::Generated;
-use crate::ledger::state::kept_secrets::{RotationStep, VARS};
+use crate::ledger::state::entry::GeneratedSecret;
+use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
@@ -36,18 +36,18 @@ const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// # Errors
 /// When a program is not in the user's settings, or gives no secret.
 pub(in crate::cli) fn collect_available_secrets(
-    project: &Project,
+    project: &LoadedStack,
     ledger: &Ledger,
     snapshot: &Snapshot,
-) -> Result<Known, Failure> {
+) -> Result<AvailableSecrets, CliFailure> {
     let awaited = || project.stack.awaited.iter().filter(|(_, awaited)| awaited.value.is_awaited());
-    let mut known = Known::default();
+    let mut known = AvailableSecrets::default();
     let keyring = Keyring::new(&project.settings);
-    let generated = |(_, one): &(_, &Awaited)| matches!(one.origin, SecretOrigin::Generated { .. });
+    let generated = |(_, one): &(_, &DeferredSecret)| matches!(one.origin, SecretOrigin::Generated { .. });
     let mut shown = if awaited().any(|one| generated(&one)) {
         generated_secrets::find_live_secrets(ledger, snapshot)
     } else {
-        Secrets::new()
+        SecretValues::new()
     };
     for (name, awaited) in awaited() {
         let secret = match &awaited.origin {
@@ -56,8 +56,9 @@ pub(in crate::cli) fn collect_available_secrets(
                 match generated_secrets::desired_fingerprint(ledger, name, awaited) {
                     Some(print) => {
                         let key = &ledger.identity.key;
-                        let is_it =
-                            |secret: &Secret| secret.to_planned(key) == Secret::Sealed(Some(print.clone()));
+                        let is_it = |secret: &Secret| {
+                            secret.to_planned(key) == Secret::Fingerprint(Some(print.clone()))
+                        };
                         let at_hand = shown.remove(name).filter(is_it);
                         let at_hand = at_hand
                             .or_else(|| read_delivered_secret(project, deliver.as_ref()).filter(is_it));
@@ -85,16 +86,16 @@ pub(in crate::cli) fn collect_available_secrets(
 
 /// The secrets of a stack that stand in no file, as far as they are at hand.
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Known {
+pub(in crate::cli) struct AvailableSecrets {
     /// Their values. Those that are lost or locked count as what is in use.
-    pub(in crate::cli) secrets: Secrets,
+    pub(in crate::cli) secrets: SecretValues,
     /// Generated variables whose value nobody has.
     pub(in crate::cli) lost: BTreeSet<Name>,
     /// Addresses of secrets that the ledger keeps, and that no identity here opens.
     pub(in crate::cli) locked: BTreeSet<Name>,
 }
 
-impl Known {
+impl AvailableSecrets {
     /// Opens a variable's value that only the ledger has. What cannot be opened counts as what is in use: it never
     /// becomes another value.
     fn decrypt_ledger_secret(
@@ -102,8 +103,8 @@ impl Known {
         keyring: &Keyring<'_>,
         ledger: &Ledger,
         name: &Name,
-    ) -> Result<Option<Secret>, Failure> {
-        let address = format!("{VARS}{name}");
+    ) -> Result<Option<Secret>, CliFailure> {
+        let address = format!("{VARIABLE_PREFIX}{name}");
         let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
             self.lost.insert(name.clone());
             return Ok(Some(Secret::new_withheld()));
@@ -116,7 +117,7 @@ impl Known {
     }
 
     /// Lists the secrets of objects that only the ledger has, and that nothing here opens.
-    fn lock_undelivered(&mut self, keyring: &Keyring<'_>, ledger: &Ledger) -> Result<(), Failure> {
+    fn lock_undelivered(&mut self, keyring: &Keyring<'_>, ledger: &Ledger) -> Result<(), CliFailure> {
         let undelivered = ledger.entries.iter().filter(|(_, entry)| entry.secret_lost);
         let kept =
             undelivered.filter_map(|(address, _)| ledger.secrets.values.get_key_value(address.as_str()));
@@ -130,18 +131,18 @@ impl Known {
 }
 
 /// Asks the user's program for a secret.
-fn ask_secret_program(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Failure> {
+fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> Result<Secret, CliFailure> {
     let settings = &project.settings;
     let upper = variable.to_uppercase().replace(['-', '.'], "_");
     if settings.untrusted {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             format!("vars.{variable}: --untrusted asks no program for a secret"),
         )
         .help("A stack from a stranger could name any of them, and show what it gave."));
     }
     let Some(program) = settings.sources.get(source) else {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             format!("vars.{variable}: your settings name no source `{source}`"),
         )
@@ -151,14 +152,14 @@ fn ask_secret_program(project: &Project, variable: &Name, source: &Name) -> Resu
         .help(format!("or give the secret itself: STEAD_VAR_{upper}.")));
     };
     let wrong = |why: &str| {
-        Failure::new(
+        CliFailure::new(
             Exit::Failed,
             format!("vars.{variable}: the source `{source}` ({}) gives no secret: {why}", program.name()),
         )
         .help("It stands in the user's settings.toml; try it in a shell: it prints the secret and nothing else.")
     };
-    let printed =
-        add_secret_context(program.clone(), project, &format!("vars.{variable}")).capture_output(PATIENCE);
+    let printed = add_secret_context(program.clone(), project, &format!("vars.{variable}"))
+        .capture_output(HELPER_TIMEOUT);
     let printed = printed.map_err(|why| wrong(&why))?;
     let text = String::from_utf8(printed).map_err(|_| wrong("what it prints is no UTF-8 text"))?;
     let text = text.trim_end_matches(['\r', '\n']);
@@ -169,7 +170,7 @@ fn ask_secret_program(project: &Project, variable: &Name, source: &Name) -> Resu
 ///
 /// # Errors
 /// The first of them.
-pub(in crate::cli) fn check_sinks(project: &Project) -> Result<(), Failure> {
+pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailure> {
     let resources = project.stack.resources.values();
     let shown = resources.filter_map(|one| Some((one.address.to_string(), one.deliver_secret.as_ref()?)));
     let made = project.stack.awaited.iter().filter_map(|(name, awaited)| match &awaited.origin {
@@ -187,7 +188,7 @@ pub(in crate::cli) fn check_sinks(project: &Project) -> Result<(), Failure> {
                 (None, []) => format!("The profile {profile} has no sinks."),
                 (None, sinks) => format!("Those of the profile {profile} are: {}.", sinks.join(", ")),
             };
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::Usage,
                 format!("{address}: your settings name no sink `{name}`; nothing was applied"),
             )
@@ -208,12 +209,12 @@ pub(in crate::cli) fn check_sinks(project: &Project) -> Result<(), Failure> {
 /// # Errors
 /// When one cannot be kept, or the ledger not be written: then nothing may be sent.
 pub(in crate::cli) async fn complete_secrets(
-    sinks: Sinks<'_>,
+    sinks: SecretSinks<'_>,
     plan: &Plan,
-    known: Known,
+    known: AvailableSecrets,
     random: &impl Random,
-) -> Result<Option<Project>, Failure> {
-    let Sinks { project, journal, .. } = sinks;
+) -> Result<Option<LoadedStack>, CliFailure> {
+    let SecretSinks { project, journal, .. } = sinks;
     if plan.base.destroy {
         return Ok(None);
     }
@@ -262,7 +263,7 @@ pub(in crate::cli) async fn complete_secrets(
 
 /// Refuses an apply that would send the text of a secret that is not at hand: a saved plan may have been made where
 /// it was.
-fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), Failure> {
+fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets) -> Result<(), CliFailure> {
     if known.lost.is_empty() && known.locked.is_empty() {
         return Ok(());
     }
@@ -289,7 +290,7 @@ fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), 
                 "{} needs the text of a secret that is not here; nothing was applied",
                 step.address
             );
-            Err(Failure { exit: Exit::Blocked, ..super::identity::missing_identity(&what) })
+            Err(CliFailure { exit: Exit::Blocked, ..super::identity::missing_identity(&what) })
         }
     }
 }
@@ -299,11 +300,11 @@ fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), 
 /// # Errors
 /// When the sink does not take it, or holds what stead did not put there.
 pub(in crate::cli) async fn deliver_generated(
-    sinks: Sinks<'_>,
+    sinks: SecretSinks<'_>,
     address: &Address,
     sink: Option<&SecretSink>,
     (secret, random): (&Secret, &impl Random),
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let Some(sink) = sink else { return Ok(()) };
     if let Some(record) = secret_sinks::delivery_record(address, sink, secret, random) {
         sinks.journal.commit(&[record]).await?;
@@ -315,21 +316,21 @@ pub(in crate::cli) async fn deliver_generated(
         } else {
             "Mend that and apply again: another value is generated then."
         };
-        Failure::new(Exit::Failed, text).help(help)
+        CliFailure::new(Exit::Failed, text).help(help)
     })
 }
 
 /// Records the fingerprint of a generated secret: it is where it should be.
 async fn record_generated(
-    journal: &Book,
+    journal: &CommandJournal,
     name: &Name,
     secret: &Secret,
     length: usize,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let print = secret.fingerprint(&journal.ledger().identity.key).unwrap_or_default();
-    let generated = Generated { fingerprint: print, length };
+    let generated = GeneratedSecret { fingerprint: print, length };
     let mut records = vec![Record::Generated { variable: name.clone(), generated }];
-    let address = Name::new(format!("{VARS}{name}"));
+    let address = Name::new(format!("{VARIABLE_PREFIX}{name}"));
     let kept = journal.ledger().secrets.clone();
     if kept.rotating.contains(&address) && !kept.values.contains_key(&address) {
         // Nothing keeps the value before: the rotation is done with the new one.
@@ -340,19 +341,19 @@ async fn record_generated(
 
 /// Replaces the short fingerprint that an earlier version recorded of a generated secret by the whole one.
 async fn replace_legacy_fingerprint(
-    journal: &Book,
+    journal: &CommandJournal,
     variable: &Name,
     secret: &Secret,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let (recorded, key) = {
         let ledger = journal.ledger();
         (ledger.generated.get(variable).cloned(), ledger.identity.key.clone())
     };
-    let Some(Generated { fingerprint, length }) = recorded else { return Ok(()) };
-    let recorded = Secret::Sealed(Some(fingerprint));
+    let Some(GeneratedSecret { fingerprint, length }) = recorded else { return Ok(()) };
+    let recorded = Secret::Fingerprint(Some(fingerprint));
     let is_legacy = recorded.has_legacy_fingerprint() && secret.to_planned(&key) == recorded;
     if let (true, Some(fingerprint)) = (is_legacy, secret.fingerprint(&key)) {
-        let generated = Generated { fingerprint, length };
+        let generated = GeneratedSecret { fingerprint, length };
         journal.commit(&[Record::Generated { variable: variable.clone(), generated }]).await?;
     }
     Ok(())

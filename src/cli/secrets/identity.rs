@@ -3,17 +3,17 @@
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::{PATIENCE, Program};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
 use crate::cli::process::identity_source::{AGE_IDENTITY, IdentitySource};
 use crate::cli::process::settings::Settings;
-use crate::ledger::age_file::Identity;
+use crate::ledger::age_file::AgeIdentity;
 
 /// Returns the identities; none where nothing names one.
 ///
 /// # Errors
 /// When what is named cannot be read, can be read by others, or is no identity.
-pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<Identity>, Failure> {
+pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<AgeIdentity>, CliFailure> {
     let source = settings.age_identity.as_ref().filter(|_| !settings.untrusted);
     match source {
         None => Ok(Vec::new()),
@@ -23,10 +23,10 @@ pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<Identit
             parse(&String::from_utf8(bytes).unwrap_or_default(), &stack_files::display_path(path))
         }
         Some(IdentitySource::Command(words)) => {
-            let program = Program::new(words, &[], &settings.helper_env);
+            let program = HelperProgram::new(words, &[], &settings.helper_env);
             let name = format!("age_identity_command `{}`", program.name());
-            let bytes = program.capture_output(PATIENCE).map_err(|why| {
-                Failure::new(Exit::Failed, format!("{name} gives no identity: {why}"))
+            let bytes = program.capture_output(HELPER_TIMEOUT).map_err(|why| {
+                CliFailure::new(Exit::Failed, format!("{name} gives no identity: {why}"))
                     .help("Run it in a shell: it prints the identity and nothing else.")
             })?;
             parse(&String::from_utf8(bytes).unwrap_or_default(), &name)
@@ -38,7 +38,7 @@ pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<Identit
 ///
 /// # Errors
 /// As `find`, or when nothing names one.
-pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<Identity>, Failure> {
+pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<AgeIdentity>, CliFailure> {
     let found = find_identities(settings)?;
     if found.is_empty() {
         return Err(missing_identity("this needs the text of kept secrets, and no identity is set"));
@@ -47,21 +47,21 @@ pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<Iden
 }
 
 /// Says that there is no identity, and where one comes from.
-pub(in crate::cli) fn missing_identity(what: &str) -> Failure {
-    Failure::new(Exit::Failed, what)
+pub(in crate::cli) fn missing_identity(what: &str) -> CliFailure {
+    CliFailure::new(Exit::Failed, what)
         .help(format!(
             "Set {AGE_IDENTITY} to the identity's file, or `age_identity` in your settings.toml."
         ))
         .help("No flag takes it: flags can be seen by every process.")
 }
 
-fn parse(text: &str, place: &str) -> Result<Vec<Identity>, Failure> {
-    Identity::parse_file(text).map_err(|line| {
+fn parse(text: &str, place: &str) -> Result<Vec<AgeIdentity>, CliFailure> {
+    AgeIdentity::parse_file(text).map_err(|line| {
         let what = match line {
             0 => format!("{place} holds no age identity"),
             line => format!("{place}, line {line}: this is no native age identity"),
         };
-        Failure::new(Exit::Failed, what)
+        CliFailure::new(Exit::Failed, what)
             .help("It has the form AGE-SECRET-KEY-1…; `stead secret keygen --out FILE` makes one.")
     })
 }

@@ -4,26 +4,26 @@
 use std::cell::OnceCell;
 
 use super::{identity, secret_sinks};
-use crate::cli::ledger::ledger_io::Book;
+use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::Settings;
-use crate::cli::stack::project::Project;
-use crate::cli::stack::secret_values::Secrets;
-use crate::ledger::age_file::{AgeFileError, Identity};
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::secret_values::SecretValues;
+use crate::ledger::age_file::{AgeFileError, AgeIdentity};
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep, VARS};
+use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::plan::model::change::Plan;
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::model::step::LedgerUpdate;
 
 /// The identities of a run, read once they are needed.
 pub(in crate::cli) struct Keyring<'a> {
     settings: &'a Settings,
-    found: OnceCell<Vec<Identity>>,
+    found: OnceCell<Vec<AgeIdentity>>,
 }
 
 impl<'a> Keyring<'a> {
@@ -36,7 +36,7 @@ impl<'a> Keyring<'a> {
     ///
     /// # Errors
     /// When what is named cannot be used.
-    pub(in crate::cli) fn identities(&self) -> Result<&[Identity], Failure> {
+    pub(in crate::cli) fn identities(&self) -> Result<&[AgeIdentity], CliFailure> {
         if let Some(found) = self.found.get() {
             return Ok(found);
         }
@@ -53,7 +53,7 @@ impl<'a> Keyring<'a> {
         ledger: &Ledger,
         address: &str,
         version: &KeptVersion,
-    ) -> Result<Option<Secret>, Failure> {
+    ) -> Result<Option<Secret>, CliFailure> {
         let identities = self.identities()?;
         if identities.is_empty() {
             return Ok(None);
@@ -67,8 +67,8 @@ impl<'a> Keyring<'a> {
 }
 
 /// Says why a kept secret is not used.
-pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> Failure {
-    let failure = Failure::new(Exit::Failed, format!("the kept secret {address} is not used: {error}"));
+pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> CliFailure {
+    let failure = CliFailure::new(Exit::Failed, format!("the kept secret {address} is not used: {error}"));
     if *error == AgeFileError::NoIdentity {
         return failure
             .help("Use the identity of a pinned recipient: `stead secret get --output json` lists them.");
@@ -98,16 +98,16 @@ pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger)
 pub(in crate::cli) async fn pin_recipients(
     settings: &Settings,
     plan: &Plan,
-    journal: &Book,
-) -> Result<(), Failure> {
+    journal: &CommandJournal,
+) -> Result<(), CliFailure> {
     for bookkeeping in &plan.bookkeeping {
-        let Bookkeeping::PinRecipients(recipients) = bookkeeping else { continue };
+        let LedgerUpdate::PinRecipients(recipients) = bookkeeping else { continue };
         check_allowed(settings, recipients.iter())?;
         let pinned = journal.ledger().secrets.recipients.clone();
         if pinned.is_empty() {
             journal.commit(&[Record::SecretRecipients { recipients: recipients.clone() }]).await?;
         } else if pinned != *recipients {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::OutOfDate,
                 "other recipients were pinned meanwhile; nothing was applied",
             )
@@ -124,11 +124,11 @@ pub(in crate::cli) async fn pin_recipients(
 pub(in crate::cli) fn check_allowed<'n>(
     settings: &Settings,
     mut recipients: impl Iterator<Item = &'n Name>,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let Some(allowed) = &settings.allowed_recipients else { return Ok(()) };
     match recipients.find(|name| !allowed.contains(*name)) {
         None => Ok(()),
-        Some(name) => Err(Failure::new(
+        Some(name) => Err(CliFailure::new(
             Exit::Blocked,
             format!(
                 "the recipient {name} is not one of the settings' `allowed_recipients`; nothing was written"
@@ -147,18 +147,19 @@ pub(in crate::cli) fn kept_secret_record(
     address: &str,
     object: Option<&str>,
     secret: &Secret,
-) -> Result<Option<Record>, Failure> {
+) -> Result<Option<Record>, CliFailure> {
     let kept = &ledger.secrets;
     if kept.recipients.is_empty() {
         return Ok(None);
     }
     let version = kept.next_version(address);
     let value = ledger.encrypt_secret(address, version, object, secret).map_err(|error| {
-        Failure::new(Exit::Failed, format!("the secret {address} cannot be kept: {error}"))
+        CliFailure::new(Exit::Failed, format!("the secret {address} cannot be kept: {error}"))
     })?;
     // While a variable's rotation is under way the value before stays.
-    let pending =
-        address.starts_with(VARS) && kept.rotating.contains(address) && kept.values.contains_key(address);
+    let pending = address.starts_with(VARIABLE_PREFIX)
+        && kept.rotating.contains(address)
+        && kept.values.contains_key(address);
     Ok(Some(Record::SecretKept { address: address.into(), value: Box::new(value), pending }))
 }
 
@@ -167,17 +168,17 @@ pub(in crate::cli) fn kept_secret_record(
 /// # Errors
 /// When the ledger cannot be written.
 pub(in crate::cli) async fn adopt_delivered(
-    project: &Project,
-    journal: &Book,
-    known: &Secrets,
-) -> Result<(), Failure> {
+    project: &LoadedStack,
+    journal: &CommandJournal,
+    known: &SecretValues,
+) -> Result<(), CliFailure> {
     let ledger = journal.ledger().clone();
     if ledger.secrets.recipients.is_empty() {
         return Ok(());
     }
     let (mut records, mut missing) = (Vec::new(), Vec::new());
     for (name, secret) in known.iter().filter(|(_, secret)| secret.expose().is_some()) {
-        let address = format!("{VARS}{name}");
+        let address = format!("{VARIABLE_PREFIX}{name}");
         let generated = ledger.generated.contains_key(name);
         if generated && !ledger.secrets.values.contains_key(address.as_str()) {
             records.extend(kept_secret_record(&ledger, &address, None, secret)?);
@@ -213,7 +214,7 @@ pub(in crate::cli) async fn adopt_delivered(
 ///
 /// # Errors
 /// When the ledger cannot be written.
-pub(in crate::cli) async fn finish_rotations(ui: &Ui, journal: &Book) -> Result<(), Failure> {
+pub(in crate::cli) async fn finish_rotations(ui: &Ui, journal: &CommandJournal) -> Result<(), CliFailure> {
     let pending: Vec<Name> = {
         let ledger = journal.ledger();
         let kept = ledger.secrets.values.iter().filter(|(_, one)| one.pending.is_some());

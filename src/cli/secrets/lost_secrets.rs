@@ -3,13 +3,13 @@
 //! has neither a question of its own nor a copy of the secret is asked about.
 
 use super::secret_sinks;
-use crate::cli::args::Answer;
+use crate::cli::args::ResolveAction;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::ledger::state::kept_secrets::RotationStep;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -19,11 +19,14 @@ pub(in crate::cli) struct LostSecret<'l> {
     /// Its address.
     pub(in crate::cli) address: &'l Address,
     entry: &'l Entry,
-    object: &'l Owned,
+    object: &'l OwnedObject,
 }
 
 /// Returns the objects whose secrets are wanted and lost.
-pub(in crate::cli) fn find_lost_secrets<'l>(project: &Project, ledger: &'l Ledger) -> Vec<LostSecret<'l>> {
+pub(in crate::cli) fn find_lost_secrets<'l>(
+    project: &LoadedStack,
+    ledger: &'l Ledger,
+) -> Vec<LostSecret<'l>> {
     let undelivered = secret_sinks::undelivered_resources(project, ledger);
     let has_question =
         |address: &Address| ledger.questions.values().any(|one| one.intent.address == *address);
@@ -68,13 +71,13 @@ impl<'l> LostSecret<'l> {
     ///
     /// # Errors
     /// When the answer is none of the two, or names another object.
-    pub(in crate::cli) fn answer_record(&self, answer: &Answer) -> Result<Record, Failure> {
+    pub(in crate::cli) fn answer_record(&self, answer: &ResolveAction) -> Result<Record, CliFailure> {
         match answer {
-            Answer::Surplus { id } if *id == self.object.id => Ok(Record::SecretRotation {
+            ResolveAction::Surplus { id } if *id == self.object.id => Ok(Record::SecretRotation {
                 address: Name::new(self.address.as_str()),
                 step: RotationStep::Begin,
             }),
-            Answer::Adopt { id } if *id == self.object.id => Ok(Record::Applied {
+            ResolveAction::Adopt { id } if *id == self.object.id => Ok(Record::Applied {
                 address: self.address.clone(),
                 entry: Box::new(Entry {
                     current: None,
@@ -83,7 +86,7 @@ impl<'l> LostSecret<'l> {
                     ..self.entry.clone()
                 }),
             }),
-            _ => Err(Failure::new(Exit::Failed, format!("that is no answer about {}", self.address))
+            _ => Err(CliFailure::new(Exit::Failed, format!("that is no answer about {}", self.address))
                 .help(format!("Its answers are: {}.", self.answers().join(", ")))),
         }
     }

@@ -2,10 +2,10 @@
 //! done. What is typed is not shown, and held for this run alone.
 
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::no_echo;
 use crate::cli::process::settings::Settings;
-use crate::config::load::Rejected;
+use crate::config::load::LoadFailure;
 use crate::model::address::Name;
 use crate::model::diagnostic::Severity;
 use crate::model::secret::Secret;
@@ -17,8 +17,8 @@ use crate::model::secret::Secret;
 pub(in crate::cli) fn prompt_missing_secrets<T>(
     settings: &Settings,
     interactive: bool,
-    open: impl Fn(&Settings) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    open: impl Fn(&Settings) -> Result<T, CliFailure>,
+) -> Result<T, CliFailure> {
     let failure = match open(settings) {
         Err(failure) if interactive => failure,
         opened => return opened,
@@ -33,16 +33,16 @@ pub(in crate::cli) fn prompt_missing_secrets<T>(
 }
 
 /// Returns the secrets that a stack lacks; `None` when something else is wrong with it, too.
-fn missing_secrets(rejected: &Rejected) -> Option<Vec<Name>> {
+fn missing_secrets(rejected: &LoadFailure) -> Option<Vec<Name>> {
     let errors = rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
     errors.map(|problem| problem.asks.clone()).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-fn prompt_secret(name: &Name) -> Result<Secret, Failure> {
+fn prompt_secret(name: &Name) -> Result<Secret, CliFailure> {
     let question = format!("Value of vars.{name} (it is not shown): ");
     let text = no_echo::ask_without_echo(&question, &format!("the value of vars.{name}"))?;
     if text.is_empty() {
-        return Err(Failure::new(Exit::Usage, format!("nothing was typed for vars.{name}")).help(
+        return Err(CliFailure::new(Exit::Usage, format!("nothing was typed for vars.{name}")).help(
             "Nothing was sent. STEAD_VAR_NAME, or a file that --var-file names, gives it beforehand.",
         ));
     }
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn nobody_is_asked_while_something_else_is_wrong() {
         let names = |diagnostics: Vec<Diagnostic>| {
-            missing_secrets(&Rejected { sources: Sources::default(), diagnostics })
+            missing_secrets(&LoadFailure { sources: Sources::default(), diagnostics })
         };
         let lacks = |name: &str| Diagnostic::error("S0251", "a variable has no value").asks(name.into());
         let other = Diagnostic::error("S0201", "there is no resource of this name");

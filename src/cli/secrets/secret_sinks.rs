@@ -6,18 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::apply::context::Undelivered;
+use crate::apply::context::DeliveryError;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::ledger_io::Book;
-use crate::cli::ledger::recovery_file::Rescue;
+use crate::cli::ledger::ledger_io::CommandJournal;
+use crate::cli::ledger::recovery_file::RecoveryFile;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::{PATIENCE, Program};
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
+use crate::cli::stack::project::LoadedStack;
 use crate::config::check::secret_sinks::target_of;
 use crate::config::stack::model::{SecretSink, SinkUse};
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::{Delivery, Entry};
+use crate::ledger::state::entry::{Entry, SinkDelivery};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
@@ -26,11 +26,11 @@ use crate::model::secret::Secret;
 
 /// Where the secrets of one apply are delivered.
 #[derive(Clone, Copy)]
-pub(in crate::cli) struct Sinks<'a> {
+pub(in crate::cli) struct SecretSinks<'a> {
     /// The stack.
-    pub(in crate::cli) project: &'a Project,
+    pub(in crate::cli) project: &'a LoadedStack,
     /// The ledger, which knows what was delivered.
-    pub(in crate::cli) journal: &'a Book,
+    pub(in crate::cli) journal: &'a CommandJournal,
     /// Secrets whose sinks may hold anything.
     pub(in crate::cli) overwrite: &'a BTreeSet<Name>,
 }
@@ -38,12 +38,12 @@ pub(in crate::cli) struct Sinks<'a> {
 /// Returns the delivery of a stack's secrets; a resource without a sink takes nothing. What its sink
 /// does not take is kept in a private file, and where is told.
 pub(in crate::cli) fn to_sinks<'a>(
-    sinks: Sinks<'a>,
-    rescue: &'a Rescue,
-) -> impl Fn(&Address, &str, &Secret) -> Result<(), Undelivered> + 'a {
+    sinks: SecretSinks<'a>,
+    rescue: &'a RecoveryFile,
+) -> impl Fn(&Address, &str, &Secret) -> Result<(), DeliveryError> + 'a {
     move |address, id, secret| {
         let Some(sink) = sink_of(sinks.project, address) else { return Ok(()) };
-        sinks.deliver(address, sink, secret).map_err(|error| Undelivered {
+        sinks.deliver(address, sink, secret).map_err(|error| DeliveryError {
             reason: format!("{error:#}"),
             // The ledger has it by now: a second copy in plain text is one too many.
             kept: if sinks.project.stack.recipients.is_some() {
@@ -63,7 +63,7 @@ pub(in crate::cli) fn to_sinks<'a>(
 
 /// Returns what makes the record of a delivery that is about to begin.
 pub(in crate::cli) fn delivery_recorder<'a>(
-    project: &'a Project,
+    project: &'a LoadedStack,
     random: &'a impl Random,
 ) -> impl Fn(&Address, &Secret) -> Option<Record> + 'a {
     move |address, secret| delivery_record(address, sink_of(project, address)?, secret, random)
@@ -77,23 +77,23 @@ pub(in crate::cli) fn delivery_record(
     random: &impl Random,
 ) -> Option<Record> {
     let target = target_of(sink)?.key();
-    let delivery = Delivery::new(Name::new(address.as_str()), secret, random)?;
+    let delivery = SinkDelivery::new(Name::new(address.as_str()), secret, random)?;
     Some(Record::Delivered { target, delivery })
 }
 
-fn sink_of<'a>(project: &'a Project, address: &Address) -> Option<&'a SecretSink> {
+fn sink_of<'a>(project: &'a LoadedStack, address: &Address) -> Option<&'a SecretSink> {
     project.stack.resources.get(address)?.deliver_secret.as_ref()
 }
 
 /// Tells whether the secret of a resource goes anywhere: to its sink, or into the ledger.
-pub(in crate::cli) fn is_wanted(project: &Project, address: &Address) -> bool {
+pub(in crate::cli) fn is_wanted(project: &LoadedStack, address: &Address) -> bool {
     project.stack.recipients.is_some() || sink_of(project, address).is_some()
 }
 
 /// Returns what finds secrets again that their sinks did not take; none of a resource without a sink.
 pub(in crate::cli) fn undelivered_secrets<'a>(
-    project: &'a Project,
-    rescue: &'a Rescue,
+    project: &'a LoadedStack,
+    rescue: &'a RecoveryFile,
 ) -> impl Fn(&Address, &str) -> Option<Secret> + 'a {
     move |address, id| {
         project.stack.resources.get(address)?.deliver_secret.as_ref()?;
@@ -102,8 +102,8 @@ pub(in crate::cli) fn undelivered_secrets<'a>(
 }
 
 /// Returns the resources whose secrets did not reach their sinks and are kept on this machine.
-pub(in crate::cli) fn undelivered_resources(project: &Project, ledger: &Ledger) -> BTreeSet<Address> {
-    let rescue = Rescue::new(project.settings.state.as_deref(), ledger.identity.lineage);
+pub(in crate::cli) fn undelivered_resources(project: &LoadedStack, ledger: &Ledger) -> BTreeSet<Address> {
+    let rescue = RecoveryFile::new(project.settings.state.as_deref(), ledger.identity.lineage);
     let kept = undelivered_secrets(project, &rescue);
     let is_kept = |(address, entry): &(&Address, &Entry)| {
         let in_ledger = || ledger.secrets.values.contains_key(address.as_str());
@@ -116,7 +116,7 @@ pub(in crate::cli) fn undelivered_resources(project: &Project, ledger: &Ledger) 
 /// Returns the sinks that hold what nobody delivered there, by the addresses of their secrets, and what they
 /// hold. A stack that is not trusted has no file looked at.
 pub(in crate::cli) fn occupied_sinks(
-    project: &Project,
+    project: &LoadedStack,
     ledger: &Ledger,
     overwrite: &BTreeSet<Name>,
 ) -> BTreeMap<Name, String> {
@@ -127,7 +127,7 @@ pub(in crate::cli) fn occupied_sinks(
     all.filter_map(|one| Some((one.address.clone(), why_occupied(project, ledger, one)?))).collect()
 }
 
-fn why_occupied(project: &Project, ledger: &Ledger, one: &SinkUse) -> Option<String> {
+fn why_occupied(project: &LoadedStack, ledger: &Ledger, one: &SinkUse) -> Option<String> {
     let (SecretSink::File(path) | SecretSink::EnvFile { path, .. }) = &one.sink else { return None };
     let unusable =
         |why: &str| Some(format!("The secret of {} cannot be delivered to {path}: {why}.", one.address));
@@ -147,7 +147,10 @@ fn why_occupied(project: &Project, ledger: &Ledger, one: &SinkUse) -> Option<Str
 ///
 /// # Errors
 /// The first of them.
-pub(in crate::cli) fn check_named(project: &Project, overwrite: &BTreeSet<Name>) -> Result<(), Failure> {
+pub(in crate::cli) fn check_named(
+    project: &LoadedStack,
+    overwrite: &BTreeSet<Name>,
+) -> Result<(), CliFailure> {
     let known = || project.stack.sinks.iter().map(|one| one.address.as_str());
     let Some(name) = overwrite.iter().find(|name| !known().any(|known| known == name.as_str())) else {
         return Ok(());
@@ -156,7 +159,7 @@ pub(in crate::cli) fn check_named(project: &Project, overwrite: &BTreeSet<Name>)
         Some(near) => format!("Did you mean {near}?"),
         None => format!("It delivers those of: {}.", known().collect::<Vec<_>>().join(", ")),
     };
-    Err(Failure::new(Exit::Usage, format!("--overwrite-secret: the stack delivers no secret of {name}"))
+    Err(CliFailure::new(Exit::Usage, format!("--overwrite-secret: the stack delivers no secret of {name}"))
         .help(help))
 }
 
@@ -184,7 +187,7 @@ fn foreign_content(ledger: &Ledger, address: &str, sink: &SecretSink, text: &str
     }
 }
 
-impl Sinks<'_> {
+impl SecretSinks<'_> {
     /// Delivers a secret to its sink; durable on return.
     ///
     /// # Errors
@@ -206,7 +209,7 @@ impl Sinks<'_> {
                 let program =
                     program.ok_or_else(|| anyhow::anyhow!("the settings name no sink `{name}`"))?;
                 let told = add_secret_context(program.clone(), project, address.as_str())
-                    .send_input(text, PATIENCE);
+                    .send_input(text, HELPER_TIMEOUT);
                 return told
                     .map_err(|why| anyhow::anyhow!("the sink `{name}` ({}): {why}", program.name()));
             }
@@ -230,7 +233,7 @@ impl Sinks<'_> {
 }
 
 /// A line of an env file that gives a variable its value.
-struct EnvLine<'t> {
+struct EnvFileLine<'t> {
     /// The whole line, with its end.
     whole: &'t str,
     /// The value, without quotes.
@@ -238,7 +241,7 @@ struct EnvLine<'t> {
 }
 
 /// Returns the lines of an env file that give a variable its value.
-fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvLine<'t>> {
+fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvFileLine<'t>> {
     text.split_inclusive('\n').filter_map(move |whole| {
         let line = whole.trim_end_matches(['\r', '\n']);
         let (name, value) = line.split_once('=')?;
@@ -247,7 +250,7 @@ fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvLine<'
         (name.trim() == variable).then(|| {
             let value =
                 value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')).unwrap_or(value);
-            EnvLine { whole, value }
+            EnvFileLine { whole, value }
         })
     })
 }
@@ -287,7 +290,11 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
 }
 
 /// Tells a program what its secret is for.
-pub(in crate::cli) fn add_secret_context(program: Program, project: &Project, address: &str) -> Program {
+pub(in crate::cli) fn add_secret_context(
+    program: HelperProgram,
+    project: &LoadedStack,
+    address: &str,
+) -> HelperProgram {
     let stack = &project.stack;
     program
         .with_variable("STEAD_STACK", &stack.name)
@@ -298,7 +305,7 @@ pub(in crate::cli) fn add_secret_context(program: Program, project: &Project, ad
 /// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
 /// the ledger or a live object says that it is the one in use.
 pub(in crate::cli) fn read_delivered_secret(
-    project: &Project,
+    project: &LoadedStack,
     sink: Option<&SecretSink>,
 ) -> Option<Secret> {
     let (path, variable) = match sink? {
@@ -318,7 +325,7 @@ mod tests {
     use super::*;
     use crate::cloud::system_clock::SystemRandom;
     use crate::ledger::journal::replay::apply_record;
-    use crate::ledger::state::entry::Identity;
+    use crate::ledger::state::entry::LedgerIdentity;
 
     #[test]
     fn sets_one_variable_and_keeps_the_rest() {
@@ -340,7 +347,7 @@ mod tests {
 
     #[test]
     fn only_what_was_delivered_there_is_replaced() {
-        let mut ledger = Ledger::new(Identity::new_random("shop", "prod", &SystemRandom));
+        let mut ledger = Ledger::new(LedgerIdentity::new_random("shop", "prod", &SystemRandom));
         let address = Address::new("api_key", "ci");
         let file = SecretSink::File("./Key".to_owned());
         let line = SecretSink::EnvFile { path: ".env".to_owned(), variable: "KEY".into() };

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Component, PathBuf};
 
 use crate::cli::files::git_ignored;
-use crate::cli::files::stack_files::{self, Below, Shared, Trust};
+use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, Trust};
 use crate::config::check::secret_sinks::{not_ignored, shared_with, target_of};
 use crate::config::load;
-use crate::config::request::{Giving, Request};
+use crate::config::request::{LoadRequest, SecretAccess};
 use crate::config::stack::model::{SecretSink, SinkUse, Stack};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -20,8 +20,8 @@ use crate::model::source::Sources;
 pub(in crate::cli) fn across_environments(
     stack: &Stack,
     files: &Sources,
-    request: &Request,
-    below: &Below,
+    request: &LoadRequest,
+    below: &ConfinedFiles,
 ) -> Vec<Diagnostic> {
     let own = &stack.environment.name;
     if !stack.sinks.iter().any(|one| target_of(&one.sink).is_some()) {
@@ -30,11 +30,11 @@ pub(in crate::cli) fn across_environments(
     let mut found = Vec::new();
     for other in stack.environments.iter().filter(|name| *name != own) {
         let secrets = match request.secrets {
-            Giving::Withheld => Giving::Withheld,
-            Giving::Spared | Giving::Needed => Giving::Spared,
+            SecretAccess::Denied => SecretAccess::Denied,
+            SecretAccess::Optional | SecretAccess::Required => SecretAccess::Optional,
         };
         let request =
-            Request { environment: Some(other.clone()), secrets, expression: None, ..request.clone() };
+            LoadRequest { environment: Some(other.clone()), secrets, expression: None, ..request.clone() };
         if let Ok((there, _)) = load::load(REGISTRY, files.clone(), &request, below) {
             found.extend(shared_with(&stack.sinks, own, other, &there.sinks));
         }
@@ -46,11 +46,11 @@ pub(in crate::cli) fn across_environments(
 }
 
 /// Returns the sinks that git would commit. A stack that is not trusted has no file looked at.
-pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &Below) -> Vec<Diagnostic> {
+pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &ConfinedFiles) -> Vec<Diagnostic> {
     if below.trust == Trust::None {
         return Vec::new();
     }
-    let shared = Shared::find_root(&below.root, false);
+    let shared = SharedRoot::find_root(&below.root, false);
     if !stack_files::path_exists(&shared.root.join(".git")) {
         return Vec::new();
     }

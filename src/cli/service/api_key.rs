@@ -1,17 +1,17 @@
 //! Which key is used: the environment's, what the user's program prints, or the stored one, in the file or the
 //! system's keychain.
 
-use super::credentials::{self, Kept, Place};
+use super::credentials::{self, CredentialScope, KeyStorage};
 use super::{key_command, keychain};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cloud::http::https_transport::{SetupError, parse_origin};
 use crate::model::secret::Secret;
 
 /// Where a key comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Origin {
+pub(in crate::cli) enum ApiKeySource {
     /// `STEAD_API_KEY`.
     Variable,
     /// `STEAD_READONLY_API_KEY`.
@@ -28,11 +28,11 @@ pub(in crate::cli) enum Origin {
 ///
 /// # Errors
 /// When there is none, or where it should come from cannot be used.
-pub(in crate::cli) fn find_api_key(settings: &Settings, url: &str) -> Result<Secret, Failure> {
+pub(in crate::cli) fn find_api_key(settings: &Settings, url: &str) -> Result<Secret, CliFailure> {
     find_with_origin(settings, url).map(|(key, _)| key)
 }
 
-impl Origin {
+impl ApiKeySource {
     /// Returns it for people.
     pub(in crate::cli) const fn origin_text(self) -> &'static str {
         match self {
@@ -57,23 +57,23 @@ impl Origin {
 
 /// Returns the key for a stack that is not trusted: the one that can only read. Whatever such a stack could make
 /// this program do with a key, it can do no more than that.
-fn read_only(settings: &Settings) -> Result<Secret, Failure> {
+fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
     if settings.api_key.is_some() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             "--untrusted refuses to run where STEAD_API_KEY is set: that key may be able to write",
         )
         .help("Unset it, and set STEAD_READONLY_API_KEY to a key that can only read."));
     }
     if settings.age_identity.is_some() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Usage,
             "--untrusted refuses to run where an age identity is set: it opens kept secrets",
         )
         .help("Unset STEAD_AGE_IDENTITY, or choose a profile without `age_identity`: a plan needs none."));
     }
     settings.readonly_key.clone().ok_or_else(|| {
-        Failure::new(Exit::Refused, "--untrusted needs STEAD_READONLY_API_KEY: a key that can only read")
+        CliFailure::new(Exit::Refused, "--untrusted needs STEAD_READONLY_API_KEY: a key that can only read")
             .help("It takes no stored key, and runs no program that prints one.")
     })
 }
@@ -85,31 +85,31 @@ fn read_only(settings: &Settings) -> Result<Secret, Failure> {
 pub(in crate::cli) fn find_with_origin(
     settings: &Settings,
     url: &str,
-) -> Result<(Secret, Origin), Failure> {
+) -> Result<(Secret, ApiKeySource), CliFailure> {
     if settings.untrusted {
-        return read_only(settings).map(|key| (key, Origin::ReadOnly));
+        return read_only(settings).map(|key| (key, ApiKeySource::ReadOnly));
     }
     if let Some(key) = &settings.api_key {
-        return Ok((key.clone(), Origin::Variable));
+        return Ok((key.clone(), ApiKeySource::Variable));
     }
     if let Some(words) = &settings.key_command {
-        return key_command::run(words, &settings.helper_env).map(|key| (key, Origin::Program));
+        return key_command::run(words, &settings.helper_env).map(|key| (key, ApiKeySource::Program));
     }
-    let wrong = |error: SetupError| Failure::new(Exit::Usage, error.to_string());
+    let wrong = |error: SetupError| CliFailure::new(Exit::Usage, error.to_string());
     let origin = parse_origin(url).map_err(wrong)?;
-    let place = Place { origin: &origin, profile: settings.profile.as_ref() };
+    let place = CredentialScope { origin: &origin, profile: settings.profile.as_ref() };
     let stored = match &settings.config_dir {
         Some(directory) => credentials::find_stored_key(directory, place)?,
         None => None,
     };
     match stored {
-        Some(Kept::Here(key)) => Ok((key, Origin::Stored)),
-        Some(Kept::Keychain) => {
-            keychain::find(place, &settings.helper_env).map(|key| (key, Origin::Keychain))
+        Some(KeyStorage::InFile(key)) => Ok((key, ApiKeySource::Stored)),
+        Some(KeyStorage::Keychain) => {
+            keychain::find(place, &settings.helper_env).map(|key| (key, ApiKeySource::Keychain))
         }
         None => {
             let profile = settings.profile.as_ref().map(|name| format!(" -p {name}")).unwrap_or_default();
-            Err(Failure::new(Exit::Refused, format!("there is no API key for {origin}"))
+            Err(CliFailure::new(Exit::Refused, format!("there is no API key for {origin}"))
                 .help(format!("Store one with stead login{profile}, or set STEAD_API_KEY."))
                 .help("No flag takes it: flags can be seen by every process."))
         }

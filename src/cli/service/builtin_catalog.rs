@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use crate::editor::stack_schema::Slugs;
-use crate::emulator::world::{Request, Setup, Tier, Time, World, handle_request};
+use crate::editor::stack_schema::CatalogSlugs;
+use crate::emulator::world::{ApiRequest, RateTier, Time, World, WorldSetup, handle_request};
 use crate::model::schema::{CatalogShape, CatalogTable, Method, Registry};
 
 /// Any key does: it opens a world that is gone with this call.
 const KEY: &str = "sk_slugs";
 
 /// Returns the names in each catalog table, in the catalog's order.
-pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> Slugs {
-    let setup = Setup { seed: 0, api_key: KEY.to_owned(), tier: Tier::Standard };
+pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> CatalogSlugs {
+    let setup = WorldSetup { seed: 0, api_key: KEY.to_owned(), tier: RateTier::Standard };
     let mut world = World::new(&setup, Time::UNIX_EPOCH);
-    let mut slugs = Slugs::new();
+    let mut slugs = CatalogSlugs::new();
     let lists = registry.catalogs.iter().filter(|table| table.shape == CatalogShape::List);
     for table in lists {
         slugs.insert(table.name, table_names(&mut world, table));
@@ -22,7 +22,7 @@ pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> Slugs {
 }
 
 fn table_names(world: &mut World, table: &CatalogTable) -> Vec<String> {
-    let request = Request {
+    let request = ApiRequest {
         method: Method::Get,
         path: table.path.to_owned(),
         query: vec![("limit".to_owned(), "100".to_owned())],

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::files::stack_files;
 use crate::cli::process::settings::Settings;
 use crate::cloud::http::https_transport::parse_origin;
-use crate::cloud::probe::Learned;
+use crate::cloud::probe::ServiceCapabilities;
 use crate::model::address::Name;
 
 /// The form of the file.
@@ -18,17 +18,17 @@ const SCHEMA_VERSION: u32 = 1;
 /// What was learned, of whom, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::cli) struct Note {
+pub(in crate::cli) struct CapabilitiesFile {
     schema_version: u32,
     origin: String,
     profile: Option<Name>,
     at: Timestamp,
-    learned: Learned,
+    learned: ServiceCapabilities,
 }
 
-impl Note {
+impl CapabilitiesFile {
     /// Returns what is used from now on.
-    pub(in crate::cli) fn service_capabilities(&self) -> &Learned {
+    pub(in crate::cli) fn service_capabilities(&self) -> &ServiceCapabilities {
         &self.learned
     }
 
@@ -41,7 +41,7 @@ impl Note {
 }
 
 /// Returns what was learned, each in a few words.
-pub(in crate::cli) fn in_words(learned: &Learned) -> Vec<String> {
+pub(in crate::cli) fn in_words(learned: &ServiceCapabilities) -> Vec<String> {
     let pages = learned.page_limit.map(|rows| format!("pages of {rows} rows"));
     let rate = learned.rate.map(|rate| format!("{rate} requests a second"));
     let list = learned.list_key.as_ref().map(|key| format!("lists under {key}"));
@@ -53,10 +53,13 @@ pub(in crate::cli) fn in_words(learned: &Learned) -> Vec<String> {
 ///
 /// # Errors
 /// When the file is there, and is none.
-pub(in crate::cli) fn read_capabilities(settings: &Settings, url: &str) -> anyhow::Result<Option<Note>> {
+pub(in crate::cli) fn read_capabilities(
+    settings: &Settings,
+    url: &str,
+) -> anyhow::Result<Option<CapabilitiesFile>> {
     let Some((path, origin)) = file_and_origin(settings, url) else { return Ok(None) };
     let Some(text) = stack_files::read_optional(&path)? else { return Ok(None) };
-    let note: Note = serde_json::from_str(&text)
+    let note: CapabilitiesFile = serde_json::from_str(&text)
         .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(&path)))?;
     // Two names can make one file's name; what is kept is one service's.
     let fits =
@@ -71,12 +74,13 @@ pub(in crate::cli) fn read_capabilities(settings: &Settings, url: &str) -> anyho
 pub(in crate::cli) fn write_capabilities(
     settings: &Settings,
     url: &str,
-    learned: &Learned,
+    learned: &ServiceCapabilities,
     at: Timestamp,
 ) -> anyhow::Result<Option<PathBuf>> {
     let Some((path, origin)) = file_and_origin(settings, url) else { return Ok(None) };
     let profile = settings.profile.clone();
-    let note = Note { schema_version: SCHEMA_VERSION, origin, profile, at, learned: learned.clone() };
+    let note =
+        CapabilitiesFile { schema_version: SCHEMA_VERSION, origin, profile, at, learned: learned.clone() };
     if let Some(folder) = path.parent() {
         stack_files::make_private_directory(folder)?;
     }
@@ -121,12 +125,12 @@ mod tests {
 
     #[test]
     fn what_was_learned_reads_as_a_sentence() {
-        let note = |page_limit, rate| Note {
+        let note = |page_limit, rate| CapabilitiesFile {
             schema_version: 1,
             origin: "https://h".into(),
             profile: None,
             at: "2026-11-21T12:00:00Z".parse().unwrap(),
-            learned: Learned { page_limit, rate, ..Learned::default() },
+            learned: ServiceCapabilities { page_limit, rate, ..ServiceCapabilities::default() },
         };
         let told = note(Some(50), Some(30)).in_words();
         assert_eq!(told, "Of https://h on 2026-11-21: pages of 50 rows, 30 requests a second.");
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn the_golden_service_profiles_are_read_and_written_as_before() {
         let golden = include_str!("../../../tests/golden/files/service-profile.json").trim_end();
-        let notes: Vec<Note> = serde_json::from_str(golden).unwrap();
+        let notes: Vec<CapabilitiesFile> = serde_json::from_str(golden).unwrap();
         assert_eq!(serde_json::to_string(&notes).unwrap(), golden);
     }
 }

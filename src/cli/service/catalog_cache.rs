@@ -4,22 +4,22 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::files::stack_files;
-use crate::cli::process::settings::{Cloud, Settings};
+use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cloud::http::https_transport::parse_origin;
 use crate::model::catalog::Catalog;
 
 /// The directory in the user's state directory.
-const FOLDER: &str = "offers";
+const CATALOG_DIR: &str = "offers";
 
 /// Returns the file of a service's tables; `None` for a user without a home, and where nothing may be written.
 pub(in crate::cli) fn tables_path(settings: &Settings) -> Option<PathBuf> {
     let service = match &settings.cloud {
-        Cloud::At(url) => parse_origin(url).ok()?,
-        Cloud::Local | Cloud::Unset => "local".to_owned(),
+        CloudEndpoint::Remote(url) => parse_origin(url).ok()?,
+        CloudEndpoint::Local | CloudEndpoint::Unset => "local".to_owned(),
     };
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = service.chars().map(plain).take(100).collect();
-    let folder = settings.state.as_deref().filter(|_| !settings.untrusted)?.join(FOLDER);
+    let folder = settings.state.as_deref().filter(|_| !settings.untrusted)?.join(CATALOG_DIR);
     Some(folder.join(format!("{name}.json")))
 }
 

@@ -1,4 +1,4 @@
-//! `Connection`: the client of the cloud that was asked for, and where its ledger is kept.
+//! `StackConnection`: the client of the cloud that was asked for, and where its ledger is kept.
 //!
 //! The embedded cloud and a real account never share a ledger or pinned ids.
 
@@ -7,45 +7,45 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::rate_limit_file::LimiterFile;
+use super::rate_limit_file::RateLimitFile;
 use super::{api_key, capabilities, catalog_cache, embedded_cloud};
-use crate::apply::context::Bounds;
+use crate::apply::context::TimingBounds;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
-use crate::cli::process::settings::{Cloud, Settings};
+use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cloud::client::Client;
-use crate::cloud::http::https_transport::{HttpCloud, Options, Roots};
-use crate::cloud::http::rate_limit::SharedSlots;
-use crate::cloud::read::account::Account;
+use crate::cloud::http::https_transport::{CaBundle, HttpsTransport, TransportOptions};
+use crate::cloud::http::rate_limit::SharedRateLimit;
+use crate::cloud::read::account::AccountInfo;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
 use crate::config::stack::model::Stack;
-use crate::emulator::server::Running;
+use crate::emulator::server::EmulatorHandle;
 use crate::kinds::REGISTRY;
-use crate::ledger::stores::location::Place;
+use crate::ledger::stores::location::LedgerLocation;
 use crate::model::secret::Secret;
 
 /// The transport of every command.
-pub(in crate::cli) type Http = HttpCloud;
+pub(in crate::cli) type CommandTransport = HttpsTransport;
 /// The clock of every command.
-pub(in crate::cli) type Time = SystemClock;
+pub(in crate::cli) type CommandClock = SystemClock;
 /// The chance of every command.
-pub(in crate::cli) type Chance = SystemRandom;
+pub(in crate::cli) type CommandRandom = SystemRandom;
 
 /// The bounds of the embedded cloud: it runs in this process, so nothing is under way after a crash.
-pub(in crate::cli) const LOCAL_BOUNDS: Bounds = Bounds {
+pub(in crate::cli) const LOCAL_BOUNDS: TimingBounds = TimingBounds {
     effect: Duration::from_secs(1),
     listing: Duration::from_secs(1),
     sending: Duration::from_mins(2),
 };
 
 /// A way to the service, for a stack.
-pub(in crate::cli) struct Connection {
+pub(in crate::cli) struct StackConnection {
     /// The client.
-    pub(in crate::cli) client: Client<Http, Time, Chance>,
+    pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
     /// Where the stack's ledger is kept.
-    pub(in crate::cli) place: Place,
+    pub(in crate::cli) place: LedgerLocation,
     /// The file of pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
     /// The file of the catalog tables that were read last.
@@ -53,15 +53,15 @@ pub(in crate::cli) struct Connection {
     /// How many times as fast as ours the service's clock runs.
     pub(in crate::cli) speed: f64,
     /// Timing assumptions that hold here.
-    pub(in crate::cli) bounds: Bounds,
+    pub(in crate::cli) bounds: TimingBounds,
     /// The embedded cloud, while this process runs it.
-    _emulator: Option<Running>,
+    _emulator: Option<EmulatorHandle>,
 }
 
 /// A way to the service, whatever the stack.
-pub(in crate::cli) struct Link {
+pub(in crate::cli) struct ServiceConnection {
     /// The client.
-    pub(in crate::cli) client: Client<Http, Time, Chance>,
+    pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
     /// The file of pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
     /// The file of the catalog tables that were read last.
@@ -69,12 +69,12 @@ pub(in crate::cli) struct Link {
     /// How many times as fast as ours the service's clock runs.
     speed: f64,
     /// Timing assumptions that hold here.
-    pub(in crate::cli) bounds: Bounds,
+    pub(in crate::cli) bounds: TimingBounds,
     /// The embedded cloud, while this process runs it.
-    emulator: Option<Running>,
+    emulator: Option<EmulatorHandle>,
 }
 
-impl Link {
+impl ServiceConnection {
     /// Connects to the cloud that was asked for. Its public tables need no key: then none is looked for.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Link {
         settings: &Settings,
         directory: &Path,
         public: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let find =
             |url: &str| if public { Ok(None) } else { api_key::find_api_key(settings, url).map(Some) };
         Self::open_with_key(settings, directory, settings.untrusted, find)
@@ -98,7 +98,7 @@ impl Link {
         settings: &Settings,
         directory: &Path,
         key: Option<Secret>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         Self::open_with_key(settings, directory, true, |_| Ok(key))
     }
 
@@ -106,10 +106,10 @@ impl Link {
         settings: &Settings,
         directory: &Path,
         only_looks: bool,
-        key: impl FnOnce(&str) -> Result<Option<Secret>, Failure>,
-    ) -> Result<Self, Failure> {
+        key: impl FnOnce(&str) -> Result<Option<Secret>, CliFailure>,
+    ) -> Result<Self, CliFailure> {
         let looks = only_looks.then_some(REGISTRY);
-        if settings.cloud == Cloud::Local {
+        if settings.cloud == CloudEndpoint::Local {
             let (mut options, emulator, speed) = embedded_cloud::open_embedded_cloud(
                 &embedded_cloud::data_directory(directory),
                 settings.state.as_deref(),
@@ -124,8 +124,8 @@ impl Link {
                 emulator,
             });
         }
-        let Cloud::At(url) = &settings.cloud else {
-            return Err(Failure::new(Exit::Usage, "no cloud is named")
+        let CloudEndpoint::Remote(url) = &settings.cloud else {
+            return Err(CliFailure::new(Exit::Usage, "no cloud is named")
                 .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
                 .help("or say --cloud local for the one in this program."));
         };
@@ -133,7 +133,7 @@ impl Link {
         let known = key.clone();
         let mut options = http_options(settings, url, key.as_ref())?;
         options.only_looks = looks;
-        let client = build_client(&options, Bounds::default())?;
+        let client = build_client(&options, TimingBounds::default())?;
         share_limits(&client, settings, url, known.as_ref());
         if let Some(key) = known.as_ref().and_then(Secret::expose) {
             client.learn_secret(key);
@@ -149,13 +149,13 @@ impl Link {
             lock_file: directory.join("stead.lock"),
             catalogs: catalog_cache::tables_path(settings),
             speed: 1.0,
-            bounds: Bounds::default(),
+            bounds: TimingBounds::default(),
             emulator: None,
         })
     }
 }
 
-impl Connection {
+impl StackConnection {
     /// Connects to the cloud that was asked for.
     ///
     /// # Errors
@@ -164,17 +164,17 @@ impl Connection {
         settings: &Settings,
         stack: &Stack,
         directory: &Path,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let place = ledger_settings::ledger_location(settings, stack, directory)?;
-        if settings.cloud == Cloud::Local && settings.untrusted {
-            return Err(Failure::new(
+        if settings.cloud == CloudEndpoint::Local && settings.untrusted {
+            return Err(CliFailure::new(
                 Exit::Usage,
                 "the built-in cloud writes its data, and --untrusted writes nothing",
             )
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
-        let Link { client, lock_file, catalogs, speed, bounds, emulator } =
-            Link::open(settings, directory, false)?;
+        let ServiceConnection { client, lock_file, catalogs, speed, bounds, emulator } =
+            ServiceConnection::open(settings, directory, false)?;
         // The service may repeat what an earlier run sent it.
         let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
         for setting in settings.chain(stack.named.values()) {
@@ -194,20 +194,24 @@ pub(in crate::cli) async fn read_key_account(
     settings: &Settings,
     url: &str,
     key: &Secret,
-) -> Result<Account, Failure> {
-    let client = build_client(&http_options(settings, url, Some(key))?, Bounds::default())?;
+) -> Result<AccountInfo, CliFailure> {
+    let client = build_client(&http_options(settings, url, Some(key))?, TimingBounds::default())?;
     share_limits(&client, settings, url, Some(key));
     client.learn_secret(key.expose().unwrap_or_default());
     Ok(client.read_account(key.expose().unwrap_or_default()).await?)
 }
 
-fn http_options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<Options, Failure> {
+fn http_options(
+    settings: &Settings,
+    url: &str,
+    key: Option<&Secret>,
+) -> Result<TransportOptions, CliFailure> {
     let key = key.and_then(Secret::expose).map(SecretString::from);
-    let mut options = Options::new(url, key);
+    let mut options = TransportOptions::new(url, key);
     if let Some(path) = &settings.ca_file {
         let pem = stack_files::read_bytes(path)?;
-        options.roots = Roots::parse(&pem).map_err(|why| {
-            Failure::new(
+        options.roots = CaBundle::parse(&pem).map_err(|why| {
+            CliFailure::new(
                 Exit::Usage,
                 format!("{} cannot be trusted: {why}", stack_files::display_path(path)),
             )
@@ -218,20 +222,29 @@ fn http_options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<
 }
 
 /// Shares the limiters with other commands of this user; one that must write nothing keeps its own.
-fn share_limits(client: &Client<Http, Time, Chance>, settings: &Settings, url: &str, key: Option<&Secret>) {
+fn share_limits(
+    client: &Client<CommandTransport, CommandClock, CommandRandom>,
+    settings: &Settings,
+    url: &str,
+    key: Option<&Secret>,
+) {
     if settings.untrusted {
         return;
     }
     let open = |key: Option<&Secret>| {
-        let file = LimiterFile::open(settings.state.as_deref(), url, key, &SystemRandom);
-        file.map(|file| Box::new(file) as Box<dyn SharedSlots>)
+        let file = RateLimitFile::open(settings.state.as_deref(), url, key, &SystemRandom);
+        file.map(|file| Box::new(file) as Box<dyn SharedRateLimit>)
     };
     let keyed = key.and_then(|key| open(Some(key)));
     client.share_limits(keyed, open(None));
 }
 
-fn build_client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {
-    let http = HttpCloud::new(options).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+fn build_client(
+    options: &TransportOptions,
+    bounds: TimingBounds,
+) -> Result<Client<CommandTransport, CommandClock, CommandRandom>, CliFailure> {
+    let http =
+        HttpsTransport::new(options).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
     let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
     client.expect_lag(bounds.listing);
     Ok(client)

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::profile::DEFAULT;
-use crate::ledger::stores::file::dir_handle::{Folder, read_bounded};
+use crate::ledger::stores::file::dir_handle::{DirHandle, read_bounded};
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 
@@ -23,15 +23,15 @@ const FILE: &str = "credentials.json";
 const SCHEMA_VERSION: u32 = 1;
 
 /// Largest file of keys.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Longest key.
-const LONGEST_KEY: usize = 4096;
+const MAX_KEY_LENGTH: usize = 4096;
 
 /// The file. Not `Debug`: it holds keys.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct CredentialsFile {
     schema_version: u32,
     keys: Vec<StoredKey>,
 }
@@ -54,29 +54,29 @@ struct StoredKey {
 
 /// Where a stored key is.
 #[derive(Debug)]
-pub(in crate::cli) enum Kept {
+pub(in crate::cli) enum KeyStorage {
     /// In the file.
-    Here(Secret),
+    InFile(Secret),
     /// In the system's keychain.
     Keychain,
 }
 
 impl StoredKey {
-    fn into_key_source(self) -> Kept {
-        self.key.map_or(Kept::Keychain, |key| Kept::Here(Secret::new(key)))
+    fn into_key_source(self) -> KeyStorage {
+        self.key.map_or(KeyStorage::Keychain, |key| KeyStorage::InFile(Secret::new(key)))
     }
 }
 
 /// Whose key: it is sent to this origin and no other, and used by this profile and no other.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Place<'a> {
+pub(in crate::cli) struct CredentialScope<'a> {
     /// Scheme, host and port.
     pub(in crate::cli) origin: &'a str,
     /// The profile; `None` without one.
     pub(in crate::cli) profile: Option<&'a Name>,
 }
 
-impl Place<'_> {
+impl CredentialScope<'_> {
     fn matches_key(&self, stored: &StoredKey) -> bool {
         stored.origin == self.origin
             && non_default_profile(stored.profile.as_ref()) == non_default_profile(self.profile)
@@ -91,14 +91,17 @@ pub(in crate::cli) fn non_default_profile(profile: Option<&Name>) -> Option<&Nam
 
 /// Tells whether a text can be a key: what a header can hold, without blanks.
 pub(in crate::cli) fn is_key(text: &str) -> bool {
-    (1..=LONGEST_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    (1..=MAX_KEY_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Returns the key that is stored for a place, or that the keychain has it.
 ///
 /// # Errors
 /// When the file is one that others can read or change, is damaged, or is a link.
-pub(in crate::cli) fn find_stored_key(directory: &Path, place: Place<'_>) -> Result<Option<Kept>, Failure> {
+pub(in crate::cli) fn find_stored_key(
+    directory: &Path,
+    place: CredentialScope<'_>,
+) -> Result<Option<KeyStorage>, CliFailure> {
     let Some(stored) = load_keys(directory)? else { return Ok(None) };
     Ok(stored.keys.into_iter().find(|stored| place.matches_key(stored)).map(StoredKey::into_key_source))
 }
@@ -109,11 +112,11 @@ pub(in crate::cli) fn find_stored_key(directory: &Path, place: Place<'_>) -> Res
 /// As `find`, or when it cannot be written.
 pub(in crate::cli) fn store_key(
     directory: &Path,
-    place: Place<'_>,
+    place: CredentialScope<'_>,
     key: Option<&str>,
-) -> Result<PathBuf, Failure> {
-    let mut stored =
-        load_keys(directory)?.unwrap_or(Stored { schema_version: SCHEMA_VERSION, keys: Vec::new() });
+) -> Result<PathBuf, CliFailure> {
+    let mut stored = load_keys(directory)?
+        .unwrap_or(CredentialsFile { schema_version: SCHEMA_VERSION, keys: Vec::new() });
     stored.keys.retain(|stored| !place.matches_key(stored));
     stored.keys.push(StoredKey {
         origin: place.origin.to_owned(),
@@ -128,7 +131,7 @@ pub(in crate::cli) fn store_key(
 ///
 /// # Errors
 /// As `store`.
-pub(in crate::cli) fn forget_key(directory: &Path, place: Place<'_>) -> Result<bool, Failure> {
+pub(in crate::cli) fn forget_key(directory: &Path, place: CredentialScope<'_>) -> Result<bool, CliFailure> {
     let Some(mut stored) = load_keys(directory)? else { return Ok(false) };
     let before = stored.keys.len();
     stored.keys.retain(|stored| !place.matches_key(stored));
@@ -150,7 +153,7 @@ pub(in crate::cli) fn key_file_path(directory: &Path) -> PathBuf {
 pub(in crate::cli) fn stored_origins(
     directory: &Path,
     profile: Option<&Name>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CliFailure> {
     let stored = load_keys(directory)?;
     let keys = stored.into_iter().flat_map(|stored| stored.keys);
     Ok(keys
@@ -159,20 +162,20 @@ pub(in crate::cli) fn stored_origins(
         .collect())
 }
 
-fn save_keys(directory: &Path, stored: &Stored) -> Result<PathBuf, Failure> {
+fn save_keys(directory: &Path, stored: &CredentialsFile) -> Result<PathBuf, CliFailure> {
     let path = directory.join(FILE);
     let text = serde_json::to_vec_pretty(stored).map_err(anyhow::Error::from)?;
-    let written = Folder::create_private_dir(directory)
+    let written = DirHandle::create_private_dir(directory)
         .and_then(|folder| folder.replace(FILE, 0o600, |file| file.write_all(&text)));
     written.map_err(|error| unusable_key_file(&path, &error.to_string(), "Nothing was stored."))?;
     Ok(path)
 }
 
-fn load_keys(directory: &Path) -> Result<Option<Stored>, Failure> {
+fn load_keys(directory: &Path) -> Result<Option<CredentialsFile>, CliFailure> {
     let path = directory.join(FILE);
     let remedy = "Repair it, or remove it and run `stead login` again.";
     let opened =
-        Folder::open_private_dir(directory).and_then(|folder| folder.open_file(FILE, OFlags::RDONLY));
+        DirHandle::open_private_dir(directory).and_then(|folder| folder.open_file(FILE, OFlags::RDONLY));
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -189,10 +192,10 @@ fn load_keys(directory: &Path) -> Result<Option<Stored>, Failure> {
         );
         return Err(unusable_key_file(&path, "other users can read or write it", &remedy));
     }
-    let bytes = read_bounded(file, MOST_BYTES)
+    let bytes = read_bounded(file, MAX_FILE_BYTES)
         .map_err(|error| unusable_key_file(&path, &error.to_string(), remedy))?;
     // What is wrong with it could quote a key.
-    let stored: Stored =
+    let stored: CredentialsFile =
         serde_json::from_slice(&bytes).map_err(|_| unusable_key_file(&path, "it is damaged", remedy))?;
     if stored.keys.iter().any(|stored| stored.key.is_none() != stored.keychain) {
         return Err(unusable_key_file(&path, "it is damaged", remedy));
@@ -203,8 +206,8 @@ fn load_keys(directory: &Path) -> Result<Option<Stored>, Failure> {
     Ok(Some(stored))
 }
 
-fn unusable_key_file(path: &Path, why: &str, remedy: &str) -> Failure {
-    Failure::new(
+fn unusable_key_file(path: &Path, why: &str, remedy: &str) -> CliFailure {
+    CliFailure::new(
         Exit::Failed,
         format!("the stored keys in {} cannot be used: {why}", stack_files::display_path(path)),
     )
@@ -220,12 +223,13 @@ mod tests {
 
     use super::*;
 
-    const HERE: Place<'static> = Place { origin: "https://api.example.com", profile: None };
+    const HERE: CredentialScope<'static> =
+        CredentialScope { origin: "https://api.example.com", profile: None };
 
-    fn found(directory: &Path, place: Place<'_>) -> Option<String> {
+    fn found(directory: &Path, place: CredentialScope<'_>) -> Option<String> {
         find_stored_key(directory, place).unwrap().map(|kept| match kept {
-            Kept::Here(key) => key.expose().unwrap().to_owned(),
-            Kept::Keychain => "(keychain)".to_owned(),
+            KeyStorage::InFile(key) => key.expose().unwrap().to_owned(),
+            KeyStorage::Keychain => "(keychain)".to_owned(),
         })
     }
 
@@ -236,7 +240,7 @@ mod tests {
         assert_eq!(found(&directory, HERE), None);
         assert!(!directory.exists(), "looking makes nothing");
         let work = Name::new("work");
-        let there = Place { profile: Some(&work), ..HERE };
+        let there = CredentialScope { profile: Some(&work), ..HERE };
         store_key(&directory, HERE, Some("first")).unwrap();
         let path = store_key(&directory, HERE, Some("second")).unwrap();
         store_key(&directory, there, Some("third")).unwrap();
@@ -249,7 +253,7 @@ mod tests {
             "https://api.example.com.evil.test",
             "https://x.api.example.com",
         ] {
-            assert_eq!(found(&directory, Place { origin, profile: None }), None, "{origin}");
+            assert_eq!(found(&directory, CredentialScope { origin, profile: None }), None, "{origin}");
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
         assert!(forget_key(&directory, HERE).unwrap() && !forget_key(&directory, HERE).unwrap());
@@ -267,7 +271,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
         let default = Name::new("default");
-        let named = Place { profile: Some(&default), ..HERE };
+        let named = CredentialScope { profile: Some(&default), ..HERE };
         store_key(&directory, HERE, Some("first")).unwrap();
         assert_eq!(found(&directory, named).as_deref(), Some("first"));
         store_key(&directory, named, Some("second")).unwrap();
@@ -334,12 +338,12 @@ mod tests {
         let directory = root.path().join("stead");
         let work = Name::new("work");
         store_key(&directory, HERE, Some("sk_1")).unwrap();
-        let path = store_key(&directory, Place { profile: Some(&work), ..HERE }, None).unwrap();
+        let path = store_key(&directory, CredentialScope { profile: Some(&work), ..HERE }, None).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), golden);
         fs::write(&path, golden).unwrap();
         assert_eq!(found(&directory, HERE).as_deref(), Some("sk_1"));
         assert_eq!(
-            found(&directory, Place { profile: Some(&work), ..HERE }).as_deref(),
+            found(&directory, CredentialScope { profile: Some(&work), ..HERE }).as_deref(),
             Some("(keychain)")
         );
     }

@@ -4,22 +4,26 @@
 use std::time::Duration;
 
 use super::credentials::is_key;
-use crate::cli::process::env::Variables;
+use crate::cli::process::env::EnvVariables;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::{PATIENCE, Program};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
 use crate::model::secret::Secret;
 
 /// Runs a program and returns the key that it prints.
 ///
 /// # Errors
 /// When it cannot be run, fails, takes too long, or prints no key. What it prints is never shown.
-pub(in crate::cli) fn run(words: &[String], environment: &Variables) -> Result<Secret, Failure> {
-    run_within(words, environment, PATIENCE)
+pub(in crate::cli) fn run(words: &[String], environment: &EnvVariables) -> Result<Secret, CliFailure> {
+    run_within(words, environment, HELPER_TIMEOUT)
 }
 
-fn run_within(words: &[String], environment: &Variables, patience: Duration) -> Result<Secret, Failure> {
-    let program = Program::new(words, &[], environment);
+fn run_within(
+    words: &[String],
+    environment: &EnvVariables,
+    patience: Duration,
+) -> Result<Secret, CliFailure> {
+    let program = HelperProgram::new(words, &[], environment);
     let bytes =
         program.capture_output(patience).map_err(|why| key_command_failure(program.name(), &why))?;
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -31,8 +35,8 @@ fn run_within(words: &[String], environment: &Variables, patience: Duration) -> 
     }
 }
 
-fn key_command_failure(program: &str, why: &str) -> Failure {
-    Failure::new(Exit::Refused, format!("key_command `{program}` gives no key: {why}")).help(
+fn key_command_failure(program: &str, why: &str) -> CliFailure {
+    CliFailure::new(Exit::Refused, format!("key_command `{program}` gives no key: {why}")).help(
         "It stands in the user's settings.toml; try it in a shell: it prints the key and nothing else.",
     )
 }
@@ -41,7 +45,7 @@ fn key_command_failure(program: &str, why: &str) -> Failure {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, patience: Duration) -> Result<String, Failure> {
+    fn shell(script: &str, patience: Duration) -> Result<String, CliFailure> {
         let words = ["/bin/sh", "-c", script].map(str::to_owned);
         let given = [("PATH", "/usr/bin:/bin"), ("STEAD_API_KEY", "canary"), ("LD_PRELOAD", "x")];
         let environment = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -50,25 +54,25 @@ mod tests {
 
     #[test]
     fn it_prints_the_key() {
-        assert_eq!(shell("echo sk_1", PATIENCE).unwrap(), "sk_1");
-        assert_eq!(shell("printf 'sk_1\\r\\n'", PATIENCE).unwrap(), "sk_1");
+        assert_eq!(shell("echo sk_1", HELPER_TIMEOUT).unwrap(), "sk_1");
+        assert_eq!(shell("printf 'sk_1\\r\\n'", HELPER_TIMEOUT).unwrap(), "sk_1");
     }
 
     #[test]
     fn it_sees_little() {
-        assert_eq!(shell("echo x${STEAD_API_KEY}${LD_PRELOAD}", PATIENCE).unwrap(), "x");
-        assert_eq!(shell("read line; echo x$line", PATIENCE).unwrap(), "x", "nobody types for it");
-        assert_eq!(shell("pwd", PATIENCE).unwrap(), "/");
+        assert_eq!(shell("echo x${STEAD_API_KEY}${LD_PRELOAD}", HELPER_TIMEOUT).unwrap(), "x");
+        assert_eq!(shell("read line; echo x$line", HELPER_TIMEOUT).unwrap(), "x", "nobody types for it");
+        assert_eq!(shell("pwd", HELPER_TIMEOUT).unwrap(), "/");
     }
 
     #[test]
     fn what_goes_wrong_is_said_without_its_output() {
         let short = Duration::from_millis(50);
         for (script, patience, why) in [
-            ("echo canary; exit 3", PATIENCE, "exit status: 3"),
-            ("echo canary two", PATIENCE, "no key"),
-            ("true", PATIENCE, "no key"),
-            ("yes canary", PATIENCE, "more than 8192 bytes"),
+            ("echo canary; exit 3", HELPER_TIMEOUT, "exit status: 3"),
+            ("echo canary two", HELPER_TIMEOUT, "no key"),
+            ("true", HELPER_TIMEOUT, "no key"),
+            ("yes canary", HELPER_TIMEOUT, "more than 8192 bytes"),
             ("echo canary; exec sleep 600", short, "too long"),
             ("echo canary; exec >&-; exec sleep 600", short, "too long"),
         ] {
@@ -76,7 +80,7 @@ mod tests {
             assert!(error.message.contains(why), "{script}: {}", error.message);
             assert!(!format!("{error:?}").contains("canary"), "{script}");
         }
-        let nothing = run(&["/no/such/program".to_owned()], &Variables::new()).unwrap_err();
+        let nothing = run(&["/no/such/program".to_owned()], &EnvVariables::new()).unwrap_err();
         assert!(nothing.message.contains("cannot be run"));
     }
 }

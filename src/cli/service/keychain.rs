@@ -2,28 +2,29 @@
 //! elsewhere (GNOME's keyring, KWallet, KeePassXC). A key goes in by standard input and comes out by standard output,
 //! never by an argument, and is bound to one origin and one profile, as one in the file is.
 
-use super::credentials::{Place, is_key, non_default_profile};
-use crate::cli::process::env::Variables;
+use super::credentials::{CredentialScope, is_key, non_default_profile};
+use crate::cli::process::env::EnvVariables;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::{PATIENCE, Program};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
 use crate::cli::process::profile::DEFAULT;
 use crate::model::hex::encode_hex;
 use crate::model::secret::Secret;
 
 /// The program that reaches the keychain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tool {
+enum KeychainTool {
     SecretTool,
     Security,
 }
 
 /// The one of this system.
-const TOOL: Tool = if cfg!(target_os = "macos") { Tool::Security } else { Tool::SecretTool };
+const TOOL: KeychainTool =
+    if cfg!(target_os = "macos") { KeychainTool::Security } else { KeychainTool::SecretTool };
 
 /// What is asked of the keychain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed<'k> {
+enum KeychainOperation<'k> {
     Store(&'k str),
     Find,
     Forget,
@@ -33,10 +34,14 @@ enum Deed<'k> {
 ///
 /// # Errors
 /// When there is no keychain, or it does not take it.
-pub(in crate::cli) fn store(place: Place<'_>, key: &str, variables: &Variables) -> Result<(), Failure> {
+pub(in crate::cli) fn store(
+    place: CredentialScope<'_>,
+    key: &str,
+    variables: &EnvVariables,
+) -> Result<(), CliFailure> {
     let told = |why: String| unusable_keychain(Exit::Failed, &why).help("Nothing was stored.");
-    let (words, input) = tool_command(TOOL, Deed::Store(key), place);
-    Program::new(&words, &[], variables).send_input(&input, PATIENCE).map_err(told)?;
+    let (words, input) = tool_command(TOOL, KeychainOperation::Store(key), place);
+    HelperProgram::new(&words, &[], variables).send_input(&input, HELPER_TIMEOUT).map_err(told)?;
     match read_key(place, variables) {
         Ok(kept) if kept.expose() == Some(key) => Ok(()),
         Ok(_) => Err(told("it gives back another key than it was given".to_owned())),
@@ -48,7 +53,10 @@ pub(in crate::cli) fn store(place: Place<'_>, key: &str, variables: &Variables) 
 ///
 /// # Errors
 /// When there is no keychain, it stays locked, or has none.
-pub(in crate::cli) fn find(place: Place<'_>, variables: &Variables) -> Result<Secret, Failure> {
+pub(in crate::cli) fn find(
+    place: CredentialScope<'_>,
+    variables: &EnvVariables,
+) -> Result<Secret, CliFailure> {
     read_key(place, variables).map_err(|why| {
         unusable_keychain(Exit::Refused, &why)
             .help(format!("The key for {} was put there: unlock it, or log in again.", place.origin))
@@ -59,22 +67,22 @@ pub(in crate::cli) fn find(place: Place<'_>, variables: &Variables) -> Result<Se
 ///
 /// # Errors
 /// Why it may still be there.
-pub(in crate::cli) fn forget(place: Place<'_>, variables: &Variables) -> Result<(), String> {
-    let (words, _) = tool_command(TOOL, Deed::Forget, place);
-    Program::new(&words, &[], variables)
-        .capture_output(PATIENCE)
+pub(in crate::cli) fn forget(place: CredentialScope<'_>, variables: &EnvVariables) -> Result<(), String> {
+    let (words, _) = tool_command(TOOL, KeychainOperation::Forget, place);
+    HelperProgram::new(&words, &[], variables)
+        .capture_output(HELPER_TIMEOUT)
         .map(drop)
         .map_err(|why| prefix_tool_name(&why))
 }
 
 /// Returns under which name a person finds a key there.
-pub(in crate::cli) fn key_label(place: Place<'_>) -> String {
+pub(in crate::cli) fn key_label(place: CredentialScope<'_>) -> String {
     format!("stead: {}", place.origin)
 }
 
-fn read_key(place: Place<'_>, variables: &Variables) -> Result<Secret, String> {
-    let (words, _) = tool_command(TOOL, Deed::Find, place);
-    let bytes = Program::new(&words, &[], variables).capture_output(PATIENCE)?;
+fn read_key(place: CredentialScope<'_>, variables: &EnvVariables) -> Result<Secret, String> {
+    let (words, _) = tool_command(TOOL, KeychainOperation::Find, place);
+    let bytes = HelperProgram::new(&words, &[], variables).capture_output(HELPER_TIMEOUT)?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim_end_matches(['\r', '\n']);
     if is_key(key) { Ok(Secret::new(key)) } else { Err("what it has there is no key".to_owned()) }
@@ -82,54 +90,58 @@ fn read_key(place: Place<'_>, variables: &Variables) -> Result<Secret, String> {
 
 fn prefix_tool_name(why: &str) -> String {
     let program = match TOOL {
-        Tool::SecretTool => "secret-tool",
-        Tool::Security => "security",
+        KeychainTool::SecretTool => "secret-tool",
+        KeychainTool::Security => "security",
     };
     format!("{program}: {why}")
 }
 
-fn unusable_keychain(exit: Exit, why: &str) -> Failure {
+fn unusable_keychain(exit: Exit, why: &str) -> CliFailure {
     let needs = match TOOL {
-        Tool::SecretTool => {
+        KeychainTool::SecretTool => {
             "It needs secret-tool (Debian and Ubuntu: libsecret-tools) and a keyring that runs in your session."
         }
-        Tool::Security => "Keychain Access shows whether the login keychain is locked.",
+        KeychainTool::Security => "Keychain Access shows whether the login keychain is locked.",
     };
-    Failure::new(exit, format!("the system's keychain cannot be used: {}", prefix_tool_name(why)))
+    CliFailure::new(exit, format!("the system's keychain cannot be used: {}", prefix_tool_name(why)))
         .help(needs)
         .help("stead login without --keychain keeps the key in a file that only you can read.")
 }
 
 /// Returns the words that ask a program, and what it is handed.
-fn tool_command(tool: Tool, deed: Deed<'_>, place: Place<'_>) -> (Vec<String>, String) {
+fn tool_command(
+    tool: KeychainTool,
+    deed: KeychainOperation<'_>,
+    place: CredentialScope<'_>,
+) -> (Vec<String>, String) {
     let profile = non_default_profile(place.profile).map_or(DEFAULT, |name| name.as_str());
     let (label, origin) = (key_label(place), place.origin);
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let told = ["application", "stead", "origin", origin, "profile", profile];
     match (tool, deed) {
-        (Tool::SecretTool, Deed::Store(key)) => {
+        (KeychainTool::SecretTool, KeychainOperation::Store(key)) => {
             let store = ["secret-tool", "store", "--label", &label];
             (words(&[&store[..], &told[..]].concat()), key.to_owned())
         }
-        (Tool::SecretTool, Deed::Find) => {
+        (KeychainTool::SecretTool, KeychainOperation::Find) => {
             (words(&[&["secret-tool", "lookup"], &told[..]].concat()), String::new())
         }
-        (Tool::SecretTool, Deed::Forget) => {
+        (KeychainTool::SecretTool, KeychainOperation::Forget) => {
             (words(&[&["secret-tool", "clear"], &told[..]].concat()), String::new())
         }
         // As an argument the key would be seen by every process; in a line of its input it is not, and as
         // hexadecimal digits no character of it means anything there.
-        (Tool::Security, Deed::Store(key)) => {
+        (KeychainTool::Security, KeychainOperation::Store(key)) => {
             let (profile, label, key) =
                 (quote_word(profile), quote_word(&label), encode_hex(key.as_bytes()));
             let line = format!("add-generic-password -U -a {profile} -s {label} -X {key}\n");
             (words(&["security", "-i"]), line)
         }
-        (Tool::Security, Deed::Find) => (
+        (KeychainTool::Security, KeychainOperation::Find) => (
             words(&["security", "find-generic-password", "-a", profile, "-s", &label, "-w"]),
             String::new(),
         ),
-        (Tool::Security, Deed::Forget) => {
+        (KeychainTool::Security, KeychainOperation::Forget) => {
             (words(&["security", "delete-generic-password", "-a", profile, "-s", &label]), String::new())
         }
     }
@@ -149,12 +161,12 @@ mod tests {
     fn a_key_is_in_no_argument_and_bound_to_origin_and_profile() {
         let work = Name::new("work \"x\"");
         let origin = "https://api.example.com";
-        for tool in [Tool::SecretTool, Tool::Security] {
+        for tool in [KeychainTool::SecretTool, KeychainTool::Security] {
             for profile in [None, Some(&work)] {
-                let place = Place { origin, profile };
-                let (words, input) = tool_command(tool, Deed::Store("canary\"key"), place);
+                let place = CredentialScope { origin, profile };
+                let (words, input) = tool_command(tool, KeychainOperation::Store("canary\"key"), place);
                 assert!(!words.join(" ").contains("canary") && !input.is_empty(), "{words:?}");
-                for deed in [Deed::Find, Deed::Forget] {
+                for deed in [KeychainOperation::Find, KeychainOperation::Forget] {
                     let (words, input) = tool_command(tool, deed, place);
                     assert!(words.iter().any(|word| word.contains(origin)), "{words:?}");
                     assert!(words.iter().any(|word| word == profile.map_or("default", |n| n)), "{words:?}");
@@ -162,16 +174,16 @@ mod tests {
                 }
             }
         }
-        let place = Place { origin, profile: Some(&work) };
+        let place = CredentialScope { origin, profile: Some(&work) };
         assert_eq!(
-            tool_command(Tool::Security, Deed::Store("a\"b"), place).1,
+            tool_command(KeychainTool::Security, KeychainOperation::Store("a\"b"), place).1,
             "add-generic-password -U -a \"work \\\"x\\\"\" -s \"stead: https://api.example.com\" -X 612262\n"
         );
         let default = Name::new("default");
-        let named = Place { origin, profile: Some(&default) };
+        let named = CredentialScope { origin, profile: Some(&default) };
         assert_eq!(
-            tool_command(TOOL, Deed::Find, named),
-            tool_command(TOOL, Deed::Find, Place { origin, profile: None })
+            tool_command(TOOL, KeychainOperation::Find, named),
+            tool_command(TOOL, KeychainOperation::Find, CredentialScope { origin, profile: None })
         );
     }
 }

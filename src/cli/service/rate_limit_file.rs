@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use crate::cloud::http::https_transport::parse_origin;
-use crate::cloud::http::rate_limit::{LimiterState, SharedSlots};
-use crate::ledger::stores::file::dir_handle::Folder;
+use crate::cloud::http::rate_limit::{RateLimitState, SharedRateLimit};
+use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::clock::Random;
 use crate::model::secret::Secret;
 
@@ -24,27 +24,27 @@ const LOCK_ATTEMPTS: u32 = 50;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
 /// Largest file that is believed.
-const LARGEST: u64 = 256 * 1024;
+const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// Bytes of the user's salt.
 const SALT_BYTES: usize = 32;
 
 /// The file of one address and key.
-pub(in crate::cli) struct LimiterFile {
-    folder: Folder,
+pub(in crate::cli) struct RateLimitFile {
+    folder: DirHandle,
     name: String,
     boot: String,
 }
 
 /// What it holds. Times count from the machine's start, so they mean nothing after another one.
 #[derive(Serialize, Deserialize)]
-struct Content {
+struct RateLimitFileContent {
     boot: String,
     #[serde(flatten)]
-    state: LimiterState,
+    state: RateLimitState,
 }
 
-impl LimiterFile {
+impl RateLimitFile {
     /// Returns the file for an address and a key, or for what needs no key; `None` where no file can be shared: there
     /// is no state directory, it is not the user's alone, or the system does not say when it was started.
     pub(in crate::cli) fn open(
@@ -54,7 +54,7 @@ impl LimiterFile {
         random: &impl Random,
     ) -> Option<Self> {
         let boot = read_boot_id()?;
-        let folder = Folder::create_private_dir(&state?.join("limiter")).ok()?;
+        let folder = DirHandle::create_private_dir(&state?.join("limiter")).ok()?;
         let salt = read_salt(&folder, random)?;
         let mac = Hmac::<Sha256>::new_from_slice(&salt).ok()?;
         let key = key.and_then(Secret::expose).unwrap_or_default();
@@ -64,17 +64,17 @@ impl LimiterFile {
         Some(Self { folder, name, boot })
     }
 
-    fn read(&self, file: &mut File) -> Option<LimiterState> {
-        let content: Content = serde_json::from_slice(&read_all(file)?).ok()?;
+    fn read(&self, file: &mut File) -> Option<RateLimitState> {
+        let content: RateLimitFileContent = serde_json::from_slice(&read_all(file)?).ok()?;
         (content.boot == self.boot).then_some(content.state)
     }
 }
 
-impl SharedSlots for LimiterFile {
-    fn update(&self, change: &mut dyn FnMut(Option<LimiterState>) -> LimiterState) {
+impl SharedRateLimit for RateLimitFile {
+    fn update(&self, change: &mut dyn FnMut(Option<RateLimitState>) -> RateLimitState) {
         let Some(mut file) = open_locked(&self.folder, &self.name) else { return };
         let state = change(self.read(&mut file));
-        let content = Content { boot: self.boot.clone(), state };
+        let content = RateLimitFileContent { boot: self.boot.clone(), state };
         if let Ok(text) = serde_json::to_vec(&content) {
             // A file that is half written is none: the next command begins anew.
             let _ = replace_contents(&mut file, &text);
@@ -83,7 +83,7 @@ impl SharedSlots for LimiterFile {
 }
 
 /// Returns the user's salt, and makes it where there is none: names of files tell nothing of keys.
-fn read_salt(folder: &Folder, random: &impl Random) -> Option<Vec<u8>> {
+fn read_salt(folder: &DirHandle, random: &impl Random) -> Option<Vec<u8>> {
     let mut file = open_locked(folder, "salt")?;
     let salt = read_all(&mut file)?;
     if salt.len() == SALT_BYTES {
@@ -95,7 +95,7 @@ fn read_salt(folder: &Folder, random: &impl Random) -> Option<Vec<u8>> {
 }
 
 /// Opens a file of the user's own and locks it until it is dropped; `None` where that takes too long.
-fn open_locked(folder: &Folder, name: &str) -> Option<File> {
+fn open_locked(folder: &DirHandle, name: &str) -> Option<File> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE).ok()?;
     let data = file.metadata().ok()?;
     let others = data.mode() & 0o077;
@@ -120,7 +120,7 @@ fn sleep_before_relock() {
 fn read_all(file: &mut File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind().ok()?;
-    file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -144,21 +144,21 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::cloud::http::rate_limit::Limiter;
+    use crate::cloud::http::rate_limit::RateLimit;
     use crate::cloud::system_clock::SystemRandom;
 
     const URL: &str = "https://cloud.example.com/";
 
-    fn file(state: &Path, key: Option<&str>) -> Option<LimiterFile> {
+    fn file(state: &Path, key: Option<&str>) -> Option<RateLimitFile> {
         let key = key.map(Secret::new);
-        LimiterFile::open(Some(state), URL, key.as_ref(), &SystemRandom)
+        RateLimitFile::open(Some(state), URL, key.as_ref(), &SystemRandom)
     }
 
     /// Takes a slot; `None` when the file cannot be used.
-    fn take(file: &LimiterFile, now: Duration) -> Option<bool> {
+    fn take(file: &RateLimitFile, now: Duration) -> Option<bool> {
         let mut taken = None;
         file.update(&mut |state| {
-            let mut limiter = Limiter::default();
+            let mut limiter = RateLimit::default();
             state.inspect(|state| assert!(limiter.apply_shared_state(state, now)));
             taken = Some(limiter.admit(now).is_ok());
             limiter.state()
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(one.name, other.name);
         assert!(one.name != second.name && !one.name.contains("k1"));
         let now = Duration::from_secs(1_000);
-        let admitted = |file: &LimiterFile| (0..100).filter(|_| take(file, now) == Some(true)).count();
+        let admitted = |file: &RateLimitFile| (0..100).filter(|_| take(file, now) == Some(true)).count();
         let (first, rest) = (admitted(&one), admitted(&other));
         assert_eq!((first, rest), (87, 0), "29 and a burst of 58, whoever takes them");
         assert_eq!(admitted(&second), 87);
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_golden_limiter_file_is_read_and_written_as_before() {
         let golden = include_str!("../../../tests/golden/files/limiter.json").trim_end();
-        let content: Content = serde_json::from_str(golden).unwrap();
+        let content: RateLimitFileContent = serde_json::from_str(golden).unwrap();
         assert_eq!(serde_json::to_string(&content).unwrap(), golden);
     }
 }

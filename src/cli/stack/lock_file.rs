@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::config::load::Rejected;
+use crate::cli::process::failure::CliFailure;
+use crate::config::load::LoadFailure;
 use crate::config::stack::lock_file;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
@@ -16,13 +16,13 @@ use crate::model::source::{Source, Sources};
 ///
 /// # Errors
 /// When the file is there and is no lock file.
-pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, Failure> {
+pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, CliFailure> {
     let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
     let mut sources = Sources::default();
     let id = sources.add(Source::new(stack_files::display_path(path), text.as_str()));
     match lock_file::parse(id, &text) {
         Ok(lock) => Ok(Some(lock.catalog)),
-        Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
+        Err(problem) => Err(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }).into()),
     }
 }
 
@@ -35,7 +35,7 @@ pub(in crate::cli) fn pin_catalog_names(
     path: &Path,
     catalog: &Catalog,
     pinned: Option<&Catalog>,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let mut lock = lock_file::build_lock(REGISTRY, stack, catalog);
     let mut now = pinned.cloned().unwrap_or_default();
     now.extend_with(lock.catalog);
@@ -44,7 +44,7 @@ pub(in crate::cli) fn pin_catalog_names(
     }
     lock.catalog = now;
     let text = lock_file::render_lock(&lock)
-        .map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+        .map_err(|problem| CliFailure::new(Exit::Failed, problem.summary.clone()))?;
     stack_files::write_public(path, text.as_bytes())?;
     Ok(())
 }

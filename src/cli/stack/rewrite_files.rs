@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::config::edit::Refusal;
-use crate::config::load::Rejected;
+use crate::cli::process::failure::CliFailure;
+use crate::config::edit::EditError;
+use crate::config::load::LoadFailure;
 use crate::config::syntax::decode;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
@@ -16,7 +16,7 @@ use crate::report::views::edits;
 
 /// A file's new text.
 #[derive(Debug)]
-pub(in crate::cli) struct Rewrite {
+pub(in crate::cli) struct FileRewrite {
     /// Where it is.
     pub(in crate::cli) path: PathBuf,
     /// The file as it is.
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Rewrite {
 ///
 /// # Errors
 /// When it cannot be read or is no text.
-pub(in crate::cli) fn read_source(path: &Path) -> Result<Source, Failure> {
+pub(in crate::cli) fn read_source(path: &Path) -> Result<Source, CliFailure> {
     decode_source(&stack_files::display_path(path), stack_files::read_text(path)?)
 }
 
@@ -37,11 +37,11 @@ pub(in crate::cli) fn read_source(path: &Path) -> Result<Source, Failure> {
 ///
 /// # Errors
 /// When it cannot be read or is no text.
-pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, Failure> {
+pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, CliFailure> {
     decode_source(name, stack_files::read_standard_input()?)
 }
 
-fn decode_source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
+fn decode_source(name: &str, bytes: Vec<u8>) -> Result<Source, CliFailure> {
     match decode::decode_utf8(SourceId(0), bytes) {
         Ok(text) => Ok(Source::new(name, text)),
         Err(unreadable) => {
@@ -52,14 +52,14 @@ fn decode_source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
 }
 
 /// Returns the failure of problems in one file.
-pub(in crate::cli) fn source_failure(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
+pub(in crate::cli) fn source_failure(source: &Source, diagnostics: Vec<Diagnostic>) -> CliFailure {
     let mut sources = Sources::default();
     sources.add(source.clone());
-    Box::new(Rejected { sources, diagnostics }).into()
+    Box::new(LoadFailure { sources, diagnostics }).into()
 }
 
 /// Returns the failure of an edit that is not made.
-pub(in crate::cli) fn edit_failure(source: &Source, refusal: Refusal) -> Failure {
+pub(in crate::cli) fn edit_failure(source: &Source, refusal: EditError) -> CliFailure {
     source_failure(source, vec![*refusal.0])
 }
 
@@ -68,12 +68,12 @@ pub(in crate::cli) fn edit_failure(source: &Source, refusal: Refusal) -> Failure
 /// # Errors
 /// When nobody is there to answer, or a file cannot be written.
 pub(in crate::cli) async fn write_rewrites(
-    session: &Session,
-    rewrites: &[Rewrite],
+    session: &CommandContext,
+    rewrites: &[FileRewrite],
     yes: bool,
-) -> Result<bool, Failure> {
+) -> Result<bool, CliFailure> {
     for rewrite in rewrites {
-        let Rewrite { before, after, .. } = rewrite;
+        let FileRewrite { before, after, .. } = rewrite;
         let style = session.ui.message_style;
         session.ui.write_message(edits::edit_page(&before.path, &before.text, after, style).trim_end());
     }
@@ -84,7 +84,7 @@ pub(in crate::cli) async fn write_rewrites(
         // Someone may have edited it meanwhile.
         let now = read_source(&rewrite.path)?;
         if now.text != rewrite.before.text {
-            return Err(Failure::new(
+            return Err(CliFailure::new(
                 Exit::OutOfDate,
                 format!("{} changed meanwhile; it was left alone", now.path),
             ));

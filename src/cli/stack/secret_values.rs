@@ -6,4 +6,4 @@ use crate::model::address::Name;
 use crate::model::secret::Secret;
 
 /// Secrets by the paths of their variables.
-pub(in crate::cli) type Secrets = BTreeMap<Name, Secret>;
+pub(in crate::cli) type SecretValues = BTreeMap<Name, Secret>;

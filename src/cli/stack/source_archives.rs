@@ -2,35 +2,35 @@
 
 use std::iter::once;
 
-use super::project::Project;
-use crate::apply::context::{Pack, Pieces, Unpacked};
-use crate::cli::files::stack_files::Below;
-use crate::config::input::source_dir::{Archive, SourceError, Tree};
+use super::project::LoadedStack;
+use crate::apply::context::{ArchiveChunks, ArchivePacker, PackError};
+use crate::cli::files::stack_files::ConfinedFiles;
+use crate::config::input::source_dir::{SourceArchive, SourceError, SourceTree};
 use crate::model::address::Address;
 
 /// The directories that a stack's attributes name.
-pub(in crate::cli) struct Sources<'p> {
-    project: &'p Project,
-    below: Below,
+pub(in crate::cli) struct SourceArchives<'p> {
+    project: &'p LoadedStack,
+    below: ConfinedFiles,
 }
 
-impl<'p> Sources<'p> {
-    pub(in crate::cli) fn from_project(project: &'p Project) -> Self {
+impl<'p> SourceArchives<'p> {
+    pub(in crate::cli) fn from_project(project: &'p LoadedStack) -> Self {
         Self { project, below: project.files() }
     }
 }
 
-impl Pack for Sources<'_> {
-    fn pack(&self, address: &Address, attribute: &str, digest: &str) -> Pieces<'_> {
+impl ArchivePacker for SourceArchives<'_> {
+    fn pack(&self, address: &Address, attribute: &str, digest: &str) -> ArchiveChunks<'_> {
         let resource = self.project.stack.resources.get(address);
         let setting = resource.and_then(|resource| resource.attributes.get(attribute));
         let Some(directory) = setting.and_then(|setting| setting.directory.as_ref()) else {
             let text = format!("{attribute} is not in the configuration any more");
-            return Box::new(once(Err(Unpacked::Moved(text))));
+            return Box::new(once(Err(PackError::DigestChanged(text))));
         };
-        match Tree::read(&self.below, directory) {
+        match SourceTree::read(&self.below, directory) {
             Ok(tree) => {
-                let archive = Archive::new(&self.below, tree).expect_digest(digest);
+                let archive = SourceArchive::new(&self.below, tree).expect_digest(digest);
                 Box::new(archive.map(|piece| piece.map_err(|error| to_pack_error(&error))))
             }
             Err(error) => Box::new(once(Err(to_pack_error(&error)))),
@@ -38,6 +38,10 @@ impl Pack for Sources<'_> {
     }
 }
 
-fn to_pack_error(error: &SourceError) -> Unpacked {
-    if error.is_moved() { Unpacked::Moved(error.to_string()) } else { Unpacked::Failed(error.to_string()) }
+fn to_pack_error(error: &SourceError) -> PackError {
+    if error.is_moved() {
+        PackError::DigestChanged(error.to_string())
+    } else {
+        PackError::Failed(error.to_string())
+    }
 }

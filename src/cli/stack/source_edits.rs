@@ -4,33 +4,33 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::project::Begun;
-use crate::cli::command_context::Session;
-use crate::cli::files::overlay_fs::Overlaid;
+use super::project::StackSources;
+use crate::cli::command_context::CommandContext;
+use crate::cli::files::overlay_fs::OverlayFiles;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::config::edit::{Edit, File, apply_edits};
-use crate::config::load::{self, Rejected};
+use crate::cli::process::failure::CliFailure;
+use crate::config::edit::{Edit, EditableFile, apply_edits};
+use crate::config::load::{self, LoadFailure};
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::report::{self, json};
 
 /// How long the smallest difference is looked for: with ten thousand changes a larger one shows as much.
-const PATIENCE: Duration = Duration::from_millis(500);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Files with edits that are not written yet.
-pub(in crate::cli) struct Edits<'a> {
-    pub(in crate::cli) begun: &'a Begun,
+pub(in crate::cli) struct SourceEdits<'a> {
+    pub(in crate::cli) begun: &'a StackSources,
     texts: Vec<(SourceId, Source)>,
     /// Those of modules, with their paths from the root.
     shared: BTreeMap<SourceId, PathBuf>,
 }
 
-impl<'a> Edits<'a> {
+impl<'a> SourceEdits<'a> {
     /// Starts with the files as they are.
-    pub(in crate::cli) fn new(begun: &'a Begun) -> Self {
+    pub(in crate::cli) fn new(begun: &'a StackSources) -> Self {
         let texts = begun.files.iter().map(|(id, source)| (id, source.clone())).collect();
         Self { begun, texts, shared: BTreeMap::new() }
     }
@@ -47,13 +47,13 @@ impl<'a> Edits<'a> {
     ///
     /// # Errors
     /// When the edit cannot be made without touching anything else.
-    pub(in crate::cli) fn edit_file(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), Failure> {
+    pub(in crate::cli) fn edit_file(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), CliFailure> {
         let Some((_, source)) = self.texts.iter_mut().find(|(id, _)| *id == file) else { return Ok(()) };
-        let made = apply_edits(&File { source, registry: &REGISTRY }, edits);
+        let made = apply_edits(&EditableFile { source, registry: &REGISTRY }, edits);
         let text = made.map_err(|refusal| {
             let mut sources = Sources::default();
             sources.add(source.clone());
-            Failure::from(Box::new(Rejected { sources, diagnostics: vec![*refusal.0] }))
+            CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*refusal.0] }))
         })?;
         *source = Source::new(source.path.clone(), text);
         Ok(())
@@ -63,11 +63,11 @@ impl<'a> Edits<'a> {
     ///
     /// # Errors
     /// When they have problems that they did not have before.
-    pub(in crate::cli) fn read(&self) -> Result<Stack, Failure> {
+    pub(in crate::cli) fn read(&self) -> Result<Stack, CliFailure> {
         let edited = self.texts.iter().filter_map(|(id, source)| {
             self.shared.get(id).map(|path| (path.clone(), source.text.to_string()))
         });
-        let files = Overlaid { disk: self.begun.project.files(), edited: edited.collect() };
+        let files = OverlayFiles { disk: self.begun.project.files(), edited: edited.collect() };
         Ok(load::load(REGISTRY, self.sources(), &self.begun.request, &files)?.0)
     }
 
@@ -86,9 +86,9 @@ impl<'a> Edits<'a> {
     /// When nobody is there to say yes, a file changed meanwhile, or cannot be written.
     pub(in crate::cli) async fn confirm_and_write(
         &self,
-        session: &Session,
+        session: &CommandContext,
         yes: bool,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, CliFailure> {
         let old = |id: SourceId| {
             let read =
                 || self.begun.project.stack.sources.get(id).filter(|_| self.shared.contains_key(&id));
@@ -114,7 +114,7 @@ impl<'a> Edits<'a> {
             let own = !self.shared.contains_key(&id) && stack_files::path_exists(&path);
             let path = if own { path } else { old.path.clone().into() };
             if stack_files::read_optional(&path)?.as_deref() != Some(&*old.text) {
-                return Err(Failure::new(
+                return Err(CliFailure::new(
                     Exit::Failed,
                     format!("{} changed meanwhile", stack_files::display_path(&path)),
                 )
@@ -128,6 +128,6 @@ impl<'a> Edits<'a> {
 
 #[expect(clippy::disallowed_methods, reason = "a limit of patience: nothing is decided by what it reads")]
 fn file_diff(old: &Source, new: &Source) -> (String, String) {
-    let until = Instant::now().checked_add(PATIENCE);
+    let until = Instant::now().checked_add(DIFF_TIMEOUT);
     (old.path.clone(), report::views::edits::unified_diff(&old.path, &old.text, &new.text, until))
 }

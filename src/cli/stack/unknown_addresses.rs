@@ -1,25 +1,25 @@
 //! Addresses of the command line that nothing has: one answer of every command.
 
-use super::project::Project;
+use super::project::LoadedStack;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 
 /// How many addresses a suggestion is looked for among.
-const MOST_CANDIDATES: usize = 2000;
+const MAX_CANDIDATES: usize = 2000;
 
 /// Returns the failure of an address that nothing in the stack has.
 pub(in crate::cli) fn unknown_address<'a>(
     address: &str,
     known: impl IntoIterator<Item = &'a str>,
-) -> Failure {
+) -> CliFailure {
     let text = format!("no resource {address} in this stack");
-    match nearest_name(address, known.into_iter().take(MOST_CANDIDATES)) {
-        Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
-        None => Failure::new(Exit::Usage, text)
+    match nearest_name(address, known.into_iter().take(MAX_CANDIDATES)) {
+        Some(near) => CliFailure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
+        None => CliFailure::new(Exit::Usage, text)
             .help("stead graph shows what there is. What this environment leaves out is not there."),
     }
 }
@@ -30,10 +30,10 @@ pub(in crate::cli) fn unknown_address<'a>(
 /// # Errors
 /// When nothing is at an address.
 pub(in crate::cli) fn reject_unknown_scope(
-    project: &Project,
+    project: &LoadedStack,
     ledger: &Ledger,
-    options: &Options,
-) -> Result<(), Failure> {
+    options: &PlanningOptions,
+) -> Result<(), CliFailure> {
     let known = || {
         let modules = project.stack.modules.keys().map(Name::as_str);
         let declared = project.stack.resources.keys().map(Address::as_str);
@@ -57,7 +57,7 @@ pub(in crate::cli) fn reject_unknown_scope(
             let text = format!("the ledger remembers no object of {address} that was let go of");
             let help =
                 format!("Say which one: --adopt {address}=ID. stead ls --unmanaged lists what there is.");
-            return Err(Failure::new(Exit::Usage, text).help(help));
+            return Err(CliFailure::new(Exit::Usage, text).help(help));
         }
     }
     Ok(())

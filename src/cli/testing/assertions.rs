@@ -4,33 +4,35 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 
-use super::outcome::Missed;
+use super::outcome::AssertionFailure;
 use crate::apply::event::Outcome;
-use crate::cli::stack::project::Project;
-use crate::config::load::Rejected;
-use crate::config::test_file::{ApplyWanted, Monthly, PlanWanted, Said, Test};
+use crate::cli::stack::project::LoadedStack;
+use crate::config::load::LoadFailure;
+use crate::config::test_file::{
+    ApplyExpectation, MonthlyCostExpectation, PlanExpectation, Spanned, StackTest,
+};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
-use crate::plan::model::block::Block;
-use crate::plan::model::change::{Plan, RulingVerdict};
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::{Plan, PolicyStatus};
 use crate::report::text::phrases;
 
 /// The code of a block that a policy sets.
 const POLICY: &str = "policy";
 
 /// Most differing names that one message lists, and most of all that were wanted or found.
-const MOST_NAMES: usize = 20;
-const MOST_OF_ALL: usize = 5;
+const MAX_LISTED_DIFFERENCES: usize = 20;
+const MAX_LISTED_NAMES: usize = 5;
 
 /// How the files are called that hold what a test gives, before their endings.
-pub(super) const GIVEN: &str = "given.vars";
-pub(super) const GIVEN_APPLIED: &str = "given.applied.vars";
+pub(super) const GIVEN_VARS_STEM: &str = "given.vars";
+pub(super) const GIVEN_APPLIED_VARS_STEM: &str = "given.applied.vars";
 
 /// Returns what a test says to a stack that has problems.
-pub(super) fn check_rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
+pub(super) fn check_rejected(test: &StackTest, rejected: &LoadFailure) -> Vec<AssertionFailure> {
     if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
         return check_problems(wanted, &rejected.diagnostics).into_iter().collect();
     }
@@ -42,14 +44,14 @@ pub(super) fn check_rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
         _ => format!("{count} problems, first"),
     };
     let text = format!("expected a plan; the stack has {many}: {}", first.unwrap_or_default());
-    vec![Missed::new(span, text)]
+    vec![AssertionFailure::new(span, text)]
 }
 
-fn describe_problem(problem: &Diagnostic, rejected: &Rejected) -> String {
+fn describe_problem(problem: &Diagnostic, rejected: &LoadFailure) -> String {
     let place = problem.span().and_then(|span| rejected.sources.location_of(span));
     // What a test gives is read as a file, and is none that anybody could open.
     let given = place.as_ref().and_then(|place| Some((&place.file, place.file.rsplit_once('.')?.0)));
-    let given = given.filter(|(_, name)| [GIVEN, GIVEN_APPLIED].contains(name));
+    let given = given.filter(|(_, name)| [GIVEN_VARS_STEM, GIVEN_APPLIED_VARS_STEM].contains(name));
     let at = match (&place, given) {
         (_, Some((_, name))) => format!(" in the test's {name}"),
         (Some(place), None) => format!(" at {}:{}:{}", place.file, place.line, place.column),
@@ -62,13 +64,13 @@ fn describe_problem(problem: &Diagnostic, rejected: &Rejected) -> String {
     format!("{} {}{at}{colon}{said}", problem.code, problem.summary)
 }
 
-fn check_problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
+fn check_problems(wanted: &Spanned<Vec<Name>>, found: &[Diagnostic]) -> Option<AssertionFailure> {
     let found: Vec<Name> = found.iter().map(|problem| Name::new(problem.code)).collect();
     compare_names("problems", wanted, &found)
 }
 
 /// Returns what differs between names that are wanted, in any order, and those that are there.
-fn compare_names(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Missed> {
+fn compare_names(what: &str, wanted: &Spanned<Vec<Name>>, found: &[Name]) -> Option<AssertionFailure> {
     let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
         (wanted.value.iter().collect(), found.iter().collect());
     let list = |names: &BTreeSet<&Name>, most: usize| match names.len() {
@@ -78,24 +80,28 @@ fn compare_names(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option
     };
     let only = |a: &BTreeSet<&Name>, b: &BTreeSet<&Name>, word: &str| {
         let names: BTreeSet<&Name> = a.difference(b).copied().collect();
-        if names.is_empty() { String::new() } else { format!("; {word}: {}", list(&names, MOST_NAMES)) }
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!("; {word}: {}", list(&names, MAX_LISTED_DIFFERENCES))
+        }
     };
     (want != have).then(|| {
         let (missing, besides) = (only(&want, &have, "missing"), only(&have, &want, "not expected"));
-        Missed::new(
+        AssertionFailure::new(
             wanted.span,
             format!(
                 "{what}: expected {}, got {}{missing}{besides}",
-                list(&want, MOST_OF_ALL),
-                list(&have, MOST_OF_ALL)
+                list(&want, MAX_LISTED_NAMES),
+                list(&have, MAX_LISTED_NAMES)
             ),
         )
     })
 }
 
 /// Holds a plan against what is wanted. What blocks it and was not expected is told in any case.
-pub(super) fn check_plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Missed> {
-    let nothing = PlanWanted::new_empty(test.span);
+pub(super) fn check_plan(test: &StackTest, project: &LoadedStack, plan: &Plan) -> Vec<AssertionFailure> {
+    let nothing = PlanExpectation::new_empty(test.span);
     let wanted = test.plan.as_ref().unwrap_or(&nothing);
     let mut missed = Vec::new();
     missed.extend(wanted.problems.as_ref().and_then(|wanted| check_problems(wanted, &project.warnings)));
@@ -125,16 +131,21 @@ pub(super) fn check_plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Mis
     missed
 }
 
-fn check_count(what: &str, wanted: &Said<i64>, found: usize) -> Option<Missed> {
+fn check_count(what: &str, wanted: &Spanned<i64>, found: usize) -> Option<AssertionFailure> {
     let differs = usize::try_from(wanted.value).ok() != Some(found);
-    differs.then(|| Missed::new(wanted.span, format!("{what}: expected {}, got {found}", wanted.value)))
+    differs.then(|| {
+        AssertionFailure::new(wanted.span, format!("{what}: expected {}, got {found}", wanted.value))
+    })
 }
 
-fn check_monthly_cost(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> {
+fn check_monthly_cost(
+    wanted: &Spanned<MonthlyCostExpectation>,
+    found: Decimal,
+) -> Option<AssertionFailure> {
     let amount = |text: &Name| text.parse::<Decimal>().unwrap_or_default();
     let (fits, text) = match &wanted.value {
-        Monthly::Exactly(text) => (amount(text) == found, text.to_string()),
-        Monthly::Within(min, max) => {
+        MonthlyCostExpectation::Exactly(text) => (amount(text) == found, text.to_string()),
+        MonthlyCostExpectation::Within(min, max) => {
             let fits = min.as_ref().is_none_or(|min| found >= amount(min))
                 && max.as_ref().is_none_or(|max| found <= amount(max));
             let bound =
@@ -144,41 +155,48 @@ fn check_monthly_cost(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> 
             (fits, bounds.join(" and "))
         }
     };
-    (!fits).then(|| Missed::new(wanted.span, format!("monthly: expected {text}, got {found}")))
+    (!fits).then(|| AssertionFailure::new(wanted.span, format!("monthly: expected {text}, got {found}")))
 }
 
-fn check_policy_results(wanted: &PlanWanted, project: &Project, plan: &Plan) -> Vec<Missed> {
+fn check_policy_results(
+    wanted: &PlanExpectation,
+    project: &LoadedStack,
+    plan: &Plan,
+) -> Vec<AssertionFailure> {
     let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
-    let one = |(name, wanted): (&Name, &Said<Name>)| {
+    let one = |(name, wanted): (&Name, &Spanned<Name>)| {
         if !known().any(|known| known == name.as_str()) {
             let near = nearest_name(name, known())
                 .map(|near| format!("; did you mean {near}?"))
                 .unwrap_or_default();
-            return Some(Missed::new(wanted.span, format!("policy: the stack has no policy {name}{near}")));
+            return Some(AssertionFailure::new(
+                wanted.span,
+                format!("policy: the stack has no policy {name}{near}"),
+            ));
         }
         let rulings = plan.policy.iter().filter(|ruling| ruling.name == *name);
         let found = match rulings.map(|ruling| ruling.verdict).max() {
-            None | Some(RulingVerdict::Pass) => "pass",
-            Some(RulingVerdict::Unknown) => "unknown",
-            Some(RulingVerdict::Overridden | RulingVerdict::Deny) => "deny",
+            None | Some(PolicyStatus::Pass) => "pass",
+            Some(PolicyStatus::Unknown) => "unknown",
+            Some(PolicyStatus::Overridden | PolicyStatus::Deny) => "deny",
         };
         let text = format!("policy {name}: expected {}, got {found}", wanted.value);
-        (wanted.value != found).then(|| Missed::new(wanted.span, text))
+        (wanted.value != found).then(|| AssertionFailure::new(wanted.span, text))
     };
     wanted.policy.iter().filter_map(one).collect()
 }
 
-fn check_blockers(wanted: &PlanWanted, plan: &Plan) -> Option<Missed> {
+fn check_blockers(wanted: &PlanExpectation, plan: &Plan) -> Option<AssertionFailure> {
     if let Some(wanted) = &wanted.blocks {
         let found: Vec<Name> = plan.blocks.iter().map(|block| block.code.clone()).collect();
         return compare_names("blocks", wanted, &found);
     }
     let denied = wanted.policy.values().any(|said| said.value == "deny");
-    let expected = |block: &&Block| block.only_freezes() || denied && block.code == POLICY;
+    let expected = |block: &&Blocker| block.only_freezes() || denied && block.code == POLICY;
     let block = plan.blocks.iter().find(|block| !expected(block))?;
     let address = block.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
     let text = format!("expected nothing to block the plan; {}{address}: {}", block.code, block.text);
-    Some(Missed::new(wanted.span, text))
+    Some(AssertionFailure::new(wanted.span, text))
 }
 
 /// Says what went wrong in an apply.
@@ -190,9 +208,11 @@ pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
 }
 
 /// Holds an apply against what is wanted.
-pub(super) fn check_apply_outcome(wanted: &ApplyWanted, outcome: &Outcome) -> Vec<Missed> {
-    let mut missed: Vec<Missed> =
-        failure_messages(outcome).into_iter().map(|text| Missed::new(wanted.span, text)).collect();
+pub(super) fn check_apply_outcome(wanted: &ApplyExpectation, outcome: &Outcome) -> Vec<AssertionFailure> {
+    let mut missed: Vec<AssertionFailure> = failure_messages(outcome)
+        .into_iter()
+        .map(|text| AssertionFailure::new(wanted.span, text))
+        .collect();
     for (name, wanted) in &wanted.outputs {
         let text = match outcome.outputs.get(name) {
             Some(found) if is_same_value(&wanted.value, found) => continue,
@@ -203,7 +223,7 @@ pub(super) fn check_apply_outcome(wanted: &ApplyWanted, outcome: &Outcome) -> Ve
                 format!("output {name}: expected {}, got none{near}", wanted.value)
             }
         };
-        missed.push(Missed::new(wanted.span, text));
+        missed.push(AssertionFailure::new(wanted.span, text));
     }
     missed
 }
@@ -214,25 +234,32 @@ fn is_same_value(wanted: &Value, found: &Value) -> bool {
 }
 
 /// Holds the world after an apply against what is wanted; the plan that follows is empty.
-pub(super) fn check_after_apply(wanted: &ApplyWanted, plan: &Plan, snapshot: &Snapshot) -> Vec<Missed> {
+pub(super) fn check_after_apply(
+    wanted: &ApplyExpectation,
+    plan: &Plan,
+    snapshot: &Snapshot,
+) -> Vec<AssertionFailure> {
     let mut missed = Vec::new();
     for (kind, wanted) in &wanted.objects {
         if REGISTRY.kind(kind).is_none() {
             let near = nearest_name(kind, REGISTRY.kinds.iter().map(|kind| kind.name));
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            missed.push(Missed::new(wanted.span, format!("objects: there is no kind {kind}{near}")));
+            missed.push(AssertionFailure::new(
+                wanted.span,
+                format!("objects: there is no kind {kind}{near}"),
+            ));
             continue;
         }
         let found = snapshot.objects.keys().filter(|key| key.kind == *kind).count();
         missed.extend(check_count(kind, wanted, found));
     }
     if !plan.changes.is_empty() {
-        let told = plan.changes.iter().take(MOST_NAMES);
+        let told = plan.changes.iter().take(MAX_LISTED_DIFFERENCES);
         let told: Vec<String> = told
             .map(|change| format!("{} {}", phrases::action_keyword(change.action), change.address))
             .collect();
         let text = format!("expected an empty plan after the apply; got {}", told.join(", "));
-        missed.push(Missed::new(wanted.span, text));
+        missed.push(AssertionFailure::new(wanted.span, text));
     }
     missed
 }

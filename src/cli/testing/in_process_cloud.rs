@@ -7,11 +7,11 @@ use std::rc::Rc;
 use super::virtual_time::VirtualTime;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cloud::http::message::{Answer, Cloud, ExchangeError, Request, Upload};
+use crate::cli::process::failure::CliFailure;
+use crate::cloud::http::message::{HttpRequest, HttpResponse, SignedUpload, Transport, TransportError};
 use crate::emulator::control::read_export;
 use crate::emulator::seed::{Seed, seed_objects, seed_shop};
-use crate::emulator::world::{self, Setup, Tier, World, handle_request};
+use crate::emulator::world::{self, RateTier, World, WorldSetup, handle_request};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 
@@ -20,18 +20,22 @@ const KEY: &str = "sk_test";
 
 /// A world, and the time in it.
 #[derive(Clone)]
-pub(super) struct Emulated {
+pub(super) struct InProcessTransport {
     world: Rc<RefCell<World>>,
     time: VirtualTime,
 }
 
-impl Emulated {
+impl InProcessTransport {
     /// Returns a new world. Files of seeds are found from a directory.
     ///
     /// # Errors
     /// When the seed is none, or cannot be planted.
-    pub(super) fn new(time: &VirtualTime, seed: Option<&str>, directory: &Path) -> Result<Self, Failure> {
-        let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+    pub(super) fn new(
+        time: &VirtualTime,
+        seed: Option<&str>,
+        directory: &Path,
+    ) -> Result<Self, CliFailure> {
+        let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
         let now = time.now();
         let mut world = World::new(&setup, now);
         let planted = match seed.map(str::parse::<Seed>) {
@@ -42,28 +46,35 @@ impl Emulated {
             Some(Ok(Seed::File(path))) => {
                 let export = stack_files::read_bytes(&directory.join(path))?;
                 let imported = read_export(&export).and_then(|export| world.import(export));
-                world.set_key(KEY, Tier::Standard);
+                world.set_key(KEY, RateTier::Standard);
                 imported
             }
         };
-        planted.map_err(|why| Failure::new(Exit::Failed, format!("the world cannot be made: {why}")))?;
+        planted.map_err(|why| CliFailure::new(Exit::Failed, format!("the world cannot be made: {why}")))?;
         time.not_before(world.latest_time());
         Ok(Self { world: Rc::new(RefCell::new(world)), time: time.clone() })
     }
 
-    fn handle_request(&self, request: &world::Request) -> Answer {
+    fn handle_request(&self, request: &world::ApiRequest) -> HttpResponse {
         let now = self.time.now();
         let response = handle_request(&mut self.world.borrow_mut(), request, now);
         let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let (status, body) = (response.status, response.body);
-        Answer { status, retry_after: None, limit: None, remaining: None, date: Some(date.into()), body }
+        HttpResponse {
+            status,
+            retry_after: None,
+            limit: None,
+            remaining: None,
+            date: Some(date.into()),
+            body,
+        }
     }
 }
 
-impl Cloud for Emulated {
-    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for InProcessTransport {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Ok(self.handle_request(&world::Request {
+        Ok(self.handle_request(&world::ApiRequest {
             method: request.method,
             path: request.path.clone(),
             query: query.collect(),
@@ -73,12 +84,13 @@ impl Cloud for Emulated {
         }))
     }
 
-    async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
-        let nowhere = || ExchangeError::Held { reason: "the address is not the emulator's".to_owned() };
+    async fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
+        let nowhere =
+            || TransportError::NotPermitted { reason: "the address is not the emulator's".to_owned() };
         let (address, query) = upload.url.expose().split_once('?').ok_or_else(nowhere)?;
         let path = address.find("/uploads/").map(|at| &address[at..]).ok_or_else(nowhere)?;
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        Ok(self.handle_request(&world::Request {
+        Ok(self.handle_request(&world::ApiRequest {
             method: Method::Put,
             path: path.to_owned(),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),

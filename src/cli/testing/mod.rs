@@ -7,5 +7,5 @@ mod outcome;
 mod run;
 mod virtual_time;
 
-pub(super) use outcome::Missed;
+pub(super) use outcome::AssertionFailure;
 pub(super) use run::{plan_empty_world, run};

@@ -4,14 +4,14 @@ use crate::model::source::Span;
 
 /// Something that is not as the test wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Missed {
+pub(in crate::cli) struct AssertionFailure {
     /// Where the test says it.
     pub(in crate::cli) span: Span,
     /// What is wanted, and what is there.
     pub(in crate::cli) text: String,
 }
 
-impl Missed {
+impl AssertionFailure {
     pub(super) fn new(span: Span, text: impl Into<String>) -> Self {
         Self { span, text: text.into() }
     }

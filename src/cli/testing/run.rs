@@ -4,33 +4,33 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::assertions::{self, GIVEN, GIVEN_APPLIED};
-use super::in_process_cloud::Emulated;
-use super::outcome::Missed;
+use super::assertions::{self, GIVEN_APPLIED_VARS_STEM, GIVEN_VARS_STEM};
+use super::in_process_cloud::InProcessTransport;
+use super::outcome::AssertionFailure;
 use super::virtual_time::VirtualTime;
-use crate::apply::context::{Bounds, Context, PARALLEL};
+use crate::apply::context::{DEFAULT_CONCURRENCY, ExecutionContext, TimingBounds};
 use crate::apply::event::Outcome;
 use crate::apply::run;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::settings::{Cloud, Settings};
-use crate::cli::stack::project::Project;
-use crate::cli::stack::source_archives::Sources;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::source_archives::SourceArchives;
 use crate::cloud::client::Client;
 use crate::cloud::system_clock::SystemRandom;
-use crate::config::load::Rejected;
-use crate::config::resolve::late_binding::{self, Read};
+use crate::config::load::LoadFailure;
+use crate::config::resolve::late_binding::{self, LateBindingInputs};
 use crate::config::stack::model::Stack;
-use crate::config::test_file::Test;
+use crate::config::test_file::StackTest;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::handle::Journal;
-use crate::ledger::state::entry::Identity;
-use crate::ledger::state::run_history::Origin;
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::run_history::RunOrigin;
 use crate::ledger::stores::memory::MemoryStore;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Snapshot;
-use crate::plan::inputs::{Inputs, Options};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
@@ -38,8 +38,8 @@ use crate::plan::pipeline;
 const HOLDS_DATA: &str = "holds_data";
 
 /// The world of one test, and the ledger of its stack.
-struct Stage {
-    client: Client<Emulated, VirtualTime, SystemRandom>,
+struct TestFixture {
+    client: Client<InProcessTransport, VirtualTime, SystemRandom>,
     journal: Journal<MemoryStore>,
     /// Kinds that the test counts.
     counted: BTreeSet<Name>,
@@ -49,7 +49,7 @@ struct Stage {
 }
 
 /// A plan, and what it was made of.
-struct Planned {
+struct TestPlan {
     plan: Plan,
     snapshot: Snapshot,
     stack: Stack,
@@ -62,11 +62,11 @@ struct Planned {
 pub(in crate::cli) fn run(
     settings: &Settings,
     directory: &Path,
-    test: &Test,
-) -> Result<Vec<Missed>, Failure> {
+    test: &StackTest,
+) -> Result<Vec<AssertionFailure>, CliFailure> {
     let now = match open_test_stack(settings, directory, test, &[]) {
         Ok(project) => project,
-        Err(Failure { rejected: Some(rejected), .. }) => {
+        Err(CliFailure { rejected: Some(rejected), .. }) => {
             return Ok(assertions::check_rejected(test, &rejected));
         }
         Err(failure) => return Err(failure),
@@ -77,10 +77,10 @@ pub(in crate::cli) fn run(
     };
     let time = VirtualTime::default();
     let seed = test.given.world.as_ref().map(|world| world.value.as_str());
-    let cloud = Emulated::new(&time, seed.filter(|seed| *seed != "empty"), directory)?;
+    let cloud = InProcessTransport::new(&time, seed.filter(|seed| *seed != "empty"), directory)?;
     let work = async {
         let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
-        let mut stage = Stage::set_up(cloud, &time, &now.stack, &counted).await?;
+        let mut stage = TestFixture::set_up(cloud, &time, &now.stack, &counted).await?;
         let blocks = test.plan.as_ref().and_then(|plan| plan.blocks.as_ref());
         stage.guards_data = blocks.is_some_and(|blocks| blocks.value.iter().any(|code| code == HOLDS_DATA));
         if let Some(before) = &before {
@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(
         }
         stage.run_stages(&now, test).await
     };
-    let stuck = || Err(Failure::new(Exit::Failed, "the test waits for something that never comes"));
+    let stuck = || Err(CliFailure::new(Exit::Failed, "the test waits for something that never comes"));
     time.run(work).unwrap_or_else(stuck)
 }
 
@@ -96,16 +96,17 @@ pub(in crate::cli) fn run(
 ///
 /// # Errors
 /// When the stack has problems.
-pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, Failure> {
-    let settings = Settings { cloud: Cloud::Unset, api_key: None, project: None, ..settings.clone() };
-    let project = Project::open_with_vars(&settings, Vec::new())?;
+pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliFailure> {
+    let settings =
+        Settings { cloud: CloudEndpoint::Unset, api_key: None, project: None, ..settings.clone() };
+    let project = LoadedStack::open_with_vars(&settings, Vec::new())?;
     let time = VirtualTime::default();
-    let cloud = Emulated::new(&time, None, &settings.dir)?;
+    let cloud = InProcessTransport::new(&time, None, &settings.dir)?;
     let work = async {
-        let stage = Stage::set_up(cloud, &time, &project.stack, &BTreeSet::new()).await?;
+        let stage = TestFixture::set_up(cloud, &time, &project.stack, &BTreeSet::new()).await?;
         stage.make_plan(&project).await.map(|planned| planned.plan)
     };
-    let stuck = || Err(Failure::new(Exit::Failed, "the plan waits for something that never comes"));
+    let stuck = || Err(CliFailure::new(Exit::Failed, "the plan waits for something that never comes"));
     time.run(work).unwrap_or_else(stuck)
 }
 
@@ -113,34 +114,36 @@ pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, Fail
 fn open_test_stack(
     settings: &Settings,
     directory: &Path,
-    test: &Test,
+    test: &StackTest,
     over: &[(&str, String)],
-) -> Result<Project, Failure> {
+) -> Result<LoadedStack, CliFailure> {
     let settings = Settings {
         dir: directory.to_owned(),
         env: test.given.environment.clone(),
         vars: BTreeMap::new(),
         env_vars: BTreeMap::new(),
         var_files: Vec::new(),
-        cloud: Cloud::Unset,
+        cloud: CloudEndpoint::Unset,
         api_key: None,
         project: None,
         backend: None,
         ..settings.clone()
     };
-    let files = test.given.vars.iter().map(|(ending, text)| (format!("{GIVEN}.{ending}"), text.clone()));
-    let over = over.iter().map(|(ending, text)| (format!("{GIVEN_APPLIED}.{ending}"), text.clone()));
-    Project::open_with_vars(&settings, files.chain(over).collect())
+    let files =
+        test.given.vars.iter().map(|(ending, text)| (format!("{GIVEN_VARS_STEM}.{ending}"), text.clone()));
+    let over =
+        over.iter().map(|(ending, text)| (format!("{GIVEN_APPLIED_VARS_STEM}.{ending}"), text.clone()));
+    LoadedStack::open_with_vars(&settings, files.chain(over).collect())
 }
 
-impl Stage {
+impl TestFixture {
     async fn set_up(
-        cloud: Emulated,
+        cloud: InProcessTransport,
         time: &VirtualTime,
         stack: &Stack,
         counted: &BTreeSet<Name>,
-    ) -> Result<Self, Failure> {
-        let identity = Identity::new_random(&stack.name, &stack.environment.name, &SystemRandom);
+    ) -> Result<Self, CliFailure> {
+        let identity = LedgerIdentity::new_random(&stack.name, &stack.environment.name, &SystemRandom);
         Ok(Self {
             client: Client::new(cloud, time.clone(), SystemRandom, REGISTRY),
             journal: Journal::open(MemoryStore::new(&identity)).await?,
@@ -150,10 +153,10 @@ impl Stage {
     }
 
     /// Applies what is given.
-    async fn apply_given(&self, project: &Project) -> Result<(), Failure> {
+    async fn apply_given(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let planned = self.make_plan(project).await?;
         let wrong =
-            |why: String| Failure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
+            |why: String| CliFailure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
         if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
             return Err(wrong(block.text.clone()));
         }
@@ -164,12 +167,16 @@ impl Stage {
     }
 
     /// Plans and, where that is wanted, applies and plans again.
-    async fn run_stages(&self, project: &Project, test: &Test) -> Result<Vec<Missed>, Failure> {
+    async fn run_stages(
+        &self,
+        project: &LoadedStack,
+        test: &StackTest,
+    ) -> Result<Vec<AssertionFailure>, CliFailure> {
         let planned = self.make_plan(project).await?;
         let mut missed = assertions::check_plan(test, project, &planned.plan);
         let Some(wanted) = &test.apply else { return Ok(missed) };
         if planned.plan.is_blocked(&BTreeSet::new()) {
-            missed.push(Missed::new(wanted.span, "expected an apply; the plan is blocked"));
+            missed.push(AssertionFailure::new(wanted.span, "expected an apply; the plan is blocked"));
             return Ok(missed);
         }
         let outcome = self.apply_plan(project, &planned).await;
@@ -179,10 +186,13 @@ impl Stage {
         Ok(missed)
     }
 
-    async fn make_plan(&self, project: &Project) -> Result<Planned, Failure> {
+    async fn make_plan(&self, project: &LoadedStack) -> Result<TestPlan, CliFailure> {
         let ledger = self.journal.ledger().clone().for_plans();
-        let options =
-            Options { allow_deletes: true, is_rehearsal: !self.guards_data, ..Options::default() };
+        let options = PlanningOptions {
+            allow_deletes: true,
+            is_rehearsal: !self.guards_data,
+            ..PlanningOptions::default()
+        };
         let (mut wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &options);
         wanted.everywhere.extend(self.counted.iter().filter(|kind| REGISTRY.kind(kind).is_some()).cloned());
         let snapshot = self.client.refresh(&wanted).await?;
@@ -191,12 +201,13 @@ impl Stage {
             let objects = entry.current.iter().chain(&entry.deposed);
             objects.map(|owned| (owned.key(&entry.kind), address.clone()))
         });
-        let read = Read { snapshot: &snapshot, owned: owned.collect(), outputs: BTreeMap::new() };
+        let read =
+            LateBindingInputs { snapshot: &snapshot, owned: owned.collect(), outputs: BTreeMap::new() };
         let sources = || project.stack.sources.clone();
         let stack = late_binding::bind_lookups(&project.stack, &read)
-            .map_err(|diagnostics| Box::new(Rejected { sources: sources(), diagnostics }))?
+            .map_err(|diagnostics| Box::new(LoadFailure { sources: sources(), diagnostics }))?
             .into_owned();
-        let plan = pipeline::make_plan(&Inputs {
+        let plan = pipeline::make_plan(&PlanInputs {
             registry: REGISTRY,
             stack: &stack,
             ledger: &ledger,
@@ -207,22 +218,22 @@ impl Stage {
             now: self.client.clock().now(),
             nonce: self.client.random().uuid(),
         });
-        Ok(Planned { plan, snapshot, stack })
+        Ok(TestPlan { plan, snapshot, stack })
     }
 
-    async fn apply_plan(&self, project: &Project, planned: &Planned) -> Outcome {
+    async fn apply_plan(&self, project: &LoadedStack, planned: &TestPlan) -> Outcome {
         let resources = &planned.stack.resources;
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
-        let context = Context {
+        let context = ExecutionContext {
             client: &self.client,
             journal: &self.journal,
             who: "stead test",
-            origin: &Origin::default(),
+            origin: &RunOrigin::default(),
             strict: false,
             secrets: &secrets,
-            sources: &Sources::from_project(project),
+            sources: &SourceArchives::from_project(project),
             // What is shown once is of no use to anyone here.
             deliver: &|_, _, _| Ok(()),
             wants_secret: &|_| false,
@@ -232,8 +243,8 @@ impl Stage {
             rescue: &|_| {},
             tell: &|_| {},
             stop: &Cell::new(false),
-            parallel: PARALLEL,
-            bounds: Bounds::default(),
+            parallel: DEFAULT_CONCURRENCY,
+            bounds: TimingBounds::default(),
         };
         run::run(&context, &planned.plan).await
     }

@@ -14,22 +14,22 @@ use jiff::Timestamp;
 use crate::model::clock::Clock;
 
 /// The noon at which every test begins: the first of January 2026, UTC.
-const NOON: i64 = 1_767_268_800;
+const START_TIME_SECS: i64 = 1_767_268_800;
 
 /// Virtual time, and who sleeps in it.
 #[derive(Clone, Default)]
-pub(super) struct VirtualTime(Rc<Sleepers>);
+pub(super) struct VirtualTime(Rc<TimerQueue>);
 
 #[derive(Default)]
-struct Sleepers {
+struct TimerQueue {
     now: Cell<Duration>,
     next: Cell<u64>,
     wakers: RefCell<BTreeMap<(Duration, u64), Waker>>,
 }
 
-struct Awake(AtomicBool);
+struct WakeFlag(AtomicBool);
 
-impl Wake for Awake {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -45,7 +45,7 @@ impl VirtualTime {
     /// Runs work to its end; `None` when it waits for something that never comes.
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
-        let awake = Arc::new(Awake(AtomicBool::new(true)));
+        let awake = Arc::new(WakeFlag(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&awake));
         loop {
             awake.0.store(false, Ordering::Relaxed);
@@ -64,7 +64,7 @@ impl VirtualTime {
 
 impl Clock for VirtualTime {
     fn now(&self) -> Timestamp {
-        let noon = Timestamp::from_second(NOON).unwrap_or(Timestamp::UNIX_EPOCH);
+        let noon = Timestamp::from_second(START_TIME_SECS).unwrap_or(Timestamp::UNIX_EPOCH);
         noon.checked_add(self.0.now.get()).unwrap_or(Timestamp::MAX)
     }
 
@@ -75,16 +75,16 @@ impl Clock for VirtualTime {
     async fn sleep(&self, duration: Duration) {
         let number = self.0.next.get();
         self.0.next.set(number + 1);
-        Sleep { time: self.clone(), until: (self.0.now.get() + duration, number) }.await;
+        VirtualSleep { time: self.clone(), until: (self.0.now.get() + duration, number) }.await;
     }
 }
 
-struct Sleep {
+struct VirtualSleep {
     time: VirtualTime,
     until: (Duration, u64),
 }
 
-impl Future for Sleep {
+impl Future for VirtualSleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -97,7 +97,7 @@ impl Future for Sleep {
     }
 }
 
-impl Drop for Sleep {
+impl Drop for VirtualSleep {
     fn drop(&mut self) {
         self.time.0.wakers.borrow_mut().remove(&self.until);
     }

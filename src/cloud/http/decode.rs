@@ -8,22 +8,22 @@ use serde_json::Value as Json;
 use super::url_path::{is_id, is_name};
 use crate::model::address::Name;
 use crate::model::meaning::as_written;
-use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
+use crate::model::schema::{Attribute, Envelope, Kind, TextFormat, Type};
 use crate::model::secret::Secret;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value, parse_decimal};
 
 /// Largest body, after decompression.
-pub const LARGEST_BODY: usize = 16 * 1024 * 1024;
+pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Deepest nesting.
-const DEEPEST: usize = 64;
+const MAX_JSON_DEPTH: usize = 64;
 
 /// Longest message of the service that is kept.
-const LONGEST_TEXT: usize = 2_000;
+const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// Characters of the shortest mask of a secret.
-const SHORTEST_MASK: usize = 3;
+const MIN_MASK_CHARS: usize = 3;
 
 /// The `error` and `message` of a complete error answer, and its `reason`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct ErrorText {
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Page {
+pub struct ListPage {
     /// The records, as they came.
     pub rows: Vec<Json>,
     /// How many there are in all, where the answer says so.
@@ -50,11 +50,11 @@ pub struct Page {
 /// # Errors
 /// What is wrong with it, without its content.
 pub fn parse_json(body: &[u8]) -> Result<Json, String> {
-    if body.len() > LARGEST_BODY {
-        return Err(format!("the answer is larger than {} MiB", LARGEST_BODY >> 20));
+    if body.len() > MAX_BODY_BYTES {
+        return Err(format!("the answer is larger than {} MiB", MAX_BODY_BYTES >> 20));
     }
-    if nesting_depth(body) > DEEPEST {
-        return Err(format!("the answer is nested deeper than {DEEPEST} levels"));
+    if nesting_depth(body) > MAX_JSON_DEPTH {
+        return Err(format!("the answer is nested deeper than {MAX_JSON_DEPTH} levels"));
     }
     serde_json::from_slice(body).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "the answer breaks off".to_owned(),
@@ -85,7 +85,8 @@ fn nesting_depth(body: &[u8]) -> usize {
 #[must_use]
 pub fn error_text(body: &[u8]) -> Option<ErrorText> {
     let json = parse_json(body).ok()?;
-    let text = |key: &str| Some(json.get(key)?.as_str()?.chars().take(LONGEST_TEXT).collect::<String>());
+    let text =
+        |key: &str| Some(json.get(key)?.as_str()?.chars().take(MAX_MESSAGE_CHARS).collect::<String>());
     Some(ErrorText { error: text("error")?, message: text("message")?, reason: text("reason") })
 }
 
@@ -117,7 +118,7 @@ pub fn find_payload(json: &Json, envelope: Envelope) -> Option<&Json> {
 ///
 /// # Errors
 /// When there is no list in the answer.
-pub fn parse_page(json: Json) -> Result<Page, String> {
+pub fn parse_page(json: Json) -> Result<ListPage, String> {
     let total = json.get("total").and_then(as_whole_number);
     let rows = match json {
         Json::Array(rows) => rows,
@@ -127,7 +128,7 @@ pub fn parse_page(json: Json) -> Result<Page, String> {
         },
         _ => return Err("the answer holds no list".to_owned()),
     };
-    Ok(Page { rows, total })
+    Ok(ListPage { rows, total })
 }
 
 fn take_list(map: &mut serde_json::Map<String, Json>) -> Option<Vec<Json>> {
@@ -258,7 +259,7 @@ fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
 /// Returns a value with a secret without a text wherever the service shows a mask; `None` where it shows nothing else.
 fn strip_mask(value: Value) -> Option<Value> {
     let masks = |value: &Value| value.as_text().is_some_and(is_mask);
-    let part = |part: Value| if masks(&part) { Value::Secret(Secret::Sealed(None)) } else { part };
+    let part = |part: Value| if masks(&part) { Value::Secret(Secret::Fingerprint(None)) } else { part };
     match value {
         value if masks(&value) => None,
         Value::List(items) => Some(Value::List(items.into_iter().map(part).collect())),
@@ -271,7 +272,7 @@ fn strip_mask(value: Value) -> Option<Value> {
 
 /// Tells whether a text stands in place of a secret that the service does not show.
 fn is_mask(text: &str) -> bool {
-    text.len() >= SHORTEST_MASK && text.chars().all(|mark| matches!(mark, '*' | '•'))
+    text.len() >= MIN_MASK_CHARS && text.chars().all(|mark| matches!(mark, '*' | '•'))
 }
 
 fn as_secret(value: Value) -> Value {
@@ -291,7 +292,7 @@ pub fn parse_value(ty: &Type, json: &Json) -> Option<Value> {
         (Type::Integer { .. }, _) => parse_integer(json).map(Value::Integer).or_else(as_it_came),
         (Type::Decimal, _) => read_decimal(json).map(Value::Decimal).or_else(as_it_came),
         (Type::Reference(_) | Type::Catalog(_), Json::String(text)) if text.is_empty() => None,
-        (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
+        (Type::Text { format: TextFormat::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
         // An import must be valid, and a plan show what one would write.
         (Type::Text { format, .. }, Json::String(written)) => {
             Some(as_written(*format, written).map_or_else(|| text_or_json(json), Value::text))

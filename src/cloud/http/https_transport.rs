@@ -1,4 +1,4 @@
-//! `HttpCloud`: exchanges over HTTPS. The edge where the API key meets the wire.
+//! `HttpsTransport`: exchanges over HTTPS. The edge where the API key meets the wire.
 //!
 //! The key goes to one host and nowhere else: no redirect is followed, the host comes from trusted
 //! settings, and a path that would leave its place is not sent. A request that changes something
@@ -20,17 +20,17 @@ use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 use super::certificate_errors;
-use super::decode::LARGEST_BODY;
-use super::message::{Answer, Cloud, ExchangeError, Request, Upload, is_public};
+use super::decode::MAX_BODY_BYTES;
+use super::message::{HttpRequest, HttpResponse, SignedUpload, Transport, TransportError, is_public};
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
-use crate::model::roots::{self, Authorities};
+use crate::model::roots::{self, TrustRoots};
 use crate::model::schema::{Method, Registry};
 
 /// Where the service is, and the key to it. Comes from flags, the environment or the user's own
 /// settings, never from a stack's files.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct TransportOptions {
     /// The base address: https, or http on the loopback interface.
     pub base_url: String,
     /// The API key; `None` can read the public catalog only.
@@ -38,7 +38,7 @@ pub struct Options {
     /// Time allowed for connecting.
     pub connect_timeout: Duration,
     /// Roots that are trusted besides the platform's.
-    pub roots: Roots,
+    pub roots: CaBundle,
     /// For a stack that is not trusted: nothing is sent but reads, and of these tables' reads none
     /// whose answer holds a secret.
     pub only_looks: Option<Registry>,
@@ -46,9 +46,9 @@ pub struct Options {
 
 /// Certificates of authorities, from a file of the user's.
 #[derive(Debug, Clone, Default)]
-pub struct Roots(Vec<CertificateDer<'static>>);
+pub struct CaBundle(Vec<CertificateDer<'static>>);
 
-impl Roots {
+impl CaBundle {
     /// Reads certificates in PEM form.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ pub fn parse_origin(base_url: &str) -> Result<String, SetupError> {
     Ok(parse_base_url(base_url)?.origin().ascii_serialization())
 }
 
-impl Options {
+impl TransportOptions {
     /// Returns options with the usual time to connect.
     #[must_use]
     pub fn new(base_url: impl Into<String>, api_key: Option<SecretString>) -> Self {
@@ -80,14 +80,14 @@ impl Options {
             base_url: base_url.into(),
             api_key,
             connect_timeout: Duration::from_secs(10),
-            roots: Roots::default(),
+            roots: CaBundle::default(),
             only_looks: None,
         }
     }
 }
 
 /// Who asks.
-const AGENT: &str = concat!("stead/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT: &str = concat!("stead/", env!("CARGO_PKG_VERSION"));
 
 /// Why there can be no client.
 #[derive(Debug, Error)]
@@ -109,12 +109,12 @@ pub enum SetupError {
 }
 
 /// The service over HTTPS.
-pub struct HttpCloud {
+pub struct HttpsTransport {
     base: Url,
     /// `host:port`, for messages.
     host: String,
     key: Option<HeaderValue>,
-    roots: Roots,
+    roots: CaBundle,
     connect_timeout: Duration,
     only_looks: Option<Registry>,
     /// Reads: connections are kept.
@@ -124,7 +124,7 @@ pub struct HttpCloud {
     changes: Client,
 }
 
-impl HttpCloud {
+impl HttpsTransport {
     /// Tells whether the key in use begins with a text: the service shows no more of its keys.
     #[must_use]
     pub fn opens_with(&self, beginning: &str) -> bool {
@@ -136,7 +136,7 @@ impl HttpCloud {
     ///
     /// # Errors
     /// When the address is unsafe, the key cannot be sent, or TLS cannot start.
-    pub fn new(options: &Options) -> Result<Self, SetupError> {
+    pub fn new(options: &TransportOptions) -> Result<Self, SetupError> {
         let base = parse_base_url(&options.base_url)?;
         let host = host_of(&base);
         let key = options.api_key.as_ref().map(|key| {
@@ -145,7 +145,7 @@ impl HttpCloud {
             Ok(value)
         });
         let tls = tls_config(&base, &options.roots)?;
-        let builder = || client_builder(&base, tls.clone(), options.connect_timeout).user_agent(AGENT);
+        let builder = || client_builder(&base, tls.clone(), options.connect_timeout).user_agent(USER_AGENT);
         let started =
             |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
         Ok(Self {
@@ -161,7 +161,7 @@ impl HttpCloud {
     }
 
     /// Returns the address of a request; `None` when its path would not arrive as it is written.
-    fn request_url(&self, request: &Request) -> Option<Url> {
+    fn request_url(&self, request: &HttpRequest) -> Option<Url> {
         let mut url = self.base.clone();
         let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
         url.set_path(&path);
@@ -173,7 +173,7 @@ impl HttpCloud {
         kept.then_some(url)
     }
 
-    fn headers(&self, request: &Request) -> Option<HeaderMap> {
+    fn headers(&self, request: &HttpRequest) -> Option<HeaderMap> {
         let mut headers = HeaderMap::new();
         if let Some(key) = self.key.as_ref().filter(|_| !is_public(&request.path)) {
             headers.insert("x-api-key", key.clone());
@@ -186,7 +186,7 @@ impl HttpCloud {
     }
 
     /// Tells whether a request is one that a client which only looks may send.
-    fn may_send(&self, request: &Request) -> bool {
+    fn may_send(&self, request: &HttpRequest) -> bool {
         let Some(registry) = self.only_looks else { return true };
         let mut endpoints = registry.kinds.iter().flat_map(|kind| kind.endpoints());
         let secret = endpoints
@@ -194,13 +194,13 @@ impl HttpCloud {
         !request.method.mutates() && !secret
     }
 
-    fn not_sent(&self, reason: impl Into<String>) -> ExchangeError {
-        ExchangeError::NotSent { host: self.host.clone(), reason: reason.into() }
+    fn not_sent(&self, reason: impl Into<String>) -> TransportError {
+        TransportError::NotSent { host: self.host.clone(), reason: reason.into() }
     }
 }
 
-impl Cloud for HttpCloud {
-    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for HttpsTransport {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         if !self.may_send(request) {
             return Err(self.not_sent("this command only looks"));
         }
@@ -220,11 +220,13 @@ impl Cloud for HttpCloud {
         read_answer(&self.host, response).await
     }
 
-    async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
+    async fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
         if self.only_looks.is_some() {
             return Err(self.not_sent("this command only looks"));
         }
-        let held = |reason: &str| ExchangeError::Held { reason: format!("nothing is uploaded: {reason}") };
+        let held = |reason: &str| TransportError::NotPermitted {
+            reason: format!("nothing is uploaded: {reason}"),
+        };
         let url = upload_url(upload.url.expose(), &self.base).map_err(held)?;
         let host = host_of(&url);
         // A client of its own: it never saw the key, and keeps no connection.
@@ -247,27 +249,27 @@ impl Cloud for HttpCloud {
     }
 }
 
-fn lost_response(host: &str, reason: impl Into<String>) -> ExchangeError {
-    ExchangeError::Lost { host: host.to_owned(), reason: reason.into() }
+fn lost_response(host: &str, reason: impl Into<String>) -> TransportError {
+    TransportError::Lost { host: host.to_owned(), reason: reason.into() }
 }
 
 /// Only a failure to connect proves that nothing left.
-fn classify_failure(host: &str, error: &reqwest::Error) -> ExchangeError {
+fn classify_failure(host: &str, error: &reqwest::Error) -> TransportError {
     if let Some(reason) = certificate_errors::rejection_reason(error) {
-        return ExchangeError::Untrusted { host: host.to_owned(), reason };
+        return TransportError::Untrusted { host: host.to_owned(), reason };
     }
     let reason = innermost_cause(error);
     if error.is_connect() || error.is_builder() {
-        return ExchangeError::NotSent { host: host.to_owned(), reason };
+        return TransportError::NotSent { host: host.to_owned(), reason };
     }
     lost_response(host, reason)
 }
 
 /// Returns what a host answers to a request that left.
-async fn read_answer(host: &str, mut response: Response) -> Result<Answer, ExchangeError> {
+async fn read_answer(host: &str, mut response: Response) -> Result<HttpResponse, TransportError> {
     let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
     let date = response.headers().get("date").and_then(|value| value.to_str().ok());
-    let mut answer = Answer {
+    let mut answer = HttpResponse {
         status: response.status().as_u16(),
         retry_after: number(RETRY_AFTER.as_str()),
         limit: number("x-ratelimit-limit"),
@@ -280,15 +282,15 @@ async fn read_answer(host: &str, mut response: Response) -> Result<Answer, Excha
 }
 
 /// Reads a whole body, bounded after decompression.
-async fn read_body(host: &str, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
+async fn read_body(host: &str, response: &mut Response) -> Result<Vec<u8>, TransportError> {
     let mut body = Vec::new();
     while let Some(chunk) =
         response.chunk().await.map_err(|error| lost_response(host, innermost_cause(&error)))?
     {
-        if body.len() + chunk.len() > LARGEST_BODY {
+        if body.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(lost_response(
                 host,
-                format!("the answer is larger than {} MiB", LARGEST_BODY >> 20),
+                format!("the answer is larger than {} MiB", MAX_BODY_BYTES >> 20),
             ));
         }
         body.extend_from_slice(&chunk);
@@ -308,7 +310,7 @@ fn to_reqwest_method(method: Method) -> reqwest::Method {
 
 /// Returns the TLS settings: the platform's roots, and the user's. Plain http needs none, and works
 /// without them.
-fn tls_config(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
+fn tls_config(base: &Url, roots: &CaBundle) -> Result<rustls::ClientConfig, SetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
@@ -334,12 +336,12 @@ fn tls_config(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupEr
 /// Tells whether the environment names authorities in the place of the platform's.
 #[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
 fn some_are_named() -> bool {
-    roots::NAMED_BY.iter().any(|name| std::env::var_os(name).is_some())
+    roots::CA_VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// Returns which authorities are trusted where no file of them is set.
 #[must_use]
-pub fn default_authorities() -> Authorities {
+pub fn default_authorities() -> TrustRoots {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     roots::choose_authorities(Verifier::new(provider).is_ok(), some_are_named())
 }

@@ -1,4 +1,4 @@
-//! `Cloud`: one HTTP exchange with the service. Everything above it (limiter, retries, paging,
+//! `Transport`: one HTTP exchange with the service. Everything above it (limiter, retries, paging,
 //! decoding) is the same over TCP and in a simulation.
 
 use std::fmt;
@@ -16,20 +16,20 @@ use crate::model::schema::Method;
 
 /// The JSON body of a request, and the secrets in it. Its `Debug` shows neither.
 #[derive(Clone, Default, PartialEq)]
-pub struct Body {
+pub struct JsonBody {
     /// The body.
     pub json: serde_json::Value,
     /// The secrets in it.
     pub secrets: SentSecrets,
 }
 
-impl fmt::Debug for Body {
+impl fmt::Debug for JsonBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Body(..)")
     }
 }
 
-impl From<serde_json::Value> for Body {
+impl From<serde_json::Value> for JsonBody {
     /// A body without secrets.
     fn from(json: serde_json::Value) -> Self {
         Self { json, secrets: SentSecrets::default() }
@@ -38,7 +38,7 @@ impl From<serde_json::Value> for Body {
 
 /// One request. The API key is not part of it: the transport adds it.
 #[derive(Clone, PartialEq)]
-pub struct Request {
+pub struct HttpRequest {
     /// The verb.
     pub method: Method,
     /// The path from the base address, percent-encoded.
@@ -55,7 +55,7 @@ pub struct Request {
     pub deadline: Duration,
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for HttpRequest {
     /// Leaves the body out: it may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -69,7 +69,7 @@ impl fmt::Debug for Request {
 
 /// One answer, as it came.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// `Retry-After` in seconds.
@@ -86,7 +86,7 @@ pub struct Answer {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ExchangeError {
+pub enum TransportError {
     /// Not a byte of the request left: it had no effect.
     #[error("cannot reach {host}: {reason}")]
     NotSent {
@@ -105,7 +105,7 @@ pub enum ExchangeError {
     },
     /// It was not let out: it had no effect.
     #[error("{reason}")]
-    Held {
+    NotPermitted {
         /// Why not.
         reason: String,
     },
@@ -120,14 +120,15 @@ pub enum ExchangeError {
 }
 
 /// The service, one exchange at a time. Follows no redirect, repeats nothing.
-pub trait Cloud {
+pub trait Transport {
     /// Sends a request and returns its answer.
-    fn exchange(&self, request: &Request) -> impl Future<Output = Result<Answer, ExchangeError>>;
+    fn exchange(&self, request: &HttpRequest)
+    -> impl Future<Output = Result<HttpResponse, TransportError>>;
 
     /// Sends bytes to an address that the service signed, by PUT and without the key. A service that
     /// signs none takes none.
-    fn upload(&self, _upload: &Upload) -> impl Future<Output = Result<Answer, ExchangeError>> {
-        ready(Err(ExchangeError::Held { reason: "there is nowhere to upload to".to_owned() }))
+    fn upload(&self, _upload: &SignedUpload) -> impl Future<Output = Result<HttpResponse, TransportError>> {
+        ready(Err(TransportError::NotPermitted { reason: "there is nowhere to upload to".to_owned() }))
     }
 }
 
@@ -138,10 +139,10 @@ pub fn is_public(path: &str) -> bool {
 }
 
 /// Longest address that is believed.
-pub(in crate::cloud) const LONGEST_URL: usize = 16 << 10;
+pub(in crate::cloud) const MAX_URL_BYTES: usize = 16 << 10;
 
 /// Longest key of an upload that is believed.
-pub(in crate::cloud) const LONGEST_KEY: usize = 1_024;
+pub(in crate::cloud) const MAX_UPLOAD_KEY_BYTES: usize = 1_024;
 
 /// An address with a signature in its query.
 #[derive(Clone, PartialEq, Eq)]
@@ -178,7 +179,7 @@ impl fmt::Debug for SignedUrl {
 
 /// Leave to upload once, and the name that the upload then has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct UploadGrant {
     /// Where to.
     pub url: SignedUrl,
     /// What a later call names.
@@ -186,14 +187,14 @@ pub struct Grant {
 }
 
 /// Time for an upload besides that for its bytes.
-const LEAST: Duration = Duration::from_mins(1);
+const MIN_UPLOAD_TIME: Duration = Duration::from_mins(1);
 
 /// Bytes in a second below which an upload is given up.
-const SLOWEST: u64 = 64 << 10;
+const MIN_UPLOAD_RATE: u64 = 64 << 10;
 
 /// Bytes on their way to a signed address.
 #[derive(Debug)]
-pub struct Upload {
+pub struct SignedUpload {
     /// Where to.
     pub url: SignedUrl,
     /// What.
@@ -204,12 +205,12 @@ pub struct Upload {
     pub sent: Arc<AtomicU64>,
 }
 
-impl Upload {
+impl SignedUpload {
     /// Returns an upload that has not begun.
     #[must_use]
     pub fn new(url: SignedUrl, pieces: Vec<Bytes>) -> Self {
-        let mut upload = Self { url, pieces, deadline: LEAST, sent: Arc::default() };
-        upload.deadline += Duration::from_secs(upload.length() / SLOWEST);
+        let mut upload = Self { url, pieces, deadline: MIN_UPLOAD_TIME, sent: Arc::default() };
+        upload.deadline += Duration::from_secs(upload.length() / MIN_UPLOAD_RATE);
         upload
     }
 

@@ -1,4 +1,4 @@
-//! `Limiter`: the service's rate limit as the client sees it, pure; and the turnstile that waits.
+//! `RateLimit`: the service's rate limit as the client sees it, pure; and the turnstile that waits.
 //!
 //! The service admits so many requests in any sliding second, pays for more out of a burst budget
 //! that lasts a minute, and answers 429 when both are used up. It counts at arrival. So the client
@@ -10,29 +10,29 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::message::Answer;
+use super::message::HttpResponse;
 
 /// Requests a second of the standard tier.
 const STANDARD_RATE: u32 = 30;
 
 /// No tier is believed to be faster than this, whatever a header says.
-const FASTEST_RATE: u32 = 1_000;
+const MAX_RATE: u32 = 1_000;
 
 /// The service's second, and what arrival times can differ by.
-const WINDOW: Duration = Duration::from_millis(1_020);
+const RATE_WINDOW: Duration = Duration::from_millis(1_020);
 
 /// The service's minute, and what arrival times can differ by.
 const BURST_WINDOW: Duration = Duration::from_secs(61);
 
 /// Longest wait after repeated refusals.
-const LONGEST_PENALTY: Duration = Duration::from_mins(1);
+const MAX_PENALTY: Duration = Duration::from_mins(1);
 
 /// No hold of another process is believed to last longer.
-const LONGEST_HOLD: Duration = Duration::from_hours(1);
+const MAX_HOLD: Duration = Duration::from_hours(1);
 
 /// A request limit of so many a second plus a burst budget, as a value.
 #[derive(Debug, Clone)]
-pub struct Limiter {
+pub struct RateLimit {
     rate: u32,
     /// When the requests of the last window were admitted.
     sent: VecDeque<Duration>,
@@ -48,7 +48,7 @@ pub struct Limiter {
 
 /// A limiter as processes hand it on: times in nanoseconds of a clock that they share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LimiterState {
+pub struct RateLimitState {
     rate: u32,
     hold: u64,
     #[serde(default)]
@@ -62,13 +62,13 @@ pub struct LimiterState {
 }
 
 /// Where processes that use one key share what the service admits.
-pub trait SharedSlots {
+pub trait SharedRateLimit {
     /// Calls `change` once with what the others left, and keeps what it returns, while no other process does the same.
     /// It is not called where nothing can be shared now.
-    fn update(&self, change: &mut dyn FnMut(Option<LimiterState>) -> LimiterState);
+    fn update(&self, change: &mut dyn FnMut(Option<RateLimitState>) -> RateLimitState);
 }
 
-impl Default for Limiter {
+impl Default for RateLimit {
     fn default() -> Self {
         Self {
             rate: STANDARD_RATE,
@@ -81,7 +81,7 @@ impl Default for Limiter {
     }
 }
 
-impl Limiter {
+impl RateLimit {
     /// Returns the requests a second that the service is taken to admit.
     #[must_use]
     pub fn rate(&self) -> u32 {
@@ -90,16 +90,16 @@ impl Limiter {
 
     /// Begins at a rate that the service was seen to admit: its next answer may say otherwise.
     pub fn start_at(&mut self, rate: u32) {
-        if (1..=FASTEST_RATE).contains(&rate) {
+        if (1..=MAX_RATE).contains(&rate) {
             self.rate = rate;
         }
     }
 
     /// Returns what other processes are told.
     #[must_use]
-    pub fn state(&self) -> LimiterState {
+    pub fn state(&self) -> RateLimitState {
         let nanos = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        LimiterState {
+        RateLimitState {
             rate: self.rate,
             hold: nanos(&self.hold),
             paced: self.paced,
@@ -110,16 +110,16 @@ impl Limiter {
     }
 
     /// Goes on from what other processes have done. False: it says what cannot be, and counts as nothing.
-    pub fn apply_shared_state(&mut self, state: &LimiterState, now: Duration) -> bool {
+    pub fn apply_shared_state(&mut self, state: &RateLimitState, now: Duration) -> bool {
         let time = |nanos: &u64| Duration::from_nanos(*nanos);
         let is_past =
             |times: &[u64]| times.is_sorted() && times.last().is_none_or(|last| time(last) <= now);
-        let most = FASTEST_RATE as usize * 2;
-        let is_sound = (1..=FASTEST_RATE).contains(&state.rate)
+        let most = MAX_RATE as usize * 2;
+        let is_sound = (1..=MAX_RATE).contains(&state.rate)
             && is_past(&state.sent)
             && is_past(&state.spent)
             && state.sent.len().max(state.spent.len()) <= most
-            && time(&state.hold) <= now + LONGEST_HOLD;
+            && time(&state.hold) <= now + MAX_HOLD;
         if is_sound {
             *self = Self {
                 rate: state.rate,
@@ -135,7 +135,7 @@ impl Limiter {
 
     /// Tells whether an answer says anything that others should know.
     #[must_use]
-    pub fn is_news(&self, answer: &Answer) -> bool {
+    pub fn is_news(&self, answer: &HttpResponse) -> bool {
         let other_rate = answer.limit.is_some_and(|limit| limit != self.rate);
         answer.status == 429 || other_rate || answer.remaining == Some(0) || self.refusals > 0
     }
@@ -145,7 +145,7 @@ impl Limiter {
     /// # Errors
     /// The time to wait.
     pub fn admit(&mut self, now: Duration) -> Result<(), Duration> {
-        drop_expired(&mut self.sent, now, WINDOW);
+        drop_expired(&mut self.sent, now, RATE_WINDOW);
         drop_expired(&mut self.spent, now, BURST_WINDOW);
         if now < self.hold {
             self.paced = true;
@@ -171,8 +171,8 @@ impl Limiter {
     /// Learns from an answer's headers and status.
     ///
     /// `fraction` in `0.0..1.0` spreads the waits of many clients.
-    pub fn observe_answer(&mut self, answer: &Answer, now: Duration, fraction: f64) {
-        if let Some(limit) = answer.limit.filter(|limit| (1..=FASTEST_RATE).contains(limit)) {
+    pub fn observe_answer(&mut self, answer: &HttpResponse, now: Duration, fraction: f64) {
+        if let Some(limit) = answer.limit.filter(|limit| (1..=MAX_RATE).contains(limit)) {
             self.rate = limit;
         }
         if answer.status == 429 {
@@ -209,14 +209,14 @@ impl Limiter {
     /// Returns the rest of the even spacing, while it is in force.
     fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
-        let spacing = WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
+        let spacing = RATE_WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
         (*last + spacing).checked_sub(now).filter(|wait| !wait.is_zero())
     }
 
     /// Returns when the window or the budget has room again.
     fn room_at(&self, now: Duration) -> Duration {
         let beyond = self.sent.len() - self.window_limit();
-        let window = self.sent.get(beyond).map_or(now, |at| *at + WINDOW);
+        let window = self.sent.get(beyond).map_or(now, |at| *at + RATE_WINDOW);
         let budget = self.spent.front().map_or(window, |at| *at + BURST_WINDOW);
         window.min(budget)
     }
@@ -235,7 +235,7 @@ impl Limiter {
 /// Returns 1, 2, 4 … 60 seconds and up to half as much again.
 #[must_use]
 pub fn backoff_delay(times: u32, fraction: f64) -> Duration {
-    let seconds = Duration::from_secs(1 << times.min(6)).min(LONGEST_PENALTY);
+    let seconds = Duration::from_secs(1 << times.min(6)).min(MAX_PENALTY);
     seconds + seconds.mul_f64(fraction.clamp(0.0, 1.0) / 2.0)
 }
 

@@ -1,25 +1,25 @@
-//! `Turnstile`: the limiter with a queue in front: first come, first served.
+//! `RateLimiter`: the limiter with a queue in front: first come, first served.
 
 use std::cell::RefCell;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::message::Answer;
-use super::rate_limit::{Limiter, SharedSlots};
+use super::message::HttpResponse;
+use super::rate_limit::{RateLimit, SharedRateLimit};
 use crate::model::clock::{Clock, Random};
 
 /// A limiter that many futures of one task wait at.
 #[derive(Default)]
-pub(in crate::cloud) struct Turnstile {
+pub(in crate::cloud) struct RateLimiter {
     /// Held by whoever is first in the queue; the lock hands itself on in order of arrival.
     turn: Mutex<()>,
-    limiter: RefCell<Limiter>,
+    limiter: RefCell<RateLimit>,
     /// Other processes with the same key.
-    shared: RefCell<Option<Box<dyn SharedSlots>>>,
+    shared: RefCell<Option<Box<dyn SharedRateLimit>>>,
 }
 
-impl Turnstile {
+impl RateLimiter {
     /// Waits until one more request may be sent. Tells of each wait before it starts; returns how
     /// long the limiter itself (not the queue) held the request.
     pub(in crate::cloud) async fn wait_for_slot(
@@ -30,7 +30,7 @@ impl Turnstile {
         let _turn = self.turn.lock().await;
         let mut waited = Duration::ZERO;
         loop {
-            let admitted = self.update_limiter(clock, Limiter::admit);
+            let admitted = self.update_limiter(clock, RateLimit::admit);
             let Err(wait) = admitted else { return waited };
             tell(wait);
             clock.sleep(wait).await;
@@ -46,7 +46,7 @@ impl Turnstile {
     /// Learns from an answer.
     pub(in crate::cloud) fn observe_answer(
         &self,
-        answer: &Answer,
+        answer: &HttpResponse,
         clock: &impl Clock,
         random: &impl Random,
     ) {
@@ -59,12 +59,12 @@ impl Turnstile {
     }
 
     /// Shares the limiter with other processes from now on. They must have the same clock.
-    pub(in crate::cloud) fn share_with(&self, shared: Box<dyn SharedSlots>) {
+    pub(in crate::cloud) fn share_with(&self, shared: Box<dyn SharedRateLimit>) {
         *self.shared.borrow_mut() = Some(shared);
     }
 
     /// Changes the limiter: the one that all processes share, else this process's own.
-    fn update_limiter<T>(&self, clock: &impl Clock, change: impl Fn(&mut Limiter, Duration) -> T) -> T {
+    fn update_limiter<T>(&self, clock: &impl Clock, change: impl Fn(&mut RateLimit, Duration) -> T) -> T {
         let mut limiter = self.limiter.borrow_mut();
         let mut changed = None;
         if let Some(shared) = &*self.shared.borrow() {

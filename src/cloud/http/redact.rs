@@ -7,11 +7,11 @@
 use serde_json::{Value as Json, json};
 
 use super::decode;
-use super::message::{Answer, Request};
+use super::message::{HttpRequest, HttpResponse};
 use crate::model::redact::Redactor;
 
 /// Longest refusal that is compared with the secrets of its request; a longer one counts as a repetition.
-const LONGEST: usize = 64 << 10;
+const MAX_COMPARED_BYTES: usize = 64 << 10;
 
 /// Values of the envelope's `error` that say nothing but what went wrong.
 const KNOWN_ERRORS: &[&str] = &[
@@ -39,22 +39,27 @@ const KNOWN_ERRORS: &[&str] = &[
 const KNOWN_REASONS: &[&str] = &["banned"];
 
 /// Returns an answer as it may be read.
-pub(in crate::cloud) fn redact_answer(answer: Answer, request: &Request, redactor: &Redactor) -> Answer {
+pub(in crate::cloud) fn redact_answer(
+    answer: HttpResponse,
+    request: &HttpRequest,
+    redactor: &Redactor,
+) -> HttpResponse {
     if matches!(answer.status, 200..=299) {
         return answer;
     }
-    let repeats = || answer.body.len() > LONGEST || request.secrets.are_repeated_in(&answer.body);
+    let repeats =
+        || answer.body.len() > MAX_COMPARED_BYTES || request.secrets.are_repeated_in(&answer.body);
     if !request.secrets.is_empty() && repeats() {
         let body = replaced_refusal(&answer, request).map(|json| json.to_string().into_bytes());
-        return Answer { body: body.unwrap_or_default(), ..answer };
+        return HttpResponse { body: body.unwrap_or_default(), ..answer };
     }
     let Ok(mut json) = decode::parse_json(&answer.body) else { return answer };
     redactor.redact_json(&mut json);
-    Answer { body: json.to_string().into_bytes(), ..answer }
+    HttpResponse { body: json.to_string().into_bytes(), ..answer }
 }
 
 /// Returns the envelope of a refusal that repeats a secret, in words of our own; `None` where it has none.
-fn replaced_refusal(answer: &Answer, request: &Request) -> Option<Json> {
+fn replaced_refusal(answer: &HttpResponse, request: &HttpRequest) -> Option<Json> {
     let text = decode::error_text(&answer.body)?;
     let known =
         |list: &[&'static str], given: &str| list.iter().copied().find(|word| same_words(word, given));
@@ -83,7 +88,7 @@ fn same_words(known: &str, given: &str) -> bool {
 
 /// Returns the fields of the request that an answer names. Their names are those of the tables: the keys of maps
 /// inside of them are the user's.
-fn named_fields(answer: &[u8], request: &Request) -> Vec<String> {
+fn named_fields(answer: &[u8], request: &HttpRequest) -> Vec<String> {
     let text = String::from_utf8_lossy(answer);
     let fields = request.body.as_ref().and_then(Json::as_object).into_iter().flatten();
     let fields = fields.map(|(name, _)| name).filter(|name| is_named(&text, name));
@@ -108,10 +113,10 @@ mod tests {
 
     const SECRET: &str = "#!/bin/sh\nexport TOKEN=canary-42";
 
-    fn request() -> Request {
+    fn request() -> HttpRequest {
         let mut secrets = SentSecrets::default();
         secrets.push(SECRET);
-        Request {
+        HttpRequest {
             method: Method::Post,
             path: "/api/v1/vms".to_owned(),
             query: Vec::new(),
@@ -122,12 +127,12 @@ mod tests {
         }
     }
 
-    fn answer(status: u16, body: &str) -> Answer {
+    fn answer(status: u16, body: &str) -> HttpResponse {
         let body = body.as_bytes().to_vec();
-        Answer { status, retry_after: None, limit: None, remaining: None, date: None, body }
+        HttpResponse { status, retry_after: None, limit: None, remaining: None, date: None, body }
     }
 
-    fn text(answer: &Answer) -> String {
+    fn text(answer: &HttpResponse) -> String {
         String::from_utf8_lossy(&answer.body).into_owned()
     }
 
@@ -161,7 +166,7 @@ mod tests {
         let page =
             redact_answer(answer(502, &format!("<pre>{SECRET}</pre>")), &request(), &Redactor::default());
         assert_eq!(text(&page), "");
-        let long = format!("{}{SECRET}", " ".repeat(LONGEST));
+        let long = format!("{}{SECRET}", " ".repeat(MAX_COMPARED_BYTES));
         assert_eq!(text(&redact_answer(answer(502, &long), &request(), &Redactor::default())), "");
     }
 

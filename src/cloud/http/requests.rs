@@ -6,17 +6,17 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::rate_limiter::Turnstile;
-use crate::cloud::capabilities::{LARGEST_PAGE, Learned, USUAL_PAGE};
+use super::rate_limiter::RateLimiter;
+use crate::cloud::capabilities::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ServiceCapabilities};
 use crate::model::redact::Redactor;
 use crate::model::snapshot::RequestCount;
 
 /// Who is told of waits.
-type Listener = Rc<dyn Fn(&Wait)>;
+type WaitListener = Rc<dyn Fn(&RequestDelay)>;
 
 /// A request that waits before it is sent, or sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
+pub struct RequestDelay {
     /// `GET /api/v1/vms`.
     pub request: String,
     /// Why.
@@ -31,15 +31,15 @@ pub(in crate::cloud) struct Requests<C, K, R> {
     pub clock: K,
     pub random: R,
     /// The account's limiter.
-    pub keyed: Turnstile,
+    pub keyed: RateLimiter,
     /// The catalog's limiter: the service counts those requests by peer address.
-    pub public: Turnstile,
+    pub public: RateLimiter,
     pub count: Cell<RequestCount>,
-    listener: RefCell<Option<Listener>>,
+    listener: RefCell<Option<WaitListener>>,
     /// The secrets that this run knows: they are replaced in what the service says.
     pub redactor: RefCell<Redactor>,
     /// What the service showed of itself before.
-    pub learned: RefCell<Learned>,
+    pub learned: RefCell<ServiceCapabilities>,
     /// Rows of a page that are asked for.
     pub page: Cell<usize>,
 }
@@ -51,23 +51,23 @@ impl<C, K, R> Requests<C, K, R> {
             cloud,
             clock,
             random,
-            keyed: Turnstile::default(),
-            public: Turnstile::default(),
+            keyed: RateLimiter::default(),
+            public: RateLimiter::default(),
             count: Cell::default(),
             listener: RefCell::default(),
             redactor: RefCell::default(),
             learned: RefCell::default(),
-            page: Cell::new(USUAL_PAGE),
+            page: Cell::new(DEFAULT_PAGE_SIZE),
         }
     }
 
     /// Calls `listener` with each wait from now on.
-    pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
+    pub fn on_wait(&self, listener: impl Fn(&RequestDelay) + 'static) {
         *self.listener.borrow_mut() = Some(Rc::new(listener));
     }
 
     /// Tells the listener of a wait.
-    pub fn report_wait(&self, wait: &Wait) {
+    pub fn report_wait(&self, wait: &RequestDelay) {
         // The listener may itself send or listen: it is not called under the borrow.
         let listener = self.listener.borrow().clone();
         if let Some(listener) = listener {
@@ -76,9 +76,9 @@ impl<C, K, R> Requests<C, K, R> {
     }
 
     /// Goes by what was learned of the service, until an answer says otherwise.
-    pub fn use_capabilities(&self, learned: &Learned) {
-        let legal = learned.page_limit.filter(|rows| (1..=LARGEST_PAGE).contains(rows));
-        self.page.set(legal.unwrap_or(USUAL_PAGE));
+    pub fn use_capabilities(&self, learned: &ServiceCapabilities) {
+        let legal = learned.page_limit.filter(|rows| (1..=MAX_PAGE_SIZE).contains(rows));
+        self.page.set(legal.unwrap_or(DEFAULT_PAGE_SIZE));
         self.learned.replace(learned.clone());
         if let Some(rate) = learned.rate {
             self.keyed.start_at(rate);

@@ -6,52 +6,56 @@
 use serde_json::Value as Json;
 
 use super::decode;
-use super::message::{Answer, ExchangeError};
-use crate::cloud::error::{Mutation, Refusal, ShownOnce};
+use super::message::{HttpResponse, TransportError};
+use crate::cloud::error::{ApiError, MutationOutcome, OneTimeSecret};
 use crate::model::address::Name;
 use crate::model::schema::{Endpoint, Kind};
 use crate::model::snapshot::{Object, ObjectKey};
 
 /// What became of a request, before its payload is looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cloud) enum Settled {
+pub(in crate::cloud) enum ResponseClass {
     /// 2xx and no word of failure; the body, where there is one.
     Success(Option<Json>),
     /// It ended without a success.
-    Ended(Mutation),
+    Failure(MutationOutcome),
 }
 
-fn unknown_outcome(reason: impl Into<String>, settled: bool) -> Mutation {
-    Mutation::Unknown { reason: reason.into(), settled, answer: None }
+fn unknown_outcome(reason: impl Into<String>, settled: bool) -> MutationOutcome {
+    MutationOutcome::Unknown { reason: reason.into(), settled, answer: None }
 }
 
 /// Returns the refusal of an answer with a complete error envelope.
-pub(in crate::cloud) fn parse_refusal(answer: &Answer) -> Option<Refusal> {
+pub(in crate::cloud) fn parse_refusal(answer: &HttpResponse) -> Option<ApiError> {
     let text = decode::error_text(&answer.body)?;
-    Some(Refusal { status: answer.status, error: text.error, message: text.message, reason: text.reason })
+    Some(ApiError { status: answer.status, error: text.error, message: text.message, reason: text.reason })
 }
 
 /// Classifies the end of one exchange.
-pub(in crate::cloud) fn classify_exchange(result: Result<Answer, ExchangeError>) -> Settled {
+pub(in crate::cloud) fn classify_exchange(result: Result<HttpResponse, TransportError>) -> ResponseClass {
     let answer = match result {
         Ok(answer) => answer,
-        Err(ExchangeError::NotSent { host, reason }) => {
-            return Settled::Ended(Mutation::NotSent(format!("cannot reach {host}: {reason}")));
+        Err(TransportError::NotSent { host, reason }) => {
+            return ResponseClass::Failure(MutationOutcome::NotSent(format!(
+                "cannot reach {host}: {reason}"
+            )));
         }
-        Err(error @ ExchangeError::Untrusted { .. }) => {
-            return Settled::Ended(Mutation::NotSent(error.to_string()));
+        Err(error @ TransportError::Untrusted { .. }) => {
+            return ResponseClass::Failure(MutationOutcome::NotSent(error.to_string()));
         }
-        Err(ExchangeError::Held { reason }) => return Settled::Ended(Mutation::NotSent(reason)),
-        Err(lost @ ExchangeError::Lost { .. }) => {
-            return Settled::Ended(unknown_outcome(lost.to_string(), false));
+        Err(TransportError::NotPermitted { reason }) => {
+            return ResponseClass::Failure(MutationOutcome::NotSent(reason));
+        }
+        Err(lost @ TransportError::Lost { .. }) => {
+            return ResponseClass::Failure(unknown_outcome(lost.to_string(), false));
         }
     };
-    Settled::Ended(match (answer.status, parse_refusal(&answer)) {
+    ResponseClass::Failure(match (answer.status, parse_refusal(&answer)) {
         (200..=299, _) => return classify_success(&answer),
         (408, _) => unknown_outcome("408, the service waited too long", false),
-        (400..=499 | 501, Some(refusal)) => Mutation::Refused(refusal),
+        (400..=499 | 501, Some(refusal)) => MutationOutcome::Refused(refusal),
         (500..=599, Some(refusal)) => {
-            Mutation::Unknown { reason: refusal.to_string(), settled: true, answer: Some(refusal) }
+            MutationOutcome::Unknown { reason: refusal.to_string(), settled: true, answer: Some(refusal) }
         }
         (status @ 300..=399, _) => {
             unknown_outcome(format!("{status} redirects, and no redirect is followed"), false)
@@ -60,17 +64,19 @@ pub(in crate::cloud) fn classify_exchange(result: Result<Answer, ExchangeError>)
     })
 }
 
-fn classify_success(answer: &Answer) -> Settled {
+fn classify_success(answer: &HttpResponse) -> ResponseClass {
     if answer.body.is_empty() && answer.status != 200 {
-        return Settled::Success(None);
+        return ResponseClass::Success(None);
     }
     match decode::parse_json(&answer.body) {
         Ok(json) if decode::says_failure(&json) => {
-            Settled::Ended(unknown_outcome(format!("{} that says it failed", answer.status), false))
+            ResponseClass::Failure(unknown_outcome(format!("{} that says it failed", answer.status), false))
         }
-        Ok(json @ Json::Object(_)) => Settled::Success(Some(json)),
-        Ok(_) => Settled::Ended(unknown_outcome("the answer is not an object", false)),
-        Err(reason) => Settled::Ended(unknown_outcome(format!("{}, but {reason}", answer.status), false)),
+        Ok(json @ Json::Object(_)) => ResponseClass::Success(Some(json)),
+        Ok(_) => ResponseClass::Failure(unknown_outcome("the answer is not an object", false)),
+        Err(reason) => {
+            ResponseClass::Failure(unknown_outcome(format!("{}, but {reason}", answer.status), false))
+        }
     }
 }
 
@@ -79,7 +85,7 @@ pub(in crate::cloud) fn created_object(
     kind: &Kind,
     parent: Option<&Name>,
     json: Option<&Json>,
-) -> Mutation {
+) -> MutationOutcome {
     let record = json.and_then(|json| decode::find_payload(json, kind.api.create.envelope));
     let Some(record) = record else {
         return unknown_outcome("created, but the answer holds no object", false);
@@ -87,7 +93,7 @@ pub(in crate::cloud) fn created_object(
     match decode::parse_object(kind, record, parent, false) {
         Ok(object) => {
             let secret = decode::shown_once(kind, record).or_else(|| decode::shown_once(kind, json?));
-            Mutation::Done(Some(Box::new(object)), secret.map(ShownOnce))
+            MutationOutcome::Done(Some(Box::new(object)), secret.map(OneTimeSecret))
         }
         Err(reason) => unknown_outcome(format!("created, but {reason}"), false),
     }
@@ -100,7 +106,7 @@ pub(in crate::cloud) fn called_object(
     endpoint: Endpoint,
     key: &ObjectKey,
     json: Option<&Json>,
-) -> Mutation {
+) -> MutationOutcome {
     let record = json.and_then(|json| decode::find_payload(json, endpoint.envelope));
     let object =
         record.and_then(|record| decode::parse_object(kind, record, key.parent.as_ref(), false).ok());
@@ -108,7 +114,7 @@ pub(in crate::cloud) fn called_object(
         *id == key.id || record.is_some_and(|record| decode::all_ids(kind, record).any(|id| id == key.id))
     };
     let object = object.filter(|object| is_asked_for(&object.id));
-    Mutation::Done(object.map(|object| Box::new(Object { id: key.id.clone(), ..object })), None)
+    MutationOutcome::Done(object.map(|object| Box::new(Object { id: key.id.clone(), ..object })), None)
 }
 
 #[cfg(test)]
@@ -116,20 +122,20 @@ mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
 
-    fn answer(status: u16, body: &str) -> Answer {
+    fn answer(status: u16, body: &str) -> HttpResponse {
         let body = body.as_bytes().to_vec();
-        Answer { status, retry_after: None, limit: None, remaining: None, date: None, body }
+        HttpResponse { status, retry_after: None, limit: None, remaining: None, date: None, body }
     }
 
     /// `done`, `refused`, `not sent`, `unknown`, `settled`.
-    fn word(settled: &Settled) -> &'static str {
+    fn word(settled: &ResponseClass) -> &'static str {
         match settled {
-            Settled::Success(_) => "success",
-            Settled::Ended(Mutation::Done(..)) => "done",
-            Settled::Ended(Mutation::Refused(_)) => "refused",
-            Settled::Ended(Mutation::NotSent(_)) => "not sent",
-            Settled::Ended(Mutation::Unknown { settled: true, .. }) => "settled",
-            Settled::Ended(Mutation::Unknown { .. }) => "unknown",
+            ResponseClass::Success(_) => "success",
+            ResponseClass::Failure(MutationOutcome::Done(..)) => "done",
+            ResponseClass::Failure(MutationOutcome::Refused(_)) => "refused",
+            ResponseClass::Failure(MutationOutcome::NotSent(_)) => "not sent",
+            ResponseClass::Failure(MutationOutcome::Unknown { settled: true, .. }) => "settled",
+            ResponseClass::Failure(MutationOutcome::Unknown { .. }) => "unknown",
         }
     }
 
@@ -171,9 +177,9 @@ mod tests {
             assert_eq!(word(&classify_exchange(Ok(answer(status, body)))), wanted, "{status} {body}");
         }
         let (host, reason) = ("h".to_owned(), "r".to_owned());
-        let not_sent = ExchangeError::NotSent { host: host.clone(), reason: reason.clone() };
+        let not_sent = TransportError::NotSent { host: host.clone(), reason: reason.clone() };
         assert_eq!(word(&classify_exchange(Err(not_sent))), "not sent");
-        assert_eq!(word(&classify_exchange(Err(ExchangeError::Lost { host, reason }))), "unknown");
+        assert_eq!(word(&classify_exchange(Err(TransportError::Lost { host, reason }))), "unknown");
     }
 
     #[test]
@@ -181,13 +187,13 @@ mod tests {
         let vm = REGISTRY.kind("vm").unwrap();
         let done = |body: &str| {
             let json: Json = serde_json::from_str(body).unwrap();
-            matches!(created_object(vm, None, Some(&json)), Mutation::Done(Some(_), None))
+            matches!(created_object(vm, None, Some(&json)), MutationOutcome::Done(Some(_), None))
         };
         assert!(done(r#"{"success": true, "data": {"id": "a1"}}"#));
         assert!(!done(r#"{"success": true, "data": {"id": "../a"}}"#));
         assert!(!done(r#"{"success": true, "data": {"name": "web"}}"#));
         assert!(!done(r#"{"success": true, "message": "ok"}"#));
-        assert!(matches!(created_object(vm, None, None), Mutation::Unknown { settled: false, .. }));
+        assert!(matches!(created_object(vm, None, None), MutationOutcome::Unknown { settled: false, .. }));
     }
 
     #[test]
@@ -196,7 +202,9 @@ mod tests {
         let json = serde_json::json!({"data": {"name": "app", "password": "canary"}});
         let outcome = created_object(user, Some(&"db1".into()), Some(&json));
         assert!(!format!("{outcome:?}").contains("canary"));
-        let Mutation::Done(Some(object), Some(ShownOnce(secret))) = outcome else { panic!("{outcome:?}") };
+        let MutationOutcome::Done(Some(object), Some(OneTimeSecret(secret))) = outcome else {
+            panic!("{outcome:?}")
+        };
         assert_eq!((object.id.as_str(), secret.expose()), ("app", Some("canary")));
         assert!(!object.attributes.contains_key("password"));
     }
@@ -209,7 +217,7 @@ mod tests {
         for (id, found) in [("v1", true), ("v2", false)] {
             let json = serde_json::json!({"success": true, "data": {"id": id}});
             let outcome = called_object(volume, call.endpoint, &key, Some(&json));
-            assert_eq!(matches!(outcome, Mutation::Done(Some(_), None)), found, "{id}");
+            assert_eq!(matches!(outcome, MutationOutcome::Done(Some(_), None)), found, "{id}");
         }
     }
 }

@@ -1,44 +1,44 @@
-//! `Retry`: how long to wait before a read, or a refused request, is sent again. The caller sleeps.
+//! `RetryState`: how long to wait before a read, or a refused request, is sent again. The caller sleeps.
 
 use std::time::Duration;
 
 use super::rate_limit::backoff_delay;
 
 /// Most sendings of one request.
-const MOST_TRIES: u32 = 6;
+const MAX_ATTEMPTS: u32 = 6;
 
 /// Most sendings of one request that the limiter refuses: each refusal is cheap and says when.
-const MOST_LIMITED: u32 = 8;
+const MAX_RATE_LIMITED_ATTEMPTS: u32 = 8;
 
 /// No sending starts later than this after the first.
-const LONGEST: Duration = Duration::from_mins(3);
+const MAX_RETRY_TIME: Duration = Duration::from_mins(3);
 
 /// Longest wait that an answer can ask for.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
 /// What went wrong with one sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum RetryReason {
     /// 429, and when to come back. The limiter does the waiting.
-    Limited(Duration),
+    RateLimited(Duration),
     /// Anything that time can heal: 5xx, no answer, not sent, a body that broke off.
-    Passing(Option<u32>),
+    Transient(Option<u32>),
 }
 
 /// The tries of one request.
 #[derive(Debug, Clone)]
-pub struct Retry {
+pub struct RetryState {
     started: Duration,
     longest: Duration,
     tries: u32,
     limited: u32,
 }
 
-impl Retry {
+impl RetryState {
     /// Returns a fresh count for a request that is first sent now.
     #[must_use]
     pub fn new(now: Duration) -> Self {
-        Self { started: now, longest: LONGEST, tries: 0, limited: 0 }
+        Self { started: now, longest: MAX_RETRY_TIME, tries: 0, limited: 0 }
     }
 
     /// Returns the same for a request that has less time.
@@ -48,17 +48,17 @@ impl Retry {
     }
 
     /// Returns how long to wait before the next sending; `None` when it is time to give up.
-    pub fn next_delay(&mut self, failure: Failure, now: Duration, fraction: f64) -> Option<Duration> {
+    pub fn next_delay(&mut self, failure: RetryReason, now: Duration, fraction: f64) -> Option<Duration> {
         let wait = match failure {
-            Failure::Limited(held) => {
+            RetryReason::RateLimited(held) => {
                 self.limited += 1;
-                (self.limited < MOST_LIMITED).then_some(held)?
+                (self.limited < MAX_RATE_LIMITED_ATTEMPTS).then_some(held)?
             }
-            Failure::Passing(retry_after) => {
+            RetryReason::Transient(retry_after) => {
                 let wait = backoff_delay(self.tries, fraction);
                 self.tries += 1;
                 let asked = Duration::from_secs(retry_after.unwrap_or(0).into());
-                (self.tries < MOST_TRIES).then_some(wait.max(asked.min(LONGEST_WAIT)))?
+                (self.tries < MAX_ATTEMPTS).then_some(wait.max(asked.min(MAX_RETRY_AFTER)))?
             }
         };
         (now + wait <= self.started + self.longest).then_some(wait)
@@ -71,10 +71,10 @@ mod tests {
 
     #[test]
     fn passing_failures_back_off_and_end() {
-        let mut retry = Retry::new(Duration::ZERO);
+        let mut retry = RetryState::new(Duration::ZERO);
         let mut now = Duration::ZERO;
         let mut waits = Vec::new();
-        while let Some(wait) = retry.next_delay(Failure::Passing(None), now, 0.0) {
+        while let Some(wait) = retry.next_delay(RetryReason::Transient(None), now, 0.0) {
             waits.push(wait.as_secs());
             now += wait;
         }
@@ -83,27 +83,27 @@ mod tests {
 
     #[test]
     fn an_answer_can_ask_for_more_but_not_for_ever() {
-        let mut retry = Retry::new(Duration::ZERO);
+        let mut retry = RetryState::new(Duration::ZERO);
         assert_eq!(
-            retry.next_delay(Failure::Passing(Some(30)), Duration::ZERO, 0.0),
+            retry.next_delay(RetryReason::Transient(Some(30)), Duration::ZERO, 0.0),
             Some(Duration::from_secs(30))
         );
         assert_eq!(
-            retry.next_delay(Failure::Passing(Some(86_400)), Duration::ZERO, 0.0),
+            retry.next_delay(RetryReason::Transient(Some(86_400)), Duration::ZERO, 0.0),
             Some(Duration::from_mins(1))
         );
-        assert_eq!(retry.next_delay(Failure::Passing(None), Duration::from_mins(3), 0.0), None);
+        assert_eq!(retry.next_delay(RetryReason::Transient(None), Duration::from_mins(3), 0.0), None);
     }
 
     #[test]
     fn refusals_of_the_limiter_are_counted_apart() {
-        let mut retry = Retry::new(Duration::ZERO);
+        let mut retry = RetryState::new(Duration::ZERO);
         for _ in 0..7 {
             assert_eq!(
-                retry.next_delay(Failure::Limited(Duration::ZERO), Duration::ZERO, 0.5),
+                retry.next_delay(RetryReason::RateLimited(Duration::ZERO), Duration::ZERO, 0.5),
                 Some(Duration::ZERO)
             );
         }
-        assert_eq!(retry.next_delay(Failure::Limited(Duration::ZERO), Duration::ZERO, 0.5), None);
+        assert_eq!(retry.next_delay(RetryReason::RateLimited(Duration::ZERO), Duration::ZERO, 0.5), None);
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::message::{Answer, Cloud, ExchangeError, Request, is_public};
+use super::message::{HttpRequest, HttpResponse, Transport, TransportError, is_public};
 use super::rate_limit::backoff_delay;
-use super::rate_limiter::Turnstile;
-use super::requests::{Requests, Wait};
-use super::response_class::{Settled, classify_exchange, parse_refusal};
-use super::retry::{Failure, Retry};
+use super::rate_limiter::RateLimiter;
+use super::requests::{RequestDelay, Requests};
+use super::response_class::{ResponseClass, classify_exchange, parse_refusal};
+use super::retry::{RetryReason, RetryState};
 use super::{decode, redact};
-use crate::cloud::error::{Mutation, ReadError, Refusal};
+use crate::cloud::error::{ApiError, MutationOutcome, ReadError};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
@@ -23,34 +23,34 @@ use crate::model::schema::Method;
 pub(in crate::cloud) const READ_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Most sendings of a request whose answer is only looked at.
-const MOST_LOOKS: u32 = 3;
+const MAX_PROBE_ATTEMPTS: u32 = 3;
 
 /// No sending of a change that the limiter refuses starts later than this after the first: whoever intends
 /// it knows then that it was refused, and does not have to look for what came of it.
-const CHANGE_LONGEST: Duration = Duration::from_secs(90);
+const MAX_MUTATION_RETRY_TIME: Duration = Duration::from_secs(90);
 
 /// Waits for the limiter that are worth telling.
-const NOTABLE: Duration = Duration::from_secs(1);
+const MIN_REPORTED_DELAY: Duration = Duration::from_secs(1);
 
 /// Whether this process has sent a request that changes something.
-static SENT: AtomicBool = AtomicBool::new(false);
+static MUTATION_SENT: AtomicBool = AtomicBool::new(false);
 
 /// Tells whether this process has sent a request that changes something: then no failure may say that none was.
 #[must_use]
 pub fn has_sent_changes() -> bool {
-    SENT.load(Ordering::Relaxed)
+    MUTATION_SENT.load(Ordering::Relaxed)
 }
 
 /// Why one try of a read has no result.
-enum Trouble {
+enum SendError {
     /// It would be the same again.
     Final(ReadError),
     /// Time can heal it. What the service said, if it did.
-    Again(Failure, String, Option<Refusal>),
+    Retryable(RetryReason, String, Option<ApiError>),
 }
 
 /// Reads a path: the JSON of a 2xx answer, and the service's `Date`.
-pub(in crate::cloud) async fn read<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     path: &str,
     query: Vec<(&'static str, String)>,
@@ -59,7 +59,7 @@ pub(in crate::cloud) async fn read<C: Cloud, K: Clock, R: Random>(
     let project = project.cloned();
     read_as(
         requests,
-        &Request {
+        &HttpRequest {
             method: Method::Get,
             path: path.to_owned(),
             query,
@@ -73,11 +73,11 @@ pub(in crate::cloud) async fn read<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Sends a request that changes nothing, whatever its verb: again while that can help.
-pub(in crate::cloud) async fn read_as<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_as<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    request: &Request,
+    request: &HttpRequest,
 ) -> Result<(Json, Option<Name>), ReadError> {
-    let mut retry = Retry::new(requests.clock.elapsed());
+    let mut retry = RetryState::new(requests.clock.elapsed());
     loop {
         let (failure, reason, said) = match classify_read(send_once(requests, request, None).await, request)
         {
@@ -85,17 +85,21 @@ pub(in crate::cloud) async fn read_as<C: Cloud, K: Clock, R: Random>(
                 requests.learned.borrow().unwrap_envelope(&mut json);
                 return Ok((json, date));
             }
-            Err(Trouble::Final(error)) => return Err(error),
-            Err(Trouble::Again(failure, reason, said)) => (failure, reason, said),
+            Err(SendError::Final(error)) => return Err(error),
+            Err(SendError::Retryable(failure, reason, said)) => (failure, reason, said),
         };
         let held = select_limiter(requests, request).blocked_for(&requests.clock);
-        let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
+        let failure = if let RetryReason::RateLimited(_) = failure {
+            RetryReason::RateLimited(held)
+        } else {
+            failure
+        };
         let pause = retry.next_delay(failure, requests.clock.elapsed(), requests.random.fraction());
         let Some(pause) = pause else {
             return Err(given_up(request_name(request), reason, said));
         };
         report_wait(requests, request, reason, pause);
-        if !matches!(failure, Failure::Limited(_)) {
+        if !matches!(failure, RetryReason::RateLimited(_)) {
             requests.clock.sleep(pause).await;
         }
     }
@@ -103,10 +107,10 @@ pub(in crate::cloud) async fn read_as<C: Cloud, K: Clock, R: Random>(
 
 /// Sends a GET and returns its answer, whatever its status: again only while time can heal it, and not
 /// for long. Why there is none is told in words.
-pub(in crate::cloud) async fn send_get<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn send_get<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    request: &Request,
-) -> Result<Answer, String> {
+    request: &HttpRequest,
+) -> Result<HttpResponse, String> {
     let mut tries = 0;
     loop {
         let sent = send_once(requests, request, None).await;
@@ -118,7 +122,7 @@ pub(in crate::cloud) async fn send_get<C: Cloud, K: Clock, R: Random>(
             Err(error) => error.to_string(),
         };
         tries += 1;
-        if tries >= MOST_LOOKS || matches!(sent, Err(ExchangeError::Untrusted { .. })) {
+        if tries >= MAX_PROBE_ATTEMPTS || matches!(sent, Err(TransportError::Untrusted { .. })) {
             return sent.map_err(|_| reason);
         }
         let limited = matches!(&sent, Ok(answer) if answer.status == 429);
@@ -132,37 +136,40 @@ pub(in crate::cloud) async fn send_get<C: Cloud, K: Clock, R: Random>(
 
 /// Sends a request that changes something, once; again only when the limiter refused it with a
 /// complete answer, for then it had no effect. The gate is asked before each.
-pub(in crate::cloud) async fn send_mutation<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn send_mutation<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    request: &Request,
-    gate: Gate<'_>,
+    request: &HttpRequest,
+    gate: SendPermit<'_>,
     back: &dyn Fn(),
-) -> Settled {
-    let mut retry = Retry::new(requests.clock.elapsed()).with_time_limit(CHANGE_LONGEST);
+) -> ResponseClass {
+    let mut retry = RetryState::new(requests.clock.elapsed()).with_time_limit(MAX_MUTATION_RETRY_TIME);
     loop {
         let settled = classify_exchange(send_once(requests, request, Some(gate)).await);
-        let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
+        let ResponseClass::Failure(MutationOutcome::Refused(refusal)) = &settled else { return settled };
         if refusal.status != 429 {
             return settled;
         }
         back();
         let held = select_limiter(requests, request).blocked_for(&requests.clock);
-        let pause =
-            retry.next_delay(Failure::Limited(held), requests.clock.elapsed(), requests.random.fraction());
+        let pause = retry.next_delay(
+            RetryReason::RateLimited(held),
+            requests.clock.elapsed(),
+            requests.random.fraction(),
+        );
         let Some(pause) = pause else { return settled };
         report_wait(requests, request, "rate limited".to_owned(), pause);
     }
 }
 
 /// Sends a request once, when the limiter lets it.
-async fn send_once<C: Cloud, K: Clock, R: Random>(
+async fn send_once<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    request: &Request,
-    gate: Option<Gate<'_>>,
-) -> Result<Answer, ExchangeError> {
+    request: &HttpRequest,
+    gate: Option<SendPermit<'_>>,
+) -> Result<HttpResponse, TransportError> {
     let turnstile = select_limiter(requests, request);
     let tell = |pause| {
-        if pause >= NOTABLE {
+        if pause >= MIN_REPORTED_DELAY {
             report_wait(requests, request, "waits for the rate limit".to_owned(), pause);
         }
     };
@@ -170,10 +177,10 @@ async fn send_once<C: Cloud, K: Clock, R: Random>(
     // The wait may have been long, and the machine asleep meanwhile: nothing stands between this
     // look and the socket.
     if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
-        return Err(ExchangeError::Held { reason });
+        return Err(TransportError::NotPermitted { reason });
     }
     if gate.is_some() {
-        SENT.store(true, Ordering::Relaxed);
+        MUTATION_SENT.store(true, Ordering::Relaxed);
     }
     let mut count = requests.count.get();
     count.sent += 1;
@@ -194,31 +201,36 @@ async fn send_once<C: Cloud, K: Clock, R: Random>(
     Ok(answer)
 }
 
-fn select_limiter<'r, C, K, R>(requests: &'r Requests<C, K, R>, request: &Request) -> &'r Turnstile {
+fn select_limiter<'r, C, K, R>(requests: &'r Requests<C, K, R>, request: &HttpRequest) -> &'r RateLimiter {
     if is_public(&request.path) { &requests.public } else { &requests.keyed }
 }
 
-fn report_wait<C, K, R>(requests: &Requests<C, K, R>, request: &Request, reason: String, pause: Duration) {
-    requests.report_wait(&Wait { request: request_name(request), reason, pause });
+fn report_wait<C, K, R>(
+    requests: &Requests<C, K, R>,
+    request: &HttpRequest,
+    reason: String,
+    pause: Duration,
+) {
+    requests.report_wait(&RequestDelay { request: request_name(request), reason, pause });
 }
 
-fn request_name(request: &Request) -> String {
+fn request_name(request: &HttpRequest) -> String {
     format!("{} {}", request.method, request.path)
 }
 
 /// Says what one try of a read came to.
 fn classify_read(
-    result: Result<Answer, ExchangeError>,
-    request: &Request,
-) -> Result<(Json, Option<Name>), Trouble> {
-    let again = |reason: String| Trouble::Again(Failure::Passing(None), reason, None);
+    result: Result<HttpResponse, TransportError>,
+    request: &HttpRequest,
+) -> Result<(Json, Option<Name>), SendError> {
+    let again = |reason: String| SendError::Retryable(RetryReason::Transient(None), reason, None);
     let answer = result.map_err(|error| match error {
-        ExchangeError::Untrusted { host, reason } => {
-            Trouble::Final(ReadError::Untrusted { request: request_name(request), host, reason })
+        TransportError::Untrusted { host, reason } => {
+            SendError::Final(ReadError::Untrusted { request: request_name(request), host, reason })
         }
         error => again(error.to_string()),
     })?;
-    let failed = |reason| Trouble::Final(ReadError::Failed { request: request_name(request), reason });
+    let failed = |reason| SendError::Final(ReadError::Failed { request: request_name(request), reason });
     match answer.status {
         200..=299 => {
             let json = decode::parse_json(&answer.body).map_err(again)?;
@@ -229,34 +241,34 @@ fn classify_read(
         }
         300..=399 => Err(failed(format!("{} redirects, and no redirect is followed", answer.status))),
         429 => {
-            let (limited, reason) = (Failure::Limited(Duration::ZERO), "rate limited".to_owned());
-            Err(Trouble::Again(limited, reason, parse_refusal(&answer)))
+            let (limited, reason) = (RetryReason::RateLimited(Duration::ZERO), "rate limited".to_owned());
+            Err(SendError::Retryable(limited, reason, parse_refusal(&answer)))
         }
         408 => Err(again("408, the service waited too long".to_owned())),
-        400..=499 | 501 => Err(Trouble::Final(refusal_error(&answer, request))),
+        400..=499 | 501 => Err(SendError::Final(refusal_error(&answer, request))),
         status => {
             let said = parse_refusal(&answer);
             let reason = said.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
-            Err(Trouble::Again(Failure::Passing(answer.retry_after), reason, said))
+            Err(SendError::Retryable(RetryReason::Transient(answer.retry_after), reason, said))
         }
     }
 }
 
 /// Returns why a read was given up: in the service's own words, where it had some.
-fn given_up(request: String, reason: String, said: Option<Refusal>) -> ReadError {
+fn given_up(request: String, reason: String, said: Option<ApiError>) -> ReadError {
     match said {
         Some(refusal) if refusal.status < 500 => ReadError::Refused { request, refusal },
-        Some(refusal) => ReadError::Broken { request, refusal },
+        Some(refusal) => ReadError::ServerError { request, refusal },
         None => ReadError::Failed { request, reason },
     }
 }
 
 /// Returns the refusal of a 4xx answer. A 404 counts as one only in the service's own words: a proxy's
 /// page is no proof of absence.
-fn refusal_error(answer: &Answer, request: &Request) -> ReadError {
+fn refusal_error(answer: &HttpResponse, request: &HttpRequest) -> ReadError {
     let bare = || match answer.status {
         404 => None,
-        status => Some(Refusal {
+        status => Some(ApiError {
             status,
             error: "refused".to_owned(),
             message: "the answer does not say why".to_owned(),
@@ -272,4 +284,4 @@ fn refusal_error(answer: &Answer, request: &Request) -> ReadError {
 
 /// Asked after the limiter's wait and right before the socket is opened, with the whole time that the
 /// request may take: it leaves, or it does not, and why not.
-pub type Gate<'g> = &'g dyn Fn(Duration) -> Result<(), String>;
+pub type SendPermit<'g> = &'g dyn Fn(Duration) -> Result<(), String>;

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Why a path cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PathError {
+pub enum UrlPathError {
     /// The id could reach another path, or is no id at all.
     #[error("`{0}` is not an id that a path can hold")]
     Unsafe(String),
@@ -16,13 +16,17 @@ pub enum PathError {
 }
 
 /// Longest id that a path holds.
-const LONGEST: usize = 255;
+const MAX_ID_CHARS: usize = 255;
 
 /// Returns the path of an endpoint for an object and its parent.
 ///
 /// # Errors
 /// When an id is missing, empty, too long, a dot segment, or holds a control character or a slash.
-pub fn fill_path(path: &'static str, id: Option<&str>, parent: Option<&str>) -> Result<String, PathError> {
+pub fn fill_path(
+    path: &'static str,
+    id: Option<&str>,
+    parent: Option<&str>,
+) -> Result<String, UrlPathError> {
     fill_all(path, |name| match name {
         "id" => id,
         "parent" => parent,
@@ -37,12 +41,12 @@ pub fn fill_path(path: &'static str, id: Option<&str>, parent: Option<&str>) -> 
 pub fn fill_all<'a>(
     path: &'static str,
     named: impl Fn(&str) -> Option<&'a str>,
-) -> Result<String, PathError> {
+) -> Result<String, UrlPathError> {
     let mut filled = String::with_capacity(path.len() + 48);
     for segment in path.split('/').skip(1) {
         filled.push('/');
         match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-            Some(name) => encode_segment(named(name).ok_or(PathError::Missing(path))?, &mut filled)?,
+            Some(name) => encode_segment(named(name).ok_or(UrlPathError::Missing(path))?, &mut filled)?,
             None => filled.push_str(segment),
         }
     }
@@ -59,7 +63,7 @@ pub fn is_id(text: &str) -> bool {
 /// Tells whether a text can be the name by which an object is known.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
+    !text.is_empty() && text.len() <= MAX_ID_CHARS && !text.chars().any(char::is_control)
 }
 
 /// Tells whether a text can stand in a path as one segment.
@@ -68,12 +72,12 @@ pub fn is_segment(text: &str) -> bool {
     let dots = text == "." || text == "..";
     // Encoded it would be harmless; something on the way that decodes twice makes a slash of `%2f`.
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
-    !text.is_empty() && text.len() <= LONGEST && !dots && !text.chars().any(hostile)
+    !text.is_empty() && text.len() <= MAX_ID_CHARS && !dots && !text.chars().any(hostile)
 }
 
-fn encode_segment(text: &str, into: &mut String) -> Result<(), PathError> {
+fn encode_segment(text: &str, into: &mut String) -> Result<(), UrlPathError> {
     if !is_segment(text) {
-        return Err(PathError::Unsafe(text.chars().take(64).collect()));
+        return Err(UrlPathError::Unsafe(text.chars().take(64).collect()));
     }
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
@@ -98,8 +102,11 @@ mod tests {
         let path = fill_path(USERS, Some("read only?"), Some("db1")).unwrap();
         assert_eq!(path, "/api/v1/databases/db1/users/read%20only%3F");
         assert_eq!(fill_path("/api/v1/vms", None, None).unwrap(), "/api/v1/vms");
-        assert_eq!(fill_path("/api/v1/vms/{id}", None, None), Err(PathError::Missing("/api/v1/vms/{id}")));
-        assert_eq!(fill_path("/x/{other}", Some("a"), None), Err(PathError::Missing("/x/{other}")));
+        assert_eq!(
+            fill_path("/api/v1/vms/{id}", None, None),
+            Err(UrlPathError::Missing("/api/v1/vms/{id}"))
+        );
+        assert_eq!(fill_path("/x/{other}", Some("a"), None), Err(UrlPathError::Missing("/x/{other}")));
         let named = |name: &str| (name == "preview").then_some("p 1");
         assert_eq!(fill_all("/x/{preview}", named).unwrap(), "/x/p%201");
     }

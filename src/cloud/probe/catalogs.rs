@@ -5,40 +5,44 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::endpoints::{explain_missing, proves_existence};
-use super::finding::{Finding, Verdict};
-use super::observations::{Asked, Evidence, Seen};
+use super::finding::{ContractCheckResult, ProbeFinding};
+use super::observations::{Observation, Observations, ProbePurpose};
 use crate::cloud::http::decode;
-use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Factor, Price, Registry, Type};
+use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Price, PriceFactor, Registry, Type};
 use crate::model::value::parse_decimal;
 
 /// Judges every table: its path, its shape, the ids and names of its records, and each field that a price
 /// or a rule of growth is made of.
-pub(super) fn check_catalogs(registry: Registry, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_catalogs(registry: Registry, evidence: &Observations) -> Vec<ProbeFinding> {
     let mut findings = Vec::new();
     for table in registry.catalogs {
-        let is_it = |seen: &&Seen| matches!(seen.asked, Asked::Table(asked) if asked.name == table.name);
-        let seen: Vec<&Seen> = evidence.seen.iter().filter(is_it).collect();
+        let is_it = |seen: &&Observation| matches!(seen.asked, ProbePurpose::Table(asked) if asked.name == table.name);
+        let seen: Vec<&Observation> = evidence.seen.iter().filter(is_it).collect();
         let nothing = explain_missing(&seen, "it was not asked for");
-        let finding = |what: &str, says: String, verdict| Finding {
+        let finding = |what: &str, says: String, verdict| ProbeFinding {
             subject: format!("catalog {}{what}", table.name),
             says,
             place: "contract, 4".to_owned(),
             provenance: table.provenance,
             verdict,
         };
-        let there =
-            Verdict::from_observations(seen.iter().filter_map(|seen| proves_existence(seen)), &nothing);
+        let there = ContractCheckResult::from_observations(
+            seen.iter().filter_map(|seen| proves_existence(seen)),
+            &nothing,
+        );
         findings.push(finding("", format!("GET {}", table.path), there));
         let bodies: Vec<&Json> = seen.iter().filter_map(|seen| seen.body()).collect();
-        let shape =
-            Verdict::from_observations(bodies.iter().map(|body| check_table_shape(table, body)), &nothing);
+        let shape = ContractCheckResult::from_observations(
+            bodies.iter().map(|body| check_table_shape(table, body)),
+            &nothing,
+        );
         findings.push(finding(" shape", shape_in_words(table), shape));
         let records: Vec<Json> = bodies.iter().flat_map(|body| table_records(table, body)).collect();
         let nothing = if records.is_empty() && !bodies.is_empty() { "it has no records" } else { &nothing };
         if table.shape == CatalogShape::List {
             let named = records.iter().map(|record| check_text_field(record, table.named_by));
             let says = format!("every record has its name in {}", table.named_by);
-            findings.push(finding(" names", says, Verdict::from_observations(named, nothing)));
+            findings.push(finding(" names", says, ContractCheckResult::from_observations(named, nothing)));
         }
         for field in numeric_fields(registry, table.name) {
             let numbers = records.iter().map(|record| check_number_field(record, field));
@@ -46,7 +50,7 @@ pub(super) fn check_catalogs(registry: Registry, evidence: &Evidence) -> Vec<Fin
             findings.push(finding(
                 &format!(".{field}"),
                 says,
-                Verdict::from_observations(numbers, nothing),
+                ContractCheckResult::from_observations(numbers, nothing),
             ));
         }
     }
@@ -96,7 +100,7 @@ fn numeric_fields(registry: Registry, table: &str) -> BTreeSet<&'static str> {
             for term in terms.iter().filter(|term| term.table == table) {
                 fields.insert(term.field);
                 fields.extend(term.factors.iter().filter_map(|factor| match factor {
-                    Factor::Over { field, .. } => Some(*field),
+                    PriceFactor::Over { field, .. } => Some(*field),
                     _ => None,
                 }));
             }

@@ -5,50 +5,64 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use super::finding::{Finding, Verdict};
-use super::observations::{Asked, Evidence, Reply, Seen};
-use crate::cloud::capabilities::LARGEST_PAGE;
+use super::finding::{ContractCheckResult, ProbeFinding};
+use super::observations::{Observation, Observations, ProbePurpose, ProbeResponse};
+use crate::cloud::capabilities::MAX_PAGE_SIZE;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::is_public;
 use crate::model::schema::{Kind, Provenance};
 
 /// Rows of a page without a limit.
-const USUAL: u64 = 20;
+const DEFAULT_PAGE_ROWS: u64 = 20;
 
 /// Most rows of a page, as it is assumed.
-const MOST: usize = 100;
+const MAX_PAGE_ROWS: usize = 100;
 
 /// Requests a second of the tiers that the specification names.
-const TIERS: [u32; 2] = [30, 100];
+const RATE_TIERS: [u32; 2] = [30, 100];
 
 /// A line of the contract.
-struct Line {
+struct ContractAssumption {
     subject: &'static str,
     says: &'static str,
     place: &'static str,
     provenance: Provenance,
     /// What shows it; `None` where no GET does.
-    judge: Option<fn(&Evidence) -> Verdict>,
+    judge: Option<fn(&Observations) -> ContractCheckResult>,
 }
 
 const fn documented_line(
     subject: &'static str,
     says: &'static str,
-    judge: fn(&Evidence) -> Verdict,
-) -> Line {
-    Line { subject, says, place: "contract, 1", provenance: Provenance::Documented, judge: Some(judge) }
+    judge: fn(&Observations) -> ContractCheckResult,
+) -> ContractAssumption {
+    ContractAssumption {
+        subject,
+        says,
+        place: "contract, 1",
+        provenance: Provenance::Documented,
+        judge: Some(judge),
+    }
 }
 
-const fn assumed_line(subject: &'static str, says: &'static str, judge: fn(&Evidence) -> Verdict) -> Line {
-    Line { provenance: Provenance::Assumed, ..documented_line(subject, says, judge) }
+const fn assumed_line(
+    subject: &'static str,
+    says: &'static str,
+    judge: fn(&Observations) -> ContractCheckResult,
+) -> ContractAssumption {
+    ContractAssumption { provenance: Provenance::Assumed, ..documented_line(subject, says, judge) }
 }
 
-const fn untested_line(subject: &'static str, says: &'static str, place: &'static str) -> Line {
-    Line { subject, says, place, provenance: Provenance::Assumed, judge: None }
+const fn untested_line(
+    subject: &'static str,
+    says: &'static str,
+    place: &'static str,
+) -> ContractAssumption {
+    ContractAssumption { subject, says, place, provenance: Provenance::Assumed, judge: None }
 }
 
 /// The lines.
-const LINES: &[Line] = &[
+const ASSUMPTIONS: &[ContractAssumption] = &[
     documented_line("list envelope", "a list is {data, total}", list_envelope),
     documented_line(
         "object envelope",
@@ -118,35 +132,35 @@ const LINES: &[Line] = &[
 ];
 
 /// Judges every line.
-pub(super) fn check_contract(evidence: &Evidence) -> Vec<Finding> {
-    let verdict = |line: &Line| match line.judge {
+pub(super) fn check_contract(evidence: &Observations) -> Vec<ProbeFinding> {
+    let verdict = |line: &ContractAssumption| match line.judge {
         Some(judge) => judge(evidence),
-        None => Verdict::NotSeen("no GET shows it".to_owned()),
+        None => ContractCheckResult::NotSeen("no GET shows it".to_owned()),
     };
-    let finding = |line: &Line| Finding {
+    let finding = |line: &ContractAssumption| ProbeFinding {
         subject: line.subject.to_owned(),
         says: line.says.to_owned(),
         place: line.place.to_owned(),
         provenance: line.provenance,
         verdict: verdict(line),
     };
-    LINES.iter().map(finding).collect()
+    ASSUMPTIONS.iter().map(finding).collect()
 }
 
 /// Returns the answers to requests of one sort that came.
 fn replies_to<'e>(
-    evidence: &'e Evidence,
-    is_it: impl Fn(&Asked) -> bool + 'e,
-) -> impl Iterator<Item = (&'e Seen, &'e Reply)> {
+    evidence: &'e Observations,
+    is_it: impl Fn(&ProbePurpose) -> bool + 'e,
+) -> impl Iterator<Item = (&'e Observation, &'e ProbeResponse)> {
     let seen = evidence.seen.iter().filter(move |seen| is_it(&seen.asked));
     seen.filter_map(|seen| Some((seen, seen.reply.as_ref().ok()?)))
 }
 
 /// Returns the bodies of successes of one sort.
 fn success_bodies<'e>(
-    evidence: &'e Evidence,
-    is_it: impl Fn(&Asked) -> bool + 'e,
-) -> impl Iterator<Item = (&'e Seen, &'e Json)> {
+    evidence: &'e Observations,
+    is_it: impl Fn(&ProbePurpose) -> bool + 'e,
+) -> impl Iterator<Item = (&'e Observation, &'e Json)> {
     evidence
         .seen
         .iter()
@@ -154,12 +168,12 @@ fn success_bodies<'e>(
         .filter_map(|seen| Some((seen, seen.body()?)))
 }
 
-const fn is_list(asked: &Asked) -> bool {
-    matches!(asked, Asked::List { .. })
+const fn is_list(asked: &ProbePurpose) -> bool {
+    matches!(asked, ProbePurpose::List { .. })
 }
 
-fn list_envelope(evidence: &Evidence) -> Verdict {
-    let judge = |(seen, body): (&Seen, &Json)| {
+fn list_envelope(evidence: &Observations) -> ContractCheckResult {
+    let judge = |(seen, body): (&Observation, &Json)| {
         let request = &seen.request;
         let Json::Object(map) = body else { return Err(format!("{request} answers without an envelope")) };
         if !map.get("data").is_some_and(Json::is_array) {
@@ -175,12 +189,17 @@ fn list_envelope(evidence: &Evidence) -> Verdict {
             Err(format!("{request} has no total"))
         }
     };
-    Verdict::from_observations(success_bodies(evidence, is_list).map(judge), "no list was answered")
+    ContractCheckResult::from_observations(
+        success_bodies(evidence, is_list).map(judge),
+        "no list was answered",
+    )
 }
 
-fn object_envelope(evidence: &Evidence) -> Verdict {
-    let judge = |(seen, body): (&Seen, &Json)| {
-        let (Asked::Read { kind, .. } | Asked::Only(kind)) = &seen.asked else { return Ok(()) };
+fn object_envelope(evidence: &Observations) -> ContractCheckResult {
+    let judge = |(seen, body): (&Observation, &Json)| {
+        let (ProbePurpose::Read { kind, .. } | ProbePurpose::Singleton(kind)) = &seen.asked else {
+            return Ok(());
+        };
         let endpoint = kind.api.read.unwrap_or(kind.api.list);
         let wanted = endpoint.envelope.key().unwrap_or("data");
         if body.get(wanted).is_some_and(Json::is_object) {
@@ -198,38 +217,42 @@ fn object_envelope(evidence: &Evidence) -> Verdict {
             None => format!("{} answers without {wanted}", endpoint.path),
         })
     };
-    let reads = success_bodies(evidence, |asked| matches!(asked, Asked::Read { .. } | Asked::Only(_)));
-    Verdict::from_observations(reads.map(judge), "there is no object to read")
+    let reads = success_bodies(evidence, |asked| {
+        matches!(asked, ProbePurpose::Read { .. } | ProbePurpose::Singleton(_))
+    });
+    ContractCheckResult::from_observations(reads.map(judge), "there is no object to read")
 }
 
-fn default_page(evidence: &Evidence) -> Verdict {
-    let pages = evidence.seen.iter().filter(|seen| matches!(seen.asked, Asked::NoLimit(_)));
+fn default_page(evidence: &Observations) -> ContractCheckResult {
+    let pages = evidence.seen.iter().filter(|seen| matches!(seen.asked, ProbePurpose::NoLimit(_)));
     let judged = pages.filter_map(|seen| {
         let (rows, total) = seen.rows()?;
         let (rows, total) = (rows.len() as u64, total?);
         match rows {
-            USUAL if total > USUAL => Some(Ok(())),
-            rows if rows < total || rows > USUAL => Some(Err(format!("{rows} of {total} rows came"))),
+            DEFAULT_PAGE_ROWS if total > DEFAULT_PAGE_ROWS => Some(Ok(())),
+            rows if rows < total || rows > DEFAULT_PAGE_ROWS => {
+                Some(Err(format!("{rows} of {total} rows came")))
+            }
             _ => None,
         }
     });
-    Verdict::from_observations(judged, "no list is long enough to show it")
+    ContractCheckResult::from_observations(judged, "no list is long enough to show it")
 }
 
-fn largest_page(evidence: &Evidence) -> Verdict {
-    if evidence.page < MOST {
-        return Verdict::Different(format!(
-            "a limit of {MOST} is refused, one of {} is not",
+fn largest_page(evidence: &Observations) -> ContractCheckResult {
+    if evidence.page < MAX_PAGE_ROWS {
+        return ContractCheckResult::Different(format!(
+            "a limit of {MAX_PAGE_ROWS} is refused, one of {} is not",
             evidence.page
         ));
     }
     let judged = evidence.seen.iter().filter_map(|seen| {
         let asked = match seen.asked {
-            Asked::List { limit, .. } => limit,
-            Asked::Large(_) => LARGEST_PAGE,
+            ProbePurpose::List { limit, .. } => limit,
+            ProbePurpose::OversizedLimit(_) => MAX_PAGE_SIZE,
             _ => return None,
         };
-        if let (Asked::Large(_), Ok(reply)) = (&seen.asked, &seen.reply)
+        if let (ProbePurpose::OversizedLimit(_), Ok(reply)) = (&seen.asked, &seen.reply)
             && !reply.is_success()
         {
             return Some(Err(format!("a limit of {asked} is answered with {}", reply.status)));
@@ -237,16 +260,18 @@ fn largest_page(evidence: &Evidence) -> Verdict {
         let (rows, total) = seen.rows()?;
         let (rows, total) = (rows.len(), total?);
         match rows {
-            MOST if total > MOST as u64 && asked > MOST => Some(Ok(())),
-            rows if rows > MOST => Some(Err(format!("{rows} rows came at once"))),
-            rows if rows < MOST && (rows as u64) < total => Some(Err(format!("{rows} rows at most"))),
+            MAX_PAGE_ROWS if total > MAX_PAGE_ROWS as u64 && asked > MAX_PAGE_ROWS => Some(Ok(())),
+            rows if rows > MAX_PAGE_ROWS => Some(Err(format!("{rows} rows came at once"))),
+            rows if rows < MAX_PAGE_ROWS && (rows as u64) < total => {
+                Some(Err(format!("{rows} rows at most")))
+            }
             _ => None,
         }
     });
-    Verdict::from_observations(judged, "no list is long enough to show it")
+    ContractCheckResult::from_observations(judged, "no list is long enough to show it")
 }
 
-fn check_total(evidence: &Evidence) -> Verdict {
+fn check_total(evidence: &Observations) -> ContractCheckResult {
     let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
         let (rows, total) = seen.rows()?;
         let (rows, total) = (rows.len(), total?);
@@ -256,20 +281,21 @@ fn check_total(evidence: &Evidence) -> Verdict {
         }
         (rows as u64 <= total).then_some(Ok(()))
     });
-    Verdict::from_observations(judged, "no list tells it")
+    ContractCheckResult::from_observations(judged, "no list tells it")
 }
 
-fn bad_limit(evidence: &Evidence) -> Verdict {
-    let judged = replies_to(evidence, |asked| matches!(asked, Asked::BadLimit(_))).map(|(_, reply)| {
-        match reply.status {
-            400 => Ok(()),
-            status => Err(format!("it is answered with {status}")),
-        }
-    });
-    Verdict::from_observations(judged, "no list was answered")
+fn bad_limit(evidence: &Observations) -> ContractCheckResult {
+    let judged =
+        replies_to(evidence, |asked| matches!(asked, ProbePurpose::BadLimit(_))).map(|(_, reply)| {
+            match reply.status {
+                400 => Ok(()),
+                status => Err(format!("it is answered with {status}")),
+            }
+        });
+    ContractCheckResult::from_observations(judged, "no list was answered")
 }
 
-fn check_order(evidence: &Evidence) -> Verdict {
+fn check_order(evidence: &Observations) -> ContractCheckResult {
     let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
         let (rows, _) = seen.rows()?;
         let born = |row: &Json| row.get("created_at")?.as_str()?.parse::<Timestamp>().ok();
@@ -281,11 +307,11 @@ fn check_order(evidence: &Evidence) -> Verdict {
             Err(format!("{} is in another order", seen.request))
         })
     });
-    Verdict::from_observations(judged, "no list has two rows with a time")
+    ContractCheckResult::from_observations(judged, "no list has two rows with a time")
 }
 
-fn error_envelope(evidence: &Evidence) -> Verdict {
-    let refused = |(_, reply): &(&Seen, &Reply)| matches!(reply.status, 400..=499);
+fn error_envelope(evidence: &Observations) -> ContractCheckResult {
+    let refused = |(_, reply): &(&Observation, &ProbeResponse)| matches!(reply.status, 400..=499);
     let judged = replies_to(evidence, |_| true).filter(refused).map(|(_, reply)| {
         let has =
             |key: &str| reply.json.as_ref().and_then(|json| json.get(key)).is_some_and(Json::is_string);
@@ -297,13 +323,13 @@ fn error_envelope(evidence: &Evidence) -> Verdict {
             }
         }
     });
-    Verdict::from_observations(judged, "nothing was refused")
+    ContractCheckResult::from_observations(judged, "nothing was refused")
 }
 
-fn unknown_id(evidence: &Evidence) -> Verdict {
-    let judged =
-        replies_to(evidence, |asked| matches!(asked, Asked::Nobody(_))).filter_map(|(seen, reply)| {
-            let Asked::Nobody(kind) = seen.asked else { return None };
+fn unknown_id(evidence: &Observations) -> ContractCheckResult {
+    let judged = replies_to(evidence, |asked| matches!(asked, ProbePurpose::UnknownId(_))).filter_map(
+        |(seen, reply)| {
+            let ProbePurpose::UnknownId(kind) = seen.asked else { return None };
             let error = || reply.json.as_ref()?.get("error")?.as_str();
             match (reply.status, error()) {
                 (404, Some("Not Found")) => Some(Ok(())),
@@ -312,34 +338,36 @@ fn unknown_id(evidence: &Evidence) -> Verdict {
                 (401 | 402 | 403 | 429 | 500..=599, _) => None,
                 (status, _) => Some(Err(format!("{} answers {status}", kind.api.read?.path))),
             }
+        },
+    );
+    ContractCheckResult::from_observations(judged, "there is no object to read, and so no path to try")
+}
+
+fn rate_headers(evidence: &Observations) -> ContractCheckResult {
+    let judged =
+        replies_to(evidence, |asked| !matches!(asked, ProbePurpose::Table(_))).map(|(_, reply)| {
+            match (reply.limit, reply.remaining) {
+                (Some(limit), Some(_)) if RATE_TIERS.contains(&limit) => Ok(()),
+                (Some(limit), Some(_)) => Err(format!("{limit} requests a second")),
+                (Some(_), None) => Err("what remains is not told".to_owned()),
+                (None, _) => Err("an answer does not tell".to_owned()),
+            }
         });
-    Verdict::from_observations(judged, "there is no object to read, and so no path to try")
+    ContractCheckResult::from_observations(judged, "nothing was answered")
 }
 
-fn rate_headers(evidence: &Evidence) -> Verdict {
-    let judged = replies_to(evidence, |asked| !matches!(asked, Asked::Table(_))).map(|(_, reply)| {
-        match (reply.limit, reply.remaining) {
-            (Some(limit), Some(_)) if TIERS.contains(&limit) => Ok(()),
-            (Some(limit), Some(_)) => Err(format!("{limit} requests a second")),
-            (Some(_), None) => Err("what remains is not told".to_owned()),
-            (None, _) => Err("an answer does not tell".to_owned()),
-        }
-    });
-    Verdict::from_observations(judged, "nothing was answered")
-}
-
-fn check_date_header(evidence: &Evidence) -> Verdict {
+fn check_date_header(evidence: &Observations) -> ContractCheckResult {
     let judged = replies_to(evidence, |_| true).map(|(_, reply)| match &reply.date {
         Some(date) if jiff::fmt::rfc2822::parse(date).is_ok() => Ok(()),
         Some(_) => Err("an answer tells what is no time".to_owned()),
         None => Err("an answer does not tell".to_owned()),
     });
-    Verdict::from_observations(judged, "nothing was answered")
+    ContractCheckResult::from_observations(judged, "nothing was answered")
 }
 
-fn unknown_project(evidence: &Evidence) -> Verdict {
+fn unknown_project(evidence: &Observations) -> ContractCheckResult {
     let judged = evidence.seen.iter().filter_map(|seen| {
-        let Asked::Elsewhere(kind) = seen.asked else { return None };
+        let ProbePurpose::UnknownProject(kind) = seen.asked else { return None };
         let reply = seen.reply.as_ref().ok()?;
         if !reply.is_success() {
             return Some(Err(format!("{} answers {}", seen.request, reply.status)));
@@ -355,22 +383,22 @@ fn unknown_project(evidence: &Evidence) -> Verdict {
         // An empty list of nothing shows no filter.
         (!evidence.rows(kind).is_empty()).then_some(Ok(()))
     });
-    Verdict::from_observations(judged, "no list of a project's objects has rows")
+    ContractCheckResult::from_observations(judged, "no list of a project's objects has rows")
 }
 
-fn all_projects(evidence: &Evidence) -> Verdict {
+fn all_projects(evidence: &Observations) -> ContractCheckResult {
     let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
         let (rows, _) = seen.rows()?;
         let mut projects = rows.iter().filter_map(|row| row.get("project_id")?.as_str());
         let first = projects.next()?;
         projects.any(|project| project != first).then_some(Ok(()))
     });
-    Verdict::from_observations(judged, "no list has objects of two projects")
+    ContractCheckResult::from_observations(judged, "no list has objects of two projects")
 }
 
-fn check_ids(evidence: &Evidence) -> Verdict {
+fn check_ids(evidence: &Observations) -> ContractCheckResult {
     let judged = evidence.seen.iter().filter_map(|seen| {
-        let Asked::List { kind, .. } = seen.asked else { return None };
+        let ProbePurpose::List { kind, .. } = seen.asked else { return None };
         let (rows, _) = seen.rows()?;
         if kind.api.id != "id" || rows.is_empty() {
             return None;
@@ -383,13 +411,13 @@ fn check_ids(evidence: &Evidence) -> Verdict {
             Err(format!("the id of a {} is none", kind.name))
         })
     });
-    Verdict::from_observations(judged, "no list has rows")
+    ContractCheckResult::from_observations(judged, "no list has rows")
 }
 
-fn short_ids(evidence: &Evidence) -> Verdict {
-    let judged =
-        replies_to(evidence, |asked| matches!(asked, Asked::ShortId { .. })).filter_map(|(seen, reply)| {
-            let Asked::ShortId { kind, id } = &seen.asked else { return None };
+fn short_ids(evidence: &Observations) -> ContractCheckResult {
+    let judged = replies_to(evidence, |asked| matches!(asked, ProbePurpose::ShortId { .. })).filter_map(
+        |(seen, reply)| {
+            let ProbePurpose::ShortId { kind, id } = &seen.asked else { return None };
             let path = kind.api.read?.path;
             if !reply.is_success() {
                 return Some(Err(format!("{path} answers {}", reply.status)));
@@ -399,25 +427,26 @@ fn short_ids(evidence: &Evidence) -> Verdict {
             } else {
                 Err(format!("{path} answers with another object"))
             })
-        });
-    Verdict::from_observations(judged, "no object has a short id")
+        },
+    );
+    ContractCheckResult::from_observations(judged, "no object has a short id")
 }
 
-fn is_of(kind: &Kind, seen: &Seen, id: &str) -> bool {
+fn is_of(kind: &Kind, seen: &Observation, id: &str) -> bool {
     let envelope = kind.api.read.unwrap_or(kind.api.list).envelope;
     let found = seen.body().and_then(|body| decode::find_payload(body, envelope));
     found.and_then(|object| object.get(kind.api.id)).and_then(Json::as_str) == Some(id)
 }
 
-fn check_public_access(evidence: &Evidence) -> Verdict {
+fn check_public_access(evidence: &Observations) -> ContractCheckResult {
     let judged =
-        replies_to(evidence, |asked| matches!(asked, Asked::Table(table) if is_public(table.path)));
+        replies_to(evidence, |asked| matches!(asked, ProbePurpose::Table(table) if is_public(table.path)));
     let judged = judged.filter_map(|(seen, reply)| match reply.status {
         200..=299 => Some(Ok(())),
         401 | 403 => Some(Err(format!("{} answers {}", seen.request, reply.status))),
         _ => None,
     });
-    Verdict::from_observations(judged, "no table was answered")
+    ContractCheckResult::from_observations(judged, "no table was answered")
 }
 
 /// A word of an answer, cut.

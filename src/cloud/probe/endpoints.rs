@@ -1,28 +1,28 @@
 //! Whether a kind's endpoints are where the table has them.
 
 use super::collect::read_only_actions;
-use super::finding::{Finding, Verdict};
-use super::observations::{Asked, Evidence, Seen};
+use super::finding::{ContractCheckResult, ProbeFinding};
+use super::observations::{Observation, Observations, ProbePurpose};
 use crate::model::schema::{Action, Endpoint, Kind, Method};
 
 /// Judges the endpoints of a kind. What changes something is never tried.
-pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Observations) -> Vec<ProbeFinding> {
     let none = format!("there is no {} to read", kind.name);
-    let verdict = |seen: Vec<&Seen>| {
-        Verdict::from_observations(
+    let verdict = |seen: Vec<&Observation>| {
+        ContractCheckResult::from_observations(
             seen.iter().filter_map(|seen| proves_existence(seen)),
             &explain_missing(&seen, &none),
         )
     };
     let place = format!("contract, 3, {}", kind.name);
-    let finding = |name: &str, endpoint: Endpoint, verdict| Finding {
+    let finding = |name: &str, endpoint: Endpoint, verdict| ProbeFinding {
         subject: format!("{} {name}", kind.name),
         says: format!("{} {}", endpoint.method, endpoint.path),
         place: place.clone(),
         provenance: endpoint.provenance,
         verdict,
     };
-    let lists: Vec<&Seen> = match kind.api.absent_when {
+    let lists: Vec<&Observation> = match kind.api.absent_when {
         Some(_) => evidence.reads_of(kind).collect(),
         None => evidence.lists_of(kind).collect(),
     };
@@ -34,8 +34,9 @@ pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Evidence) -> Vec<F
         let Some(endpoint) = action.endpoint() else { continue };
         findings.push(finding(action.name, endpoint, verdict(action_answers(evidence, kind, action))));
     }
-    let changes = || Verdict::NotSeen("no GET shows it".to_owned());
-    let hidden = || Verdict::NotSeen("its answer holds a secret, and is not asked for".to_owned());
+    let changes = || ContractCheckResult::NotSeen("no GET shows it".to_owned());
+    let hidden =
+        || ContractCheckResult::NotSeen("its answer holds a secret, and is not asked for".to_owned());
     let api = [("create", kind.api.create), ("delete", kind.api.delete)].into_iter();
     let calls = kind.calls().map(|call| (call.name, call.endpoint));
     for (name, endpoint) in api.chain(calls).filter(|(_, endpoint)| endpoint.method.mutates()) {
@@ -52,16 +53,16 @@ pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Evidence) -> Vec<F
     findings
 }
 
-fn action_answers<'a>(evidence: &'a Evidence, kind: &Kind, action: &Action) -> Vec<&'a Seen> {
-    let is_it = |seen: &&Seen| match &seen.asked {
-        Asked::Action(of, asked) => of.name == kind.name && asked.name == action.name,
+fn action_answers<'a>(evidence: &'a Observations, kind: &Kind, action: &Action) -> Vec<&'a Observation> {
+    let is_it = |seen: &&Observation| match &seen.asked {
+        ProbePurpose::Action(of, asked) => of.name == kind.name && asked.name == action.name,
         _ => false,
     };
     evidence.seen.iter().filter(is_it).collect()
 }
 
 /// Says whether an answer shows that something is there; `None` where it tells nothing of that.
-pub(super) fn proves_existence(seen: &Seen) -> Option<Result<(), String>> {
+pub(super) fn proves_existence(seen: &Observation) -> Option<Result<(), String>> {
     let reply = seen.reply.as_ref().ok()?;
     match reply.status {
         200..=299 if reply.json.is_none() => {
@@ -75,7 +76,7 @@ pub(super) fn proves_existence(seen: &Seen) -> Option<Result<(), String>> {
 }
 
 /// Says why nothing was seen.
-pub(super) fn explain_missing(seen: &[&Seen], nothing: &str) -> String {
+pub(super) fn explain_missing(seen: &[&Observation], nothing: &str) -> String {
     let Some(first) = seen.first() else { return nothing.to_owned() };
     match &first.reply {
         Ok(reply) => format!("the service answered {}", reply.status),

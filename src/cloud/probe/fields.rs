@@ -6,23 +6,23 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use super::finding::{Finding, Verdict};
-use super::observations::Evidence;
+use super::finding::{ContractCheckResult, ProbeFinding};
+use super::observations::Observations;
 use crate::cloud::http::decode;
-use crate::model::schema::{Attribute, Endpoint, Format, Kind, Presence, Provenance, Type};
+use crate::model::schema::{Attribute, Endpoint, Kind, Presence, Provenance, TextFormat, Type};
 use crate::model::value::parse_decimal;
 
 /// Fields that every record may have and no table names.
-const COMMON: &[&str] = &["id", "project_id", "account_id", "created_at", "updated_at"];
+const COMMON_FIELDS: &[&str] = &["id", "project_id", "account_id", "created_at", "updated_at"];
 
 /// Fields that are named one by one.
-const NAMED: usize = 8;
+const MAX_NAMED_FIELDS: usize = 8;
 
 /// Longest word of an answer that is repeated.
-const LONGEST_WORD: usize = 40;
+const MAX_QUOTED_CHARS: usize = 40;
 
 /// What was seen of one kind.
-struct Records {
+struct ObservedRecords {
     /// Rows of lists.
     rows: Vec<Json>,
     /// Answers to reads of one object.
@@ -32,20 +32,20 @@ struct Records {
 }
 
 /// Judges the fields of a kind.
-pub(super) fn check_fields(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_fields(kind: &'static Kind, evidence: &Observations) -> Vec<ProbeFinding> {
     let envelope = |endpoint: Endpoint| endpoint.envelope;
     let envelope = kind.api.read.map_or(kind.api.list.envelope, envelope);
     let details =
         evidence.reads_of(kind).filter_map(|seen| decode::find_payload(seen.body()?, envelope).cloned());
-    let records = Records {
+    let records = ObservedRecords {
         rows: evidence.rows(kind),
         details: details.collect(),
         nothing: format!("there is no {} to read", kind.name),
     };
     let place = format!("contract, 3, {}", kind.name);
     let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
-    let mut findings: Vec<Finding> = readable
-        .map(|attribute| Finding {
+    let mut findings: Vec<ProbeFinding> = readable
+        .map(|attribute| ProbeFinding {
             subject: format!("{}.{}", kind.name, attribute.name),
             says: describe_attribute(attribute, kind),
             place: place.clone(),
@@ -53,7 +53,7 @@ pub(super) fn check_fields(kind: &'static Kind, evidence: &Evidence) -> Vec<Find
             verdict: check_attribute(kind, attribute, &records),
         })
         .collect();
-    findings.push(Finding {
+    findings.push(ProbeFinding {
         subject: format!("{} other fields", kind.name),
         says: "the tables know every field".to_owned(),
         place,
@@ -78,7 +78,7 @@ fn describe_type(ty: &Type) -> String {
         Type::Boolean => "true or false".to_owned(),
         Type::Integer { .. } => "a whole number".to_owned(),
         Type::Decimal => "a number, or text that holds one".to_owned(),
-        Type::Text { format: Format::Timestamp, .. } => "a time".to_owned(),
+        Type::Text { format: TextFormat::Timestamp, .. } => "a time".to_owned(),
         Type::Text { .. } => "text".to_owned(),
         Type::Enum(known) => format!("one of {}", known.join(", ")),
         Type::Labelled(_) => "a number that stands for a word".to_owned(),
@@ -90,9 +90,9 @@ fn describe_type(ty: &Type) -> String {
     }
 }
 
-fn check_attribute(kind: &Kind, attribute: &Attribute, records: &Records) -> Verdict {
+fn check_attribute(kind: &Kind, attribute: &Attribute, records: &ObservedRecords) -> ContractCheckResult {
     if records.rows.is_empty() && records.details.is_empty() {
-        return Verdict::NotSeen(records.nothing.clone());
+        return ContractCheckResult::NotSeen(records.nothing.clone());
     }
     let in_lists = inspect_records(attribute, &records.rows);
     let in_details = inspect_records(attribute, &records.details);
@@ -112,7 +112,7 @@ fn check_attribute(kind: &Kind, attribute: &Attribute, records: &Records) -> Ver
             misfits.push(Err("no record has it".to_owned()));
         }
     }
-    Verdict::from_observations(misfits, "no object sets it")
+    ContractCheckResult::from_observations(misfits, "no object sets it")
 }
 
 /// Tells whether an answer without the field is one that the contract does not have.
@@ -127,7 +127,7 @@ fn is_always_there(attribute: &Attribute) -> bool {
 
 /// What records show of an attribute.
 #[derive(Default)]
-struct Look {
+struct AttributeObservation {
     /// Records that have the field, set or not.
     present: usize,
     /// Records in which it is set, and fits.
@@ -136,8 +136,8 @@ struct Look {
     misfits: Vec<String>,
 }
 
-fn inspect_records(attribute: &Attribute, records: &[Json]) -> Look {
-    let mut look = Look::default();
+fn inspect_records(attribute: &Attribute, records: &[Json]) -> AttributeObservation {
+    let mut look = AttributeObservation::default();
     for record in records {
         let fields = match attribute.spread {
             [] => vec![(attribute.returned, &attribute.ty)],
@@ -163,7 +163,7 @@ fn inspect_records(attribute: &Attribute, records: &[Json]) -> Look {
 }
 
 /// A status.
-const STATE: Type = Type::Text { min: 0, max: u16::MAX, format: Format::Any };
+const STATE: Type = Type::Text { min: 0, max: u16::MAX, format: TextFormat::Any };
 
 fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     let Type::Record(types) = ty else { return None };
@@ -185,7 +185,7 @@ fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
         (Type::Integer { .. }, _) => is(json.is_i64() || json.is_u64()),
         (Type::Decimal, Json::String(text)) => is(parse_decimal(text).is_some()),
         (Type::Decimal, _) => is(json.is_number()),
-        (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) => Some(
+        (Type::Text { format: TextFormat::Timestamp, .. }, Json::String(text)) => Some(
             text.parse::<Timestamp>().map(drop).map_err(|_| "text that is no RFC 3339 time".to_owned()),
         ),
         (Type::Text { .. } | Type::Reference(_), _) => is(json.is_string()),
@@ -193,7 +193,7 @@ fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
         (Type::Enum(known), Json::String(word)) => Some(if known.contains(&word.as_str()) {
             Ok(())
         } else {
-            Err(format!("the unknown word `{}`", word.chars().take(LONGEST_WORD).collect::<String>()))
+            Err(format!("the unknown word `{}`", word.chars().take(MAX_QUOTED_CHARS).collect::<String>()))
         }),
         (Type::Labelled(known), Json::Number(number)) => {
             let is_known = known.iter().any(|(_, label)| Some(*label) == number.as_i64());
@@ -226,8 +226,8 @@ const fn kind_of(json: &Json) -> &'static str {
 }
 
 /// Names the fields that no table knows.
-fn unknown_fields(kind: &Kind, records: &Records) -> Verdict {
-    let mut known: BTreeSet<&str> = COMMON.iter().copied().collect();
+fn unknown_fields(kind: &Kind, records: &ObservedRecords) -> ContractCheckResult {
+    let mut known: BTreeSet<&str> = COMMON_FIELDS.iter().copied().collect();
     known.extend([kind.api.id]);
     known.extend(kind.shown_once);
     known.extend(kind.other_fields.iter().map(|(field, _)| *field));
@@ -239,14 +239,14 @@ fn unknown_fields(kind: &Kind, records: &Records) -> Verdict {
     let strange: BTreeSet<&str> =
         all.flat_map(|map| map.keys()).map(String::as_str).filter(|field| !known.contains(field)).collect();
     if records.rows.is_empty() && records.details.is_empty() {
-        return Verdict::NotSeen(records.nothing.clone());
+        return ContractCheckResult::NotSeen(records.nothing.clone());
     }
     if strange.is_empty() {
-        return Verdict::Confirmed;
+        return ContractCheckResult::Confirmed;
     }
-    let short = |field: &&str| field.chars().take(LONGEST_WORD).collect::<String>();
-    let named: Vec<String> = strange.iter().take(NAMED).map(short).collect();
-    let more = strange.len().saturating_sub(NAMED);
+    let short = |field: &&str| field.chars().take(MAX_QUOTED_CHARS).collect::<String>();
+    let named: Vec<String> = strange.iter().take(MAX_NAMED_FIELDS).map(short).collect();
+    let more = strange.len().saturating_sub(MAX_NAMED_FIELDS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Verdict::Different(format!("there are {}{more}, too", named.join(", ")))
+    ContractCheckResult::Different(format!("there are {}{more}, too", named.join(", ")))
 }

@@ -1,13 +1,13 @@
-//! `Finding`: one assumption of the contract, and what a service showed of it.
+//! `ProbeFinding`: one assumption of the contract, and what a service showed of it.
 
 use crate::model::schema::Provenance;
 
 /// Ways in which a service differs that are named one by one.
-const NAMED: usize = 3;
+const MAX_NAMED_DIFFERENCES: usize = 3;
 
 /// What a service showed of an assumption.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ContractCheckResult {
     /// It is as the contract has it.
     Confirmed,
     /// It is not, in this way.
@@ -18,7 +18,7 @@ pub enum Verdict {
 
 /// One assumption, and what was seen of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct ProbeFinding {
     /// What it is about.
     pub subject: String,
     /// What the contract has.
@@ -28,10 +28,10 @@ pub struct Finding {
     /// Said by the specification, or assumed.
     pub provenance: Provenance,
     /// What was seen.
-    pub verdict: Verdict,
+    pub verdict: ContractCheckResult,
 }
 
-impl Verdict {
+impl ContractCheckResult {
     /// Returns what many observations come to: any that differs counts, then any that fits.
     pub(super) fn from_observations(
         observations: impl IntoIterator<Item = Result<(), String>>,
@@ -42,7 +42,7 @@ impl Verdict {
             match observation {
                 Ok(()) => fits = true,
                 Err(how) if differs.contains(&how) => {}
-                Err(how) if differs.len() < NAMED => differs.push(how),
+                Err(how) if differs.len() < MAX_NAMED_DIFFERENCES => differs.push(how),
                 Err(_) => more += 1,
             }
         }

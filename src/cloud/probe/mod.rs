@@ -14,7 +14,7 @@ mod run;
 mod tests;
 
 pub(super) use self::collect::collect_evidence;
-pub use self::observations::Evidence;
-pub use crate::cloud::capabilities::{LARGEST_PAGE, Learned, USUAL_PAGE};
-pub use finding::{Finding, Verdict};
+pub use self::observations::Observations;
+pub use crate::cloud::capabilities::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ServiceCapabilities};
+pub use finding::{ContractCheckResult, ProbeFinding};
 pub use run::findings;

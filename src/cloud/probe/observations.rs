@@ -1,15 +1,15 @@
-//! `Evidence`: what a service answered to the probe's requests.
+//! `Observations`: what a service answered to the probe's requests.
 
 use serde_json::Value as Json;
 
-use crate::cloud::capabilities::Learned;
+use crate::cloud::capabilities::ServiceCapabilities;
 use crate::cloud::http::decode;
 use crate::model::address::Name;
 use crate::model::schema::{Action, CatalogTable, Kind};
 
 /// What a request was sent for.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum ProbePurpose {
     /// A kind's list, in a page of so many rows.
     List {
         /// Of what.
@@ -18,7 +18,7 @@ pub(super) enum Asked {
         limit: usize,
     },
     /// The only object of a kind.
-    Only(&'static Kind),
+    Singleton(&'static Kind),
     /// An object that a list had.
     Read {
         /// Of what.
@@ -34,7 +34,7 @@ pub(super) enum Asked {
         id: Name,
     },
     /// An id that nothing has.
-    Nobody(&'static Kind),
+    UnknownId(&'static Kind),
     /// A read that is an action.
     Action(&'static Kind, &'static Action),
     /// A table of the catalog.
@@ -42,16 +42,16 @@ pub(super) enum Asked {
     /// A list without a limit.
     NoLimit(&'static Kind),
     /// A list with more rows than a page may have.
-    Large(&'static Kind),
+    OversizedLimit(&'static Kind),
     /// A list with a limit that is no number.
     BadLimit(&'static Kind),
     /// A list of a project that there is not.
-    Elsewhere(&'static Kind),
+    UnknownProject(&'static Kind),
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reply {
+pub(super) struct ProbeResponse {
     pub(super) status: u16,
     /// The body, where it is JSON.
     pub(super) json: Option<Json>,
@@ -65,31 +65,31 @@ pub(super) struct Reply {
 
 /// A request, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Seen {
-    pub(super) asked: Asked,
+pub(super) struct Observation {
+    pub(super) asked: ProbePurpose,
     /// `GET /api/v1/vms`, without its query.
     pub(super) request: String,
     /// The answer, or why there is none.
-    pub(super) reply: Result<Reply, String>,
+    pub(super) reply: Result<ProbeResponse, String>,
 }
 
 /// What a service answered to the probe's requests.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Evidence {
-    pub(super) seen: Vec<Seen>,
+pub struct Observations {
+    pub(super) seen: Vec<Observation>,
     /// What makes later requests fit the service.
-    pub learned: Learned,
+    pub learned: ServiceCapabilities,
     /// Rows that the probe asked for at once.
     pub(super) page: usize,
 }
 
-impl Reply {
+impl ProbeResponse {
     pub(super) const fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
     }
 }
 
-impl Seen {
+impl Observation {
     /// Returns the body of a success.
     pub(super) fn body(&self) -> Option<&Json> {
         let reply = self.reply.as_ref().ok().filter(|reply| reply.is_success())?;
@@ -103,24 +103,24 @@ impl Seen {
     }
 }
 
-impl Evidence {
+impl Observations {
     /// Returns all answers to lists of a kind.
-    pub(super) fn lists_of(&self, of: &Kind) -> impl Iterator<Item = &Seen> {
-        self.seen
-            .iter()
-            .filter(move |seen| matches!(&seen.asked, Asked::List { kind, .. } if kind.name == of.name))
+    pub(super) fn lists_of(&self, of: &Kind) -> impl Iterator<Item = &Observation> {
+        self.seen.iter().filter(
+            move |seen| matches!(&seen.asked, ProbePurpose::List { kind, .. } if kind.name == of.name),
+        )
     }
 
     /// Returns all answers to reads of one object of a kind.
-    pub(super) fn reads_of(&self, of: &Kind) -> impl Iterator<Item = &Seen> {
+    pub(super) fn reads_of(&self, of: &Kind) -> impl Iterator<Item = &Observation> {
         self.seen.iter().filter(move |seen| match &seen.asked {
-            Asked::Read { kind, .. } | Asked::Only(kind) => kind.name == of.name,
+            ProbePurpose::Read { kind, .. } | ProbePurpose::Singleton(kind) => kind.name == of.name,
             _ => false,
         })
     }
 
     /// Returns the rows of all lists of a kind.
     pub(super) fn rows(&self, of: &Kind) -> Vec<Json> {
-        self.lists_of(of).filter_map(Seen::rows).flat_map(|(rows, _)| rows).collect()
+        self.lists_of(of).filter_map(Observation::rows).flat_map(|(rows, _)| rows).collect()
     }
 }

@@ -1,13 +1,13 @@
 //! All checks of the probe, in the order in which they are reported.
 
-use super::finding::Finding;
-use super::observations::Evidence;
+use super::finding::ProbeFinding;
+use super::observations::Observations;
 use super::{catalogs, contract, endpoints, fields};
 use crate::model::schema::Registry;
 
 /// Compares every assumption of the contract with what the service answered.
 #[must_use]
-pub fn findings(evidence: &Evidence, registry: Registry) -> Vec<Finding> {
+pub fn findings(evidence: &Observations, registry: Registry) -> Vec<ProbeFinding> {
     let mut findings = contract::check_contract(evidence);
     findings.extend(catalogs::check_catalogs(registry, evidence));
     for kind in registry.kinds {

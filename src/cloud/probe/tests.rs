@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Evidence, Finding, Learned, Verdict, findings};
+use super::{ContractCheckResult, Observations, ProbeFinding, ServiceCapabilities, findings};
 use crate::cloud::fake::{answer, client, error, page, run};
-use crate::cloud::http::message::{Answer, ExchangeError, Request};
+use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
 use crate::kinds::REGISTRY;
 use crate::model::schema::Method;
 
@@ -18,7 +18,7 @@ fn vm(n: usize) -> Json {
 }
 
 /// A service of machines and one project, with a largest page.
-fn service(request: &Request, largest: usize) -> Result<Answer, ExchangeError> {
+fn service(request: &HttpRequest, largest: usize) -> Result<HttpResponse, TransportError> {
     let vms: Vec<Json> = (0..150).rev().map(vm).collect();
     let limit =
         request.query.iter().find(|(name, _)| *name == "limit").map(|(_, text)| text.parse::<usize>());
@@ -36,24 +36,26 @@ fn service(request: &Request, largest: usize) -> Result<Answer, ExchangeError> {
     }
 }
 
-fn probe(mut handler: impl FnMut(&Request) -> Result<Answer, ExchangeError>) -> (Evidence, Vec<Request>) {
+fn probe(
+    mut handler: impl FnMut(&HttpRequest) -> Result<HttpResponse, TransportError>,
+) -> (Observations, Vec<HttpRequest>) {
     let (client, clock, log) = client(|request| {
         let date = Some("Sat, 21 Nov 2026 12:00:00 GMT".into());
-        handler(request).map(|answer| Answer { date, ..answer })
+        handler(request).map(|answer| HttpResponse { date, ..answer })
     });
     let evidence = run(&clock, client.probe()).unwrap();
     let requests = log.borrow().iter().map(|(_, request)| request.clone()).collect();
     (evidence, requests)
 }
 
-fn finding(evidence: &Evidence, subject: &str) -> Finding {
+fn finding(evidence: &Observations, subject: &str) -> ProbeFinding {
     let mut all = findings(evidence, REGISTRY).into_iter();
     all.find(|finding| finding.subject == subject).unwrap_or_else(|| panic!("there is no {subject}"))
 }
 
-fn how(evidence: &Evidence, subject: &str) -> String {
+fn how(evidence: &Observations, subject: &str) -> String {
     match finding(evidence, subject).verdict {
-        Verdict::Different(how) => how,
+        ContractCheckResult::Different(how) => how,
         other => panic!("{subject}: {other:?}"),
     }
 }
@@ -88,10 +90,13 @@ fn what_is_as_assumed_is_confirmed() {
         "vm.billing_type",
         "vm.price_per_hour",
     ] {
-        assert_eq!(finding(&evidence, subject).verdict, Verdict::Confirmed, "{subject}");
+        assert_eq!(finding(&evidence, subject).verdict, ContractCheckResult::Confirmed, "{subject}");
     }
-    assert_eq!(evidence.learned, Learned { page_limit: Some(100), ..Learned::default() });
-    assert!(matches!(finding(&evidence, "created").verdict, Verdict::NotSeen(_)));
+    assert_eq!(
+        evidence.learned,
+        ServiceCapabilities { page_limit: Some(100), ..ServiceCapabilities::default() }
+    );
+    assert!(matches!(finding(&evidence, "created").verdict, ContractCheckResult::NotSeen(_)));
 }
 
 /// A difference of the service, the subject that tells it, and how.
@@ -160,7 +165,7 @@ fn pages_and_envelopes_that_differ_are_told_and_learned() {
     assert!(how(&evidence, "object envelope").contains("under items, not data"));
     assert_eq!(evidence.learned.list_key.as_deref(), Some("items"));
     assert_eq!(evidence.learned.object_key.as_deref(), Some("items"));
-    let (evidence, _) = probe(|request| service(&Request { project: None, ..request.clone() }, 100));
+    let (evidence, _) = probe(|request| service(&HttpRequest { project: None, ..request.clone() }, 100));
     assert!(how(&evidence, "unknown project").contains("does not filter"));
 }
 
@@ -168,14 +173,18 @@ fn pages_and_envelopes_that_differ_are_told_and_learned() {
 fn the_rate_is_learned_and_used() {
     let (evidence, _) = probe(|request| {
         let answer = service(request, 100)?;
-        Ok(Answer { limit: Some(50), remaining: Some(7), ..answer })
+        Ok(HttpResponse { limit: Some(50), remaining: Some(7), ..answer })
     });
     assert_eq!(evidence.learned.rate, Some(50));
     assert!(how(&evidence, "rate limit headers").contains("50 requests a second"));
     let (client, _, _) = client(|request| service(request, 100));
     client.goes_by(&evidence.learned);
     assert_eq!((client.reader.requests.keyed.rate(), client.reader.requests.page.get()), (50, 100));
-    client.goes_by(&Learned { page_limit: Some(0), rate: Some(9_999_999), ..Learned::default() });
+    client.goes_by(&ServiceCapabilities {
+        page_limit: Some(0),
+        rate: Some(9_999_999),
+        ..ServiceCapabilities::default()
+    });
     assert_eq!(
         (client.reader.requests.keyed.rate(), client.reader.requests.page.get()),
         (50, 100),
@@ -185,8 +194,11 @@ fn the_rate_is_learned_and_used() {
 
 #[test]
 fn a_learned_envelope_is_opened_where_there_is_no_other() {
-    let learned =
-        Learned { list_key: Some("rows".into()), object_key: Some("item".into()), ..Learned::default() };
+    let learned = ServiceCapabilities {
+        list_key: Some("rows".into()),
+        object_key: Some("item".into()),
+        ..ServiceCapabilities::default()
+    };
     for (from, to) in [
         (json!({"rows": [1], "errors": []}), json!({"data": [1], "errors": []})),
         (json!({"item": {"id": 1}, "meta": {}}), json!({"data": {"id": 1}, "meta": {}})),

@@ -1,4 +1,4 @@
-//! `Account`: what the service tells of the key that a client uses, and of its own clock.
+//! `AccountInfo`: what the service tells of the key that a client uses, and of its own clock.
 //!
 //! The specification documents how keys are made, and what their records hold; that they can be listed
 //! is assumed. A service that does not tell is no error.
@@ -10,32 +10,32 @@ use super::object_reader::ObjectReader;
 use super::refresh::read_snapshot;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::http::send;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::Wanted;
+use crate::model::snapshot::RefreshRequest;
 
 /// Where keys are listed.
-const KEYS: &str = "/api/v1/api-keys";
+const API_KEYS_PATH: &str = "/api/v1/api-keys";
 
 /// Shortest prefix that tells one key from another.
-const SHORTEST_PREFIX: usize = 4;
+const MIN_PREFIX_CHARS: usize = 4;
 
 /// What the service tells of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct AccountInfo {
     /// The default project: every account has one, and it cannot go.
     pub default_project: Option<Name>,
     /// Requests a second, from the service's headers.
     pub rate: u32,
     /// The key's record, where the service shows it.
-    pub key: Option<KeyRecord>,
+    pub key: Option<ApiKeyRecord>,
 }
 
 /// The record of an API key. It holds no key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct KeyRecord {
+pub struct ApiKeyRecord {
     /// Its display name.
     pub name: Option<String>,
     /// The leading part of the key.
@@ -62,20 +62,20 @@ pub struct KeyRecord {
 ///
 /// # Errors
 /// When the service refuses the key or does not answer.
-pub(in crate::cloud) async fn read_account<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_account<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &str,
-) -> Result<Account, ReadError> {
+) -> Result<AccountInfo, ReadError> {
     // The list of projects is always among what a refresh reads: it proves that the key is good.
-    let snapshot = read_snapshot(reader, &Wanted::default()).await?;
+    let snapshot = read_snapshot(reader, &RefreshRequest::default()).await?;
     let query = vec![("limit", reader.requests.page.get().to_string()), ("offset", "0".to_owned())];
-    let record = match send::read(&reader.requests, KEYS, query, None).await {
+    let record = match send::read(&reader.requests, API_KEYS_PATH, query, None).await {
         Ok((json, _)) => decode::parse_page(json).ok().and_then(|page| record_of(&page.rows, key)),
         // Not shown to this key, or not at all.
         Err(ReadError::Refused { .. }) => None,
         Err(error) => return Err(error),
     };
-    Ok(Account {
+    Ok(AccountInfo {
         default_project: snapshot.default_project,
         rate: reader.requests.keyed.rate(),
         key: record,
@@ -87,7 +87,7 @@ pub(in crate::cloud) async fn read_account<C: Cloud, K: Clock, R: Random>(
 ///
 /// # Errors
 /// When the service refuses the read or does not answer.
-pub(in crate::cloud) async fn clock_skew<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn clock_skew<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
 ) -> Result<Option<i64>, ReadError> {
     let Some(kind) = project_kind(reader.registry) else { return Ok(None) };
@@ -98,7 +98,7 @@ pub(in crate::cloud) async fn clock_skew<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Finds the record of a key among many: the longest prefix that fits.
-fn record_of(rows: &[Json], key: &str) -> Option<KeyRecord> {
+fn record_of(rows: &[Json], key: &str) -> Option<ApiKeyRecord> {
     let text = |row: &Json, name: &str| {
         let text = row.get(name)?.as_str()?;
         (!text.is_empty() && text.len() <= 128).then(|| text.to_owned())
@@ -106,12 +106,12 @@ fn record_of(rows: &[Json], key: &str) -> Option<KeyRecord> {
     let prefix = |row: &Json| {
         // Some services write out that something is left out: `abcd…`.
         let shown = text(row, "key_prefix")?.trim_end_matches(['.', '…', '*']).to_owned();
-        let fits = shown.len() >= SHORTEST_PREFIX && shown.len() < key.len() && key.starts_with(&shown);
+        let fits = shown.len() >= MIN_PREFIX_CHARS && shown.len() < key.len() && key.starts_with(&shown);
         fits.then_some(shown)
     };
     let found = rows.iter().filter_map(|row| Some((row, prefix(row)?)));
     let (row, prefix) = found.max_by_key(|(_, prefix)| prefix.len())?;
-    Some(KeyRecord {
+    Some(ApiKeyRecord {
         name: text(row, "name"),
         prefix,
         account: text(row, "account_id"),

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::http::send;
 use crate::model::address::Name;
 use crate::model::catalog::{Catalog, CatalogRecord};
@@ -17,10 +17,10 @@ use crate::model::schema::{CatalogShape, CatalogTable, Envelope};
 use crate::model::value::{Attributes, Value};
 
 /// Most pages of one table.
-const MOST_PAGES: usize = 100;
+const MAX_CATALOG_PAGES: usize = 100;
 
 /// Reads tables at the same time.
-pub(in crate::cloud) async fn read_catalog<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_catalog<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     tables: &BTreeSet<&str>,
 ) -> Result<Catalog, ReadError> {
@@ -45,17 +45,17 @@ fn is_missing(error: &ReadError) -> bool {
     match error {
         ReadError::Refused { refusal, .. } => matches!(refusal.status, 403 | 404 | 405 | 501),
         ReadError::Untrusted { .. } => false,
-        ReadError::Broken { .. } | ReadError::Failed { .. } | ReadError::Shifting { .. } => true,
+        ReadError::ServerError { .. } | ReadError::Failed { .. } | ReadError::ListChanging { .. } => true,
     }
 }
 
 /// Reads a table of records. Its pages do not overlap: a catalog changes by the week.
-async fn list_records<C: Cloud, K: Clock, R: Random>(
+async fn list_records<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     table: &CatalogTable,
 ) -> Result<Vec<CatalogRecord>, ReadError> {
     let mut records: Vec<CatalogRecord> = Vec::new();
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_CATALOG_PAGES {
         let limit = reader.requests.page.get();
         let query = vec![("limit", limit.to_string()), ("offset", records.len().to_string())];
         let (json, _) = send::read(&reader.requests, table.path, query, None).await?;
@@ -78,7 +78,7 @@ async fn list_records<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Reads a table with one record, which has no name; under a key, when it stands beside another table.
-async fn read_single_record<C: Cloud, K: Clock, R: Random>(
+async fn read_single_record<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     table: &CatalogTable,
     key: Option<&str>,

@@ -7,32 +7,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::try_join_all;
 
 use super::find_object::find_object;
-use super::lists::{Collection, read_list, record_object};
+use super::lists::{ListRequest, read_list, record_object};
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::meaning::{is_unset, same_of};
-use crate::model::reading::Reading;
+use crate::model::reading::AttributeReading;
 use crate::model::schema::{Kind, Registry};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::value::{Attributes, Value};
 
 /// Objects of a kind that are read one by one before their list is read again instead.
-const FEW: usize = 20;
+const MAX_INDIVIDUAL_READS: usize = 20;
 
 /// Objects of one kind that only a list showed, each with what its record leaves out.
-type Lacking = BTreeMap<ObjectKey, BTreeSet<&'static str>>;
+type IncompleteObjects = BTreeMap<ObjectKey, BTreeSet<&'static str>>;
 
 /// Reads by id what lists leave out: each object whose record lacks what others of its kind show. Where none shows it,
 /// one object tells whether by-id reads do: only then the others are read, too.
-pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_unlisted<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
-    let mut by_kind: BTreeMap<&'static str, Lacking> = BTreeMap::new();
+    let mut by_kind: BTreeMap<&'static str, IncompleteObjects> = BTreeMap::new();
     for (key, applied) in &wanted.applied {
         let kind = reader.registry.kind(&key.kind).filter(|kind| kind.api.read.is_some());
         let object = snapshot.objects.get(key).filter(|object| !object.detailed);
@@ -60,7 +60,7 @@ pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Returns as few objects as lack everything that no record shows.
-fn choose_probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
+fn choose_probes(lacking: &IncompleteObjects, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
     let mut open: BTreeSet<&str> =
         lacking.values().flatten().filter(|name| !shown.contains(*name)).copied().collect();
     let mut found = Vec::new();
@@ -73,9 +73,9 @@ fn choose_probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<Objec
     found
 }
 
-async fn read_lacking<C: Cloud, K: Clock, R: Random>(
+async fn read_lacking<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    lacking: &Lacking,
+    lacking: &IncompleteObjects,
     keys: Vec<ObjectKey>,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
@@ -88,16 +88,16 @@ async fn read_lacking<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Reads again what lists showed otherwise than it was applied.
-pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn confirm_differences<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
-    collections: &[Collection],
+    wanted: &RefreshRequest,
+    collections: &[ListRequest],
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
     let wanted = &with_main_ids(reader, wanted).await;
     for (kind, keys) in differing_objects(reader.registry, wanted, snapshot) {
         let by_id = kind.api.read.is_some();
-        if by_id && keys.len() <= FEW {
+        if by_id && keys.len() <= MAX_INDIVIDUAL_READS {
             read_each(reader, &keys, snapshot).await?;
             continue;
         }
@@ -106,7 +106,7 @@ pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>
         let left = differing_objects(reader.registry, wanted, snapshot);
         let left = left.into_iter().find(|(of, _)| of.name == kind.name).map(|(_, keys)| keys);
         let Some(mut left) = left.filter(|_| by_id) else { continue };
-        let rest = left.split_off(left.len().min(FEW));
+        let rest = left.split_off(left.len().min(MAX_INDIVIDUAL_READS));
         let listed: Vec<_> = left.iter().map(|key| snapshot.objects.get(key).cloned()).collect();
         read_each(reader, &left, snapshot).await?;
         let is_wrong = |(key, listed): (&ObjectKey, Option<Object>)| {
@@ -125,10 +125,10 @@ pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>
 }
 
 /// Returns what is wanted, where what was last applied names other objects as the snapshot does.
-async fn with_main_ids<C: Cloud, K: Clock, R: Random>(
+async fn with_main_ids<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
-) -> Wanted {
+    wanted: &RefreshRequest,
+) -> RefreshRequest {
     let mut wanted = wanted.clone();
     for (key, applied) in &mut wanted.applied {
         if let Some(kind) = reader.registry.kind(&key.kind) {
@@ -138,7 +138,7 @@ async fn with_main_ids<C: Cloud, K: Clock, R: Random>(
     wanted
 }
 
-async fn read_each<C: Cloud, K: Clock, R: Random>(
+async fn read_each<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     keys: &[ObjectKey],
     snapshot: &mut Snapshot,
@@ -153,10 +153,10 @@ async fn read_each<C: Cloud, K: Clock, R: Random>(
     Ok(())
 }
 
-async fn read_lists_again<C: Cloud, K: Clock, R: Random>(
+async fn read_lists_again<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
-    collections: &[Collection],
+    collections: &[ListRequest],
     (keys, snapshot): (&[ObjectKey], &mut Snapshot),
 ) -> Result<(), ReadError> {
     let keys: BTreeSet<&ObjectKey> = keys.iter().collect();
@@ -177,7 +177,7 @@ async fn read_lists_again<C: Cloud, K: Clock, R: Random>(
 /// Returns the objects that only a list showed, and showed otherwise than they were last applied, by kind.
 fn differing_objects(
     registry: Registry,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
     snapshot: &Snapshot,
 ) -> Vec<(&'static Kind, Vec<ObjectKey>)> {
     let mut found: BTreeMap<&str, (&'static Kind, Vec<ObjectKey>)> = BTreeMap::new();
@@ -197,7 +197,7 @@ fn differs_from_applied(kind: &Kind, object: &Object, applied: &Attributes) -> b
         let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.listed) else {
             return false;
         };
-        let told = Reading::new(attribute, object).comparable_value();
+        let told = AttributeReading::new(attribute, object).comparable_value();
         told.is_some_and(|told| !same_of(attribute, applied, &told))
     })
 }
@@ -206,7 +206,8 @@ fn differs_from_applied(kind: &Kind, object: &Object, applied: &Attributes) -> b
 fn left_out(kind: &'static Kind, object: &Object, applied: &Attributes) -> BTreeSet<&'static str> {
     let set = applied.iter().filter(|(_, value)| !is_unset(value));
     let listed = set.filter_map(|(name, _)| kind.attribute(name)).filter(|attribute| attribute.listed);
-    let untold = listed.filter(|attribute| Reading::new(attribute, object) == Reading::NotTold);
+    let untold = listed
+        .filter(|attribute| AttributeReading::new(attribute, object) == AttributeReading::NotReturned);
     untold.filter(|attribute| attribute.is_readable()).map(|attribute| attribute.name).collect()
 }
 

@@ -1,9 +1,9 @@
 //! One object by its key: by its id, or in its list where its kind has no by-id read.
 
 use super::object_reader::ObjectReader;
-use super::paging::{Scope, list_consistently};
+use super::paging::{ListScope, list_consistently};
 use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
@@ -13,7 +13,7 @@ use crate::model::snapshot::{Object, ObjectKey};
 ///
 /// # Errors
 /// When a read is refused or has no usable answer, and when the answer describes another object.
-pub(in crate::cloud) async fn find_object<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn find_object<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
 ) -> Result<Option<Object>, ReadError> {
@@ -26,12 +26,12 @@ pub(in crate::cloud) async fn find_object<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Looks an object up in its list. A parent that is gone has taken its children along.
-async fn find_in_list<C: Cloud, K: Clock, R: Random>(
+async fn find_in_list<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     key: &ObjectKey,
 ) -> Result<Option<Object>, ReadError> {
-    match list_consistently(reader, &Scope { kind, parent: key.parent.as_ref(), project: None }).await {
+    match list_consistently(reader, &ListScope { kind, parent: key.parent.as_ref(), project: None }).await {
         Ok(objects) => Ok(objects.into_iter().find(|object| object.id == key.id)),
         Err(error) if error.is_not_found() && reader.parent_is_gone(kind, key).await? => Ok(None),
         Err(error) => Err(error),

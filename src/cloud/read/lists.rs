@@ -5,27 +5,27 @@ use std::collections::BTreeSet;
 
 use super::object_project;
 use super::object_reader::ObjectReader;
-use super::paging::{Scope, list_consistently};
+use super::paging::{ListScope, list_consistently};
 use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 
 /// A list to read: its kind, the parent, and the project to filter by.
-pub(super) type Collection = (&'static Kind, Option<Name>, Option<Name>);
+pub(super) type ListRequest = (&'static Kind, Option<Name>, Option<Name>);
 
 /// A read list: its objects, or `None` under a parent that is gone.
-pub(super) type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
+pub(super) type ListResult = (&'static Kind, Option<Name>, Option<Vec<Object>>);
 
-pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
+pub(super) async fn read_list<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     parent: Option<&Name>,
     project: Option<&Name>,
-) -> Result<Listed, ReadError> {
-    match list_consistently(reader, &Scope { kind, parent, project }).await {
+) -> Result<ListResult, ReadError> {
+    match list_consistently(reader, &ListScope { kind, parent, project }).await {
         Ok(mut objects) => {
             // A service that ignores the filter must not widen the plan.
             objects.retain(|object| {
@@ -48,7 +48,7 @@ pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
 
 /// Puts lists into the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or
 /// whose parent is gone.
-pub(super) fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, Name)> {
+pub(super) fn record_lists(snapshot: &mut Snapshot, lists: Vec<ListResult>) -> BTreeSet<(Name, Name)> {
     let mut parents = BTreeSet::new();
     for (kind, parent, objects) in lists {
         let name = Name::new_static(kind.name);

@@ -8,19 +8,19 @@ use super::find_object::find_object;
 use super::object_reader::ObjectReader;
 use super::paging::{self, list_consistently};
 use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Registry, Scope};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use crate::model::schema::{Kind, KindScope, Registry};
+use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::value::Value;
 
 /// The attribute that tells an account's default project, and so the kind that is a project.
-pub(super) const DEFAULT_MARK: &str = "is_default";
+pub(super) const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
 /// Gives objects of a filtered list whose records say no project the one that the list was filtered by.
 pub(in crate::cloud) fn settle_listed(kind: &Kind, project: Option<&Name>, objects: &mut [Object]) {
-    if kind.scope != Scope::Project {
+    if kind.scope != KindScope::Project {
         return;
     }
     for object in objects.iter_mut().filter(|object| object.project.is_none()) {
@@ -39,30 +39,30 @@ pub(in crate::cloud) fn merge_listed(one: Option<&Object>, other: Object) -> Obj
 
 /// Returns the kind whose objects are projects: the one with a default among them.
 pub(in crate::cloud) fn project_kind(registry: Registry) -> Option<&'static Kind> {
-    registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())
+    registry.top_level().find(|kind| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some())
 }
 
 /// Tells whether an object says that it is the account's default project.
 pub(in crate::cloud) fn is_default_project(object: &Object) -> bool {
-    object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true))
+    object.attributes.get(DEFAULT_PROJECT_ATTRIBUTE) == Some(&Value::Bool(true))
 }
 
 /// Projects that are read one by one to find the default one.
-const FEW: usize = 20;
+const MAX_PROJECT_READS: usize = 20;
 
 /// Returns listed projects so that one of them says that it is the account's default. Where no row of the list
 /// says so, reads them by id until one does.
 ///
 /// # Errors
 /// When the service refuses a read or does not answer.
-pub(in crate::cloud) async fn show_default<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn show_default<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     mut projects: Vec<Object>,
 ) -> Result<Vec<Object>, ReadError> {
     if projects.iter().any(is_default_project) {
         return Ok(projects);
     }
-    for project in projects.iter_mut().filter(|project| !project.detailed).take(FEW) {
+    for project in projects.iter_mut().filter(|project| !project.detailed).take(MAX_PROJECT_READS) {
         // One that goes in this moment stays as it was listed.
         let Some(read) = find_object(reader, &project.key()).await? else { continue };
         *project = read;
@@ -78,7 +78,7 @@ pub(in crate::cloud) async fn show_default<C: Cloud, K: Clock, R: Random>(
 ///
 /// # Errors
 /// What stands in the way: then the change must not be sent.
-pub(in crate::cloud) async fn project_of<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn project_of<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
     known: Option<&Name>,
@@ -94,9 +94,9 @@ pub(in crate::cloud) async fn project_of<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Reads the projects of objects that are to be changed and whose records say none.
-pub(in crate::cloud) async fn find_projects<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn find_projects<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
     for key in &wanted.homeless {
@@ -113,7 +113,7 @@ pub(in crate::cloud) async fn find_projects<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Looks for the project of an object: a child is in its parent's.
-async fn find_project<C: Cloud, K: Clock, R: Random>(
+async fn find_project<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
 ) -> Result<Option<Name>, ReadError> {
@@ -141,22 +141,22 @@ async fn find_project<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Returns the one project whose filtered list shows an object.
-async fn shown_in<C: Cloud, K: Clock, R: Random>(
+async fn shown_in<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     key: &ObjectKey,
 ) -> Result<Option<Name>, ReadError> {
-    let Some(projects) = project_kind(reader.registry).filter(|_| kind.scope == Scope::Project) else {
+    let Some(projects) = project_kind(reader.registry).filter(|_| kind.scope == KindScope::Project) else {
         return Ok(None);
     };
     let projects =
-        list_consistently(reader, &paging::Scope { kind: projects, parent: None, project: None })
+        list_consistently(reader, &paging::ListScope { kind: projects, parent: None, project: None })
             .await?
             .into_iter()
             .map(|project| project.id);
     let mut shown = BTreeSet::new();
     for project in projects {
-        let scope = paging::Scope { kind, parent: None, project: Some(&project) };
+        let scope = paging::ListScope { kind, parent: None, project: Some(&project) };
         let listed = list_consistently(reader, &scope).await?;
         if listed.iter().any(|object| object.id == key.id) {
             shown.insert(project);

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::object_ids::{KnownIds, multi_id_references};
-use crate::cloud::error::{ReadError, ShownOnce};
+use crate::cloud::error::{OneTimeSecret, ReadError};
 use crate::cloud::http::decode::{self, is_uuid};
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::http::requests::Requests;
 use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
@@ -20,7 +20,7 @@ use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
 
 /// How long a list lags behind, unless someone knows better.
-const LAG: Duration = Duration::from_secs(10);
+const DEFAULT_LIST_LAG: Duration = Duration::from_secs(10);
 
 /// What all reads of one client share.
 pub(in crate::cloud) struct ObjectReader<C, K, R> {
@@ -34,13 +34,13 @@ pub(in crate::cloud) struct ObjectReader<C, K, R> {
     pub homes: RefCell<BTreeMap<ObjectKey, Name>>,
 }
 
-impl<C: Cloud, K: Clock, R: Random> ObjectReader<C, K, R> {
+impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
     /// Returns a reader that has read nothing.
     pub fn new(requests: Requests<C, K, R>, registry: Registry) -> Self {
         Self {
             requests,
             registry,
-            lag: Cell::new(LAG),
+            lag: Cell::new(DEFAULT_LIST_LAG),
             ids: KnownIds::default(),
             homes: RefCell::default(),
         }
@@ -90,7 +90,7 @@ impl<C: Cloud, K: Clock, R: Random> ObjectReader<C, K, R> {
         &self,
         kind: &Kind,
         key: &ObjectKey,
-    ) -> Result<Option<ShownOnce>, ReadError> {
+    ) -> Result<Option<OneTimeSecret>, ReadError> {
         let Some(endpoint) = kind.reveal() else { return Ok(None) };
         let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
         let path = path.map_err(|error| ReadError::Failed {
@@ -99,7 +99,7 @@ impl<C: Cloud, K: Clock, R: Random> ObjectReader<C, K, R> {
         })?;
         let (json, _) = send::read(&self.requests, &path, Vec::new(), None).await?;
         let record = decode::find_payload(&json, endpoint.envelope).unwrap_or(&json);
-        Ok(decode::shown_once(kind, record).map(ShownOnce))
+        Ok(decode::shown_once(kind, record).map(OneTimeSecret))
     }
 
     /// Tells whether a child's parent answers 404 itself.

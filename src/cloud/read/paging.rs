@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
@@ -26,23 +26,23 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
 /// Pages that are asked for at the same time.
-const WAVE: usize = 32;
+const CONCURRENT_PAGES: usize = 32;
 
 /// Smallest page that still overlaps with its neighbours: below it the overlap would cost too much.
-const OVERLAPPING: usize = 10;
+const MIN_OVERLAPPING_PAGE: usize = 10;
 
 /// Most passes over one list.
-const MOST_PASSES: u32 = 6;
+const MAX_PASSES: u32 = 6;
 
 /// Most rows of one list: more is no list but a loop.
-const MOST_ROWS: usize = 1_000_000;
+const MAX_LIST_ROWS: usize = 1_000_000;
 
 /// Most pages of one list, however few rows each has: a list that never ends takes no more requests.
-const MOST_PAGES: usize = 20_000;
+const MAX_LIST_PAGES: usize = 20_000;
 
 /// Which list.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cloud) struct Scope<'a> {
+pub(in crate::cloud) struct ListScope<'a> {
     /// Of what.
     pub kind: &'static Kind,
     /// Under which object.
@@ -53,7 +53,7 @@ pub(in crate::cloud) struct Scope<'a> {
 
 /// One page, decoded.
 #[derive(Debug, Clone)]
-struct Part {
+struct DecodedPage {
     rows: Vec<Object>,
     total: Option<usize>,
     date: Option<Name>,
@@ -61,11 +61,11 @@ struct Part {
 
 /// The list moved while it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shifted;
+struct ListChanged;
 
 /// One pass over a list.
 #[derive(Debug, Default)]
-struct Pass {
+struct ListPass {
     /// Rows that a page is asked for.
     limit: usize,
     rows: Vec<Object>,
@@ -86,23 +86,24 @@ struct Pass {
     ended: bool,
 }
 
-impl Pass {
+impl ListPass {
     /// Returns the offsets to ask for now, at the same time.
     fn next_offsets(&self) -> Vec<usize> {
         let start = self.rows.len() - self.overlap_len();
         let step = self.size.saturating_sub(self.overlap_len()).max(1);
         let end = self.total.filter(|_| self.size > 0).unwrap_or(0);
-        let more = (1..WAVE).map(|i| start + i * step).take_while(|at| at + self.overlap_len() < end);
+        let more =
+            (1..CONCURRENT_PAGES).map(|i| start + i * step).take_while(|at| at + self.overlap_len() < end);
         std::iter::once(start).chain(more).collect()
     }
 
     /// Rows that a page has in common with the one before it.
     fn overlap_len(&self) -> usize {
-        usize::from(self.size >= OVERLAPPING && !self.rows.is_empty())
+        usize::from(self.size >= MIN_OVERLAPPING_PAGE && !self.rows.is_empty())
     }
 
     /// Takes the page at an offset, in order of offsets.
-    fn accept_page(&mut self, offset: usize, part: Part) -> Result<(), Shifted> {
+    fn accept_page(&mut self, offset: usize, part: DecodedPage) -> Result<(), ListChanged> {
         if self.pages == 0 {
             return self.take_first(part);
         }
@@ -113,16 +114,16 @@ impl Pass {
             self.no_total = true;
         }
         if part.total.filter(|_| !self.no_total) != self.total {
-            return Err(Shifted);
+            return Err(ListChanged);
         }
         if self.ended || offset != self.rows.len() - overlap {
             // Beyond the end, or after a page that came shorter than the others.
-            return if part.rows.len() <= overlap || !self.ended { Ok(()) } else { Err(Shifted) };
+            return if part.rows.len() <= overlap || !self.ended { Ok(()) } else { Err(ListChanged) };
         }
         let mut rows = part.rows.into_iter();
         let common = self.rows.last().map(|row| &row.id).filter(|_| overlap == 1).cloned();
         if common.is_some() && rows.next().map(|row| row.id) != common {
-            return Err(Shifted);
+            return Err(ListChanged);
         }
         self.gaps |= overlap == 0 && rows.len() > 0;
         let count = rows.len() + overlap;
@@ -141,7 +142,7 @@ impl Pass {
         Ok(())
     }
 
-    fn take_first(&mut self, part: Part) -> Result<(), Shifted> {
+    fn take_first(&mut self, part: DecodedPage) -> Result<(), ListChanged> {
         self.date = part.date;
         // A total that is less than one page holds is none.
         self.no_total = part.total.is_none_or(|total| total < part.rows.len());
@@ -155,11 +156,11 @@ impl Pass {
         Ok(())
     }
 
-    fn add_rows(&mut self, rows: impl Iterator<Item = Object>) -> Result<(), Shifted> {
+    fn add_rows(&mut self, rows: impl Iterator<Item = Object>) -> Result<(), ListChanged> {
         self.pages += 1;
         for row in rows {
             if !self.seen.insert(row.id.clone()) {
-                return Err(Shifted);
+                return Err(ListChanged);
             }
             self.rows.push(row);
         }
@@ -199,34 +200,34 @@ fn are_ordered(rows: &[Object]) -> bool {
 /// Lists what was there at one instant. A first page that holds as many rows as it says there are is
 /// believed to hold all: only a service that both gives smaller pages than it is asked for and counts
 /// each page by itself leaves something out so.
-pub(in crate::cloud) async fn list_consistently<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn list_consistently<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    scope: &Scope<'_>,
+    scope: &ListScope<'_>,
 ) -> Result<Vec<Object>, ReadError> {
     collect_passes(reader, scope, false).await.map(|pass| pass.rows)
 }
 
 /// Lists what was there at one instant, whatever the service says of totals, with the service's `Date`
 /// at its beginning.
-pub(in crate::cloud) async fn list_stable<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn list_stable<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    scope: &Scope<'_>,
+    scope: &ListScope<'_>,
 ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
     collect_passes(reader, scope, true).await.map(|pass| (pass.rows, pass.date))
 }
 
 /// Reads passes until one proves that it shows the world at one instant, or two in a row agree. Ids are
 /// never used again, so what two passes saw was there between them.
-async fn collect_passes<C: Cloud, K: Clock, R: Random>(
+async fn collect_passes<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    scope: &Scope<'_>,
+    scope: &ListScope<'_>,
     confirms: bool,
-) -> Result<Pass, ReadError> {
+) -> Result<ListPass, ReadError> {
     if scope.kind.api.absent_when.is_some() {
         return read_singleton(reader, scope).await;
     }
-    let mut before: Option<Pass> = None;
-    for _ in 0..MOST_PASSES {
+    let mut before: Option<ListPass> = None;
+    for _ in 0..MAX_PASSES {
         let Ok(pass) = read_pass(reader, scope, confirms).await? else {
             before = None;
             continue;
@@ -237,14 +238,14 @@ async fn collect_passes<C: Cloud, K: Clock, R: Random>(
         before = Some(pass);
     }
     let request = format!("GET {}", scope.kind.api.list.path);
-    Err(ReadError::Shifting { request, reads: MOST_PASSES })
+    Err(ReadError::ListChanging { request, reads: MAX_PASSES })
 }
 
 /// Reads the only object of its kind; one that is switched off is none.
-async fn read_singleton<C: Cloud, K: Clock, R: Random>(
+async fn read_singleton<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    scope: &Scope<'_>,
-) -> Result<Pass, ReadError> {
+    scope: &ListScope<'_>,
+) -> Result<ListPass, ReadError> {
     let endpoint = scope.kind.api.list;
     let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
     let (json, date) = send::read(&reader.requests, endpoint.path, Vec::new(), None).await?;
@@ -254,17 +255,17 @@ async fn read_singleton<C: Cloud, K: Clock, R: Random>(
     let off = scope.kind.api.absent_when.is_some_and(|(attribute, value)| {
         object.attributes.get(attribute).is_none_or(|live| *live == value.value())
     });
-    Ok(Pass { rows: if off { Vec::new() } else { vec![object] }, date, ..Pass::default() })
+    Ok(ListPass { rows: if off { Vec::new() } else { vec![object] }, date, ..ListPass::default() })
 }
 
-async fn read_pass<C: Cloud, K: Clock, R: Random>(
+async fn read_pass<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    scope: &Scope<'_>,
+    scope: &ListScope<'_>,
     confirms: bool,
-) -> Result<Result<Pass, Shifted>, ReadError> {
-    let mut pass = Pass { limit: reader.requests.page.get(), confirms, ..Pass::default() };
+) -> Result<Result<ListPass, ListChanged>, ReadError> {
+    let mut pass = ListPass { limit: reader.requests.page.get(), confirms, ..ListPass::default() };
     while !pass.ended {
-        if pass.rows.len() > MOST_ROWS || pass.pages > MOST_PAGES {
+        if pass.rows.len() > MAX_LIST_ROWS || pass.pages > MAX_LIST_PAGES {
             return Err(ReadError::Failed {
                 request: format!("GET {}", scope.kind.api.list.path),
                 reason: format!("the list does not end: {} rows on {} pages", pass.rows.len(), pass.pages),
@@ -274,18 +275,18 @@ async fn read_pass<C: Cloud, K: Clock, R: Random>(
         let parts = try_join_all(offsets.iter().map(|offset| read_page(reader, scope, *offset))).await?;
         for (offset, part) in offsets.into_iter().zip(parts) {
             if pass.accept_page(offset, part).is_err() {
-                return Ok(Err(Shifted));
+                return Ok(Err(ListChanged));
             }
         }
     }
     Ok(Ok(pass))
 }
 
-async fn read_page<C: Cloud, K: Clock, R: Random>(
+async fn read_page<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    scope: &Scope<'_>,
+    scope: &ListScope<'_>,
     offset: usize,
-) -> Result<Part, ReadError> {
+) -> Result<DecodedPage, ReadError> {
     let template = scope.kind.api.list.path;
     let fail = |reason| ReadError::Failed { request: format!("GET {template}"), reason };
     let path =
@@ -307,7 +308,7 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
     for row in &mut rows {
         reader.resolve_references(scope.kind, &mut row.attributes).await?;
     }
-    Ok(Part { rows, total: page.total.and_then(|total| usize::try_from(total).ok()), date })
+    Ok(DecodedPage { rows, total: page.total.and_then(|total| usize::try_from(total).ok()), date })
 }
 
 #[cfg(test)]

@@ -8,27 +8,29 @@ use futures_util::future::{try_join_all, try_join3};
 use super::confirm_differences;
 use super::find_object::find_object;
 use super::lists::{read_list, record_lists, record_object};
-use super::object_project::{DEFAULT_MARK, find_projects, is_default_project, project_kind, show_default};
+use super::object_project::{
+    DEFAULT_PROJECT_ATTRIBUTE, find_projects, is_default_project, project_kind, show_default,
+};
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Registry, Scope};
-use crate::model::snapshot::{ObjectKey, RequestCount, Snapshot, Wanted};
+use crate::model::schema::{Kind, KindScope, Registry};
+use crate::model::snapshot::{ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::value::Value;
 
 /// Most lists of children that are read of objects that nobody here owns.
-const MOST_OTHERS: usize = 100;
+const MAX_UNOWNED_LISTS: usize = 100;
 
 /// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
 /// list shows, by its id.
-pub(in crate::cloud) async fn read_snapshot<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_snapshot<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
 ) -> Result<Snapshot, ReadError> {
     let before = reader.requests.count.get();
     reader.ids.prefer_ids(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
@@ -77,14 +79,17 @@ pub(in crate::cloud) async fn read_snapshot<C: Cloud, K: Clock, R: Random>(
 /// The lists of kinds, with the project to filter by; the kind of projects is always among them.
 fn top_level<C, K, R>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
 ) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
-    let is_wanted =
-        |kind: &&'static Kind| wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_MARK).is_some();
+    let is_wanted = |kind: &&'static Kind| {
+        wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some()
+    };
     let mut lists = Vec::new();
     for kind in reader.registry.top_level().filter(is_wanted) {
         match &wanted.projects {
-            Some(projects) if kind.scope == Scope::Project && !wanted.everywhere.contains(kind.name) => {
+            Some(projects)
+                if kind.scope == KindScope::Project && !wanted.everywhere.contains(kind.name) =>
+            {
                 let each: BTreeSet<_> = projects.iter().cloned().collect();
                 lists.extend(each.into_iter().map(|project| (kind, None, Some(project))));
             }
@@ -98,7 +103,7 @@ fn top_level<C, K, R>(
 /// only their list can show.
 fn child_lists<C, K, R>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
 ) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
     let mut under: BTreeSet<(Name, Name)> = wanted.parents.clone();
     for key in &wanted.owned {
@@ -115,7 +120,7 @@ fn child_lists<C, K, R>(
 /// first of them, for each costs a request.
 fn unowned_child_lists<C, K, R>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
     read: &BTreeSet<(Name, Name)>,
     snapshot: &Snapshot,
 ) -> Vec<(&'static Kind, Name)> {
@@ -124,13 +129,13 @@ fn unowned_child_lists<C, K, R>(
     let all =
         under.flat_map(|(kind, of)| snapshot.of_kind(of).map(move |object| (kind, object.id.clone())));
     all.filter(|(kind, id)| !read.contains(&(Name::new_static(kind.name), id.clone())))
-        .take(MOST_OTHERS)
+        .take(MAX_UNOWNED_LISTS)
         .collect()
 }
 
 /// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a
 /// service that does not tell.
-async fn read_choices<C: Cloud, K: Clock, R: Random>(
+async fn read_choices<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
     attribute: &str,
@@ -156,7 +161,7 @@ async fn read_choices<C: Cloud, K: Clock, R: Random>(
 /// Objects to read by id.
 fn detail_keys<'a, C, K, R>(
     reader: &'a ObjectReader<C, K, R>,
-    wanted: &'a Wanted,
+    wanted: &'a RefreshRequest,
 ) -> impl Iterator<Item = &'a ObjectKey> {
     let readable =
         |key: &&ObjectKey| reader.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
@@ -164,7 +169,7 @@ fn detail_keys<'a, C, K, R>(
 }
 
 /// Returns the attributes for which an object is read by its id.
-fn unlisted_attributes(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> Vec<Name> {
+fn unlisted_attributes(registry: Registry, wanted: &RefreshRequest, key: &ObjectKey) -> Vec<Name> {
     let Some(kind) = registry.kind(&key.kind) else { return Vec::new() };
     let names = wanted.applied.get(key).into_iter().flat_map(|applied| applied.keys());
     names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
@@ -172,9 +177,9 @@ fn unlisted_attributes(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> 
 
 /// Asks by id for every owned object that no list shows. A child that only its list can show is
 /// absent when that list was read without it.
-async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
+async fn confirm_absences<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
     parents: &BTreeSet<(Name, Name)>,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
@@ -207,9 +212,9 @@ async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Looks a second time for what looks gone, once a list could have lagged behind: one 404 may flap.
-async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
+async fn confirm_twice<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
-    wanted: &Wanted,
+    wanted: &RefreshRequest,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
     let kinds = |key: &ObjectKey| reader.registry.kind(&key.kind);
@@ -239,7 +244,7 @@ async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Returns the id of the project that says it is the account's default.
-async fn default_project<C: Cloud, K: Clock, R: Random>(
+async fn default_project<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     snapshot: &mut Snapshot,
 ) -> Result<Option<Name>, ReadError> {

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
 use super::client::Client;
-use super::http::message::{Answer, Cloud, ExchangeError, Request};
+use super::http::message::{HttpRequest, HttpResponse, Transport, TransportError};
 use crate::kinds::REGISTRY;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
@@ -97,9 +97,9 @@ impl Random for Counted {
 }
 
 /// Requests, and when they arrived.
-pub(super) type Log = Rc<RefCell<Vec<(Duration, Request)>>>;
+pub(super) type Log = Rc<RefCell<Vec<(Duration, HttpRequest)>>>;
 
-type Handler<'a> = dyn FnMut(&Request) -> Result<Answer, ExchangeError> + 'a;
+type Handler<'a> = dyn FnMut(&HttpRequest) -> Result<HttpResponse, TransportError> + 'a;
 
 /// A service that answers what its closure says, after a while.
 pub(super) struct FakeCloud<'a> {
@@ -109,8 +109,8 @@ pub(super) struct FakeCloud<'a> {
     pub(super) log: Log,
 }
 
-impl Cloud for FakeCloud<'_> {
-    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for FakeCloud<'_> {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.clock.sleep((self.latency)()).await;
         self.log.borrow_mut().push((self.clock.elapsed(), request.clone()));
         let answer = (self.handler.borrow_mut())(request);
@@ -123,14 +123,14 @@ pub(super) type FakeClient<'a> = Client<FakeCloud<'a>, VirtualClock, Counted>;
 
 /// Returns a client of a service that is a closure, 40 ms away.
 pub(super) fn client<'a>(
-    handler: impl FnMut(&Request) -> Result<Answer, ExchangeError> + 'a,
+    handler: impl FnMut(&HttpRequest) -> Result<HttpResponse, TransportError> + 'a,
 ) -> (FakeClient<'a>, VirtualClock, Log) {
     client_with(handler, || Duration::from_millis(20))
 }
 
 /// The same with another way to the service.
 pub(super) fn client_with<'a>(
-    handler: impl FnMut(&Request) -> Result<Answer, ExchangeError> + 'a,
+    handler: impl FnMut(&HttpRequest) -> Result<HttpResponse, TransportError> + 'a,
     latency: impl Fn() -> Duration + 'a,
 ) -> (FakeClient<'a>, VirtualClock, Log) {
     let clock = VirtualClock::default();
@@ -148,27 +148,31 @@ pub(super) fn kind(name: &str) -> &'static Kind {
     REGISTRY.kind(name).unwrap()
 }
 
-pub(super) fn answer(status: u16, body: &Json) -> Result<Answer, ExchangeError> {
+pub(super) fn answer(status: u16, body: &Json) -> Result<HttpResponse, TransportError> {
     raw(status, body.to_string().into_bytes())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what a service's closure returns")]
-pub(super) fn raw(status: u16, body: impl Into<Vec<u8>>) -> Result<Answer, ExchangeError> {
+pub(super) fn raw(status: u16, body: impl Into<Vec<u8>>) -> Result<HttpResponse, TransportError> {
     let date = Some("Sat, 01 Jan 2026 00:00:00 GMT".into());
     let retry_after = (status == 429).then_some(1);
-    Ok(Answer { status, retry_after, limit: None, remaining: None, date, body: body.into() })
+    Ok(HttpResponse { status, retry_after, limit: None, remaining: None, date, body: body.into() })
 }
 
-pub(super) fn error(status: u16) -> Result<Answer, ExchangeError> {
+pub(super) fn error(status: u16) -> Result<HttpResponse, TransportError> {
     answer(status, &json!({"error": "E", "message": "no"}))
 }
 
 /// Answers a list request with a page of these records, newest first.
-pub(super) fn page(request: &Request, records: &[Json], largest: usize) -> Result<Answer, ExchangeError> {
+pub(super) fn page(
+    request: &HttpRequest,
+    records: &[Json],
+    largest: usize,
+) -> Result<HttpResponse, TransportError> {
     answer(200, &json!({"data": slice(request, records, largest), "total": records.len()}))
 }
 
-pub(super) fn slice<T: Clone>(request: &Request, records: &[T], largest: usize) -> Vec<T> {
+pub(super) fn slice<T: Clone>(request: &HttpRequest, records: &[T], largest: usize) -> Vec<T> {
     let number = |name: &str| {
         let found = request.query.iter().find(|(key, _)| *key == name);
         found.and_then(|(_, value)| value.parse::<usize>().ok())

@@ -9,20 +9,20 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::read::find_object::find_object;
 use crate::cloud::read::object_reader::ObjectReader;
-use crate::cloud::read::paging::{Scope, list_consistently};
+use crate::cloud::read::paging::{ListScope, list_consistently};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
 
 /// Up to so many objects are looked at one by one: a list costs at least one request, too.
-const FEW: usize = 2;
+const MAX_INDIVIDUAL_READS: usize = 2;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct GroupKey {
+pub(super) struct WaitGroupKey {
     pub kind: &'static str,
     pub parent: Option<Name>,
     pub project: Option<Name>,
@@ -30,14 +30,14 @@ pub(super) struct GroupKey {
 
 /// Objects that one list shows, and how it was last read.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct WaitGroup {
     waiting: Cell<usize>,
     /// Held while the list is read: whoever comes meanwhile takes what it brings.
-    last: Mutex<Look>,
+    last: Mutex<ListRead>,
 }
 
 #[derive(Default)]
-struct Look {
+struct ListRead {
     /// When the read began.
     began: Option<Duration>,
     objects: BTreeMap<Name, Object>,
@@ -46,29 +46,29 @@ struct Look {
 }
 
 /// Counts a wait for as long as it lasts.
-pub(super) struct Waiting(Rc<Group>);
+pub(super) struct WaitGuard(Rc<WaitGroup>);
 
-impl Waiting {
+impl WaitGuard {
     /// Counts one more wait for objects of a group.
-    pub fn new(group: Rc<Group>) -> Self {
+    pub fn new(group: Rc<WaitGroup>) -> Self {
         group.waiting.set(group.waiting.get() + 1);
         Self(group)
     }
 
     /// Returns the group.
-    pub fn group(&self) -> &Group {
+    pub fn group(&self) -> &WaitGroup {
         &self.0
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         self.0.waiting.set(self.0.waiting.get().saturating_sub(1));
     }
 }
 
 /// One object that is waited for.
-pub(in crate::cloud) struct Watch<'a> {
+pub(in crate::cloud) struct WatchedObject<'a> {
     pub kind: &'static Kind,
     pub key: &'a ObjectKey,
     pub project: Option<&'a Name>,
@@ -78,7 +78,7 @@ pub(in crate::cloud) struct Watch<'a> {
     looked: Option<Duration>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> WatchedObject<'a> {
     /// Returns a wait that begins now.
     pub fn new(
         clock: &impl Clock,
@@ -91,18 +91,18 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Group {
+impl WaitGroup {
     /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
     /// by id when few objects of the list are waited for.
-    pub async fn read_object<C: Cloud, K: Clock, R: Random>(
+    pub async fn read_object<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        watch: &mut Watch<'_>,
+        watch: &mut WatchedObject<'_>,
     ) -> Result<Option<Object>, ReadError> {
         let mut last = self.last.lock().await;
         let is_news =
             last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
-        let few = FEW.max(last.pages as usize);
+        let few = MAX_INDIVIDUAL_READS.max(last.pages as usize);
         if !is_news && watch.kind.api.read.is_some() && self.waiting.get() <= few {
             drop(last);
             return find_object(reader, watch.key).await;
@@ -112,7 +112,7 @@ impl Group {
             let pages = reader.requests.count.get().pages;
             let objects = match list_or_none(reader, watch.kind, watch.key, watch.project).await {
                 // While others come and go, one object can still be looked at by itself.
-                Err(ReadError::Shifting { .. }) if watch.kind.api.read.is_some() => {
+                Err(ReadError::ListChanging { .. }) if watch.kind.api.read.is_some() => {
                     drop(last);
                     return find_object(reader, watch.key).await;
                 }
@@ -129,13 +129,13 @@ impl Group {
 }
 
 /// Lists; a parent that is gone has no children left.
-async fn list_or_none<C: Cloud, K: Clock, R: Random>(
+async fn list_or_none<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     key: &ObjectKey,
     project: Option<&Name>,
 ) -> Result<Vec<Object>, ReadError> {
-    match list_consistently(reader, &Scope { kind, parent: key.parent.as_ref(), project }).await {
+    match list_consistently(reader, &ListScope { kind, parent: key.parent.as_ref(), project }).await {
         Err(error) if error.is_not_found() && reader.parent_is_gone(kind, key).await? => Ok(Vec::new()),
         other => other,
     }

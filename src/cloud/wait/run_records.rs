@@ -2,45 +2,45 @@
 
 use serde_json::Value as Json;
 
-use crate::cloud::error::{Mutation, ReadError};
+use crate::cloud::error::{MutationOutcome, ReadError};
 use crate::cloud::http::decode;
-use crate::cloud::http::message::{Body, Cloud};
+use crate::cloud::http::message::{JsonBody, Transport};
 use crate::cloud::http::requests::Requests;
-use crate::cloud::http::response_class::{Settled, called_object};
+use crate::cloud::http::response_class::{ResponseClass, called_object};
 use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
-use crate::cloud::write::mutation::Changes;
+use crate::cloud::write::mutation::MutationClient;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Action, Call, Kind, Run};
+use crate::model::schema::{Action, ApiCall, Kind, RunSchema};
 use crate::model::snapshot::ObjectKey;
 
 /// Longest id of such a record that is believed.
-const LONGEST_ID: usize = 128;
+const MAX_ID_CHARS: usize = 128;
 
 /// Characters of what a record says that are told on.
-const LONGEST_WORDS: usize = 500;
+const MAX_ERROR_CHARS: usize = 500;
 
 /// Last words that are told on.
-const TAIL: usize = 3;
+const TAIL_WORDS: usize = 3;
 
 /// Records of the list that are looked at: the newest come first.
-const LOOKED_AT: &str = "100";
+const RECORD_LIMIT: &str = "100";
 
 /// Sends one call that begins a record of its own, and returns its id besides, where the answer has
 /// one.
-pub async fn begin_run<C: Cloud, K: Clock, R: Random>(
-    changes: &Changes<'_, C, K, R>,
+pub async fn begin_run<C: Transport, K: Clock, R: Random>(
+    changes: &MutationClient<'_, C, K, R>,
     kind: &'static Kind,
-    call: &'static Call,
+    call: &'static ApiCall,
     (object, project): (&ObjectKey, Option<&Name>),
-    run: &Run,
-    body: impl Into<Body>,
-) -> (Mutation, Option<Name>) {
+    run: &RunSchema,
+    body: impl Into<JsonBody>,
+) -> (MutationOutcome, Option<Name>) {
     let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
     match changes.send_mutation(call.endpoint, path, project, body).await {
-        Settled::Ended(mutation) => (mutation, None),
-        Settled::Success(json) => {
+        ResponseClass::Failure(mutation) => (mutation, None),
+        ResponseClass::Success(json) => {
             let record = json.as_ref().and_then(|json| decode::find_payload(json, call.endpoint.envelope));
             let id = record.and_then(|record| text_field(record, run.id)).map(Name::new);
             (called_object(kind, call.endpoint, object, json.as_ref()), id)
@@ -50,7 +50,7 @@ pub async fn begin_run<C: Cloud, K: Clock, R: Random>(
 
 /// A record that runs, or has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
+pub struct ServiceRun {
     /// Its id.
     pub id: Name,
     /// Its status.
@@ -63,13 +63,13 @@ pub struct Running {
 ///
 /// # Errors
 /// As `refresh`.
-pub(in crate::cloud) async fn read_run_status<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_run_status<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,
     object: &ObjectKey,
-    run: &Run,
+    run: &RunSchema,
     id: &str,
-) -> Result<Option<Running>, ReadError> {
+) -> Result<Option<ServiceRun>, ReadError> {
     let found = read_runs(requests, kind, object, run).await?.into_iter();
     Ok(found.filter(|record| record.id == id).last())
 }
@@ -78,15 +78,15 @@ pub(in crate::cloud) async fn read_run_status<C: Cloud, K: Clock, R: Random>(
 ///
 /// # Errors
 /// As `refresh`.
-pub(in crate::cloud) async fn read_runs<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_runs<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,
     object: &ObjectKey,
-    run: &Run,
-) -> Result<Vec<Running>, ReadError> {
-    let rows = rows_of(requests, kind, object, (run.listed_by, LOOKED_AT)).await?;
+    run: &RunSchema,
+) -> Result<Vec<ServiceRun>, ReadError> {
+    let rows = rows_of(requests, kind, object, (run.listed_by, RECORD_LIMIT)).await?;
     let record = |row: &Json| {
-        Some(Running {
+        Some(ServiceRun {
             id: Name::new(text_field(row, run.id)?),
             status: Name::new(text_field(row, run.status)?),
             error: run.error.and_then(|field| display_text(row, field)),
@@ -99,20 +99,21 @@ pub(in crate::cloud) async fn read_runs<C: Cloud, K: Clock, R: Random>(
 ///
 /// # Errors
 /// As `refresh`.
-pub(in crate::cloud) async fn read_run_tail<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_run_tail<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,
     object: &ObjectKey,
-    run: &Run,
+    run: &RunSchema,
 ) -> Result<Vec<String>, ReadError> {
     let Some((action, field)) = run.told_by else { return Ok(Vec::new()) };
-    let rows = rows_of(requests, kind, object, (action, LOOKED_AT)).await?;
-    let mut tail: Vec<String> = rows.iter().filter_map(|row| display_text(row, field)).take(TAIL).collect();
+    let rows = rows_of(requests, kind, object, (action, RECORD_LIMIT)).await?;
+    let mut tail: Vec<String> =
+        rows.iter().filter_map(|row| display_text(row, field)).take(TAIL_WORDS).collect();
     tail.reverse();
     Ok(tail)
 }
 
-async fn rows_of<C: Cloud, K: Clock, R: Random>(
+async fn rows_of<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,
     object: &ObjectKey,
@@ -131,9 +132,9 @@ async fn rows_of<C: Cloud, K: Clock, R: Random>(
 /// Returns what a field says to people, cut where it goes on too long.
 fn display_text(record: &Json, field: &str) -> Option<String> {
     let text = record.get(field)?.as_str()?.trim();
-    (!text.is_empty()).then(|| text.chars().take(LONGEST_WORDS).collect())
+    (!text.is_empty()).then(|| text.chars().take(MAX_ERROR_CHARS).collect())
 }
 
 fn text_field<'a>(record: &'a Json, field: &str) -> Option<&'a str> {
-    record.get(field)?.as_str().filter(|text| !text.is_empty() && text.len() <= LONGEST_ID)
+    record.get(field)?.as_str().filter(|text| !text.is_empty() && text.len() <= MAX_ID_CHARS)
 }

@@ -9,28 +9,28 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
 
-use super::list_poll::{Group, GroupKey, Waiting, Watch};
+use super::list_poll::{WaitGroup, WaitGroupKey, WaitGuard, WatchedObject};
 use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
+use crate::cloud::http::message::Transport;
 use crate::cloud::read::find_object::find_object;
 use crate::cloud::read::object_project::{is_default_project, project_kind, show_default};
 use crate::cloud::read::object_reader::ObjectReader;
-use crate::cloud::read::paging::{Scope, list_consistently, list_stable};
+use crate::cloud::read::paging::{ListScope, list_consistently, list_stable};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Ready};
+use crate::model::schema::{Kind, ReadinessRule};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
 /// First and shortest wait between two looks.
-const SHORTEST: Duration = Duration::from_millis(200);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Longest wait between two looks.
-const LONGEST: Duration = Duration::from_secs(2);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Why a wait ended without what was waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Unsettled {
+pub enum WaitError {
     /// The service gave up on it.
     #[error("it ended as {status}{}", detail.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
     Failed {
@@ -41,7 +41,7 @@ pub enum Unsettled {
     },
     /// It is being deleted, or is gone.
     #[error("it is being deleted, or is gone")]
-    Leaving,
+    Deleting,
     /// Time is up.
     #[error("it is still {status} after {} s", within.as_secs())]
     TimedOut {
@@ -63,16 +63,16 @@ pub enum Unsettled {
 
 /// All waits of a client, by list.
 #[derive(Default)]
-pub(in crate::cloud) struct Settling {
-    groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
+pub(in crate::cloud) struct Waiter {
+    groups: RefCell<HashMap<WaitGroupKey, Rc<WaitGroup>>>,
     /// The projects that the key can see, as they were last read.
-    canary: Mutex<Option<Canary>>,
+    canary: Mutex<Option<VisibilityCheck>>,
     /// Reads of the projects that have begun.
     canaries: Cell<u64>,
 }
 
 /// What must still be visible for an absence to count.
-struct Canary {
+struct VisibilityCheck {
     /// Which of the reads it is.
     number: u64,
     projects: BTreeSet<Name>,
@@ -81,34 +81,34 @@ struct Canary {
 
 /// How much of a settled object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Show {
+enum DetailLevel {
     /// What a list shows.
     Listed,
     /// What its by-id read shows.
-    Whole,
+    Full,
 }
 
 /// What is left of an object that is to go.
-enum Trace {
+enum DeletionState {
     /// It is there.
-    Seen(Box<Object>),
+    Present(Box<Object>),
     /// Nothing, and what would hide it is ruled out.
-    Proven,
+    Deleted,
     /// Nothing shows it, which proves nothing.
     Unproven,
 }
 
 /// What a status means for a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Settled,
+enum WaitStatus {
+    Ready,
     Failed,
-    Leaving,
+    Deleting,
     /// On its way, or a status that nobody knows.
-    Passing,
+    Pending,
 }
 
-impl Settling {
+impl Waiter {
     /// Waits until an object has settled and returns it as its by-id read shows it.
     ///
     /// Many waits for objects of one kind (in a project, or under a parent) share their requests.
@@ -116,13 +116,13 @@ impl Settling {
     ///
     /// # Errors
     /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
-    pub async fn wait_until_ready<C: Cloud, K: Clock, R: Random>(
+    pub async fn wait_until_ready<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        watch: Watch<'_>,
+        watch: WatchedObject<'_>,
         on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        self.until_settled(reader, watch, on_status, Show::Whole, (None, None)).await
+    ) -> Result<Object, WaitError> {
+        self.until_settled(reader, watch, on_status, DetailLevel::Full, (None, None)).await
     }
 
     /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
@@ -131,14 +131,14 @@ impl Settling {
     ///
     /// # Errors
     /// As `settled`.
-    pub async fn settled_anew<C: Cloud, K: Clock, R: Random>(
+    pub async fn settled_anew<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        watch: Watch<'_>,
+        watch: WatchedObject<'_>,
         before: &Object,
         on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        self.until_settled(reader, watch, on_status, Show::Whole, (Some(before), None)).await
+    ) -> Result<Object, WaitError> {
+        self.until_settled(reader, watch, on_status, DetailLevel::Full, (Some(before), None)).await
     }
 
     /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
@@ -146,10 +146,10 @@ impl Settling {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn wait_until_visible<C: Cloud, K: Clock, R: Random>(
+    pub async fn wait_until_visible<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        mut watch: Watch<'_>,
+        mut watch: WatchedObject<'_>,
     ) -> Result<Option<Object>, ReadError> {
         let (kind, key, project) = (watch.kind, watch.key, watch.project);
         let group = self.join_group(kind, key, project);
@@ -172,26 +172,26 @@ impl Settling {
     ///
     /// # Errors
     /// As `settled`.
-    pub async fn settled_as_listed<C: Cloud, K: Clock, R: Random>(
+    pub async fn settled_as_listed<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        watch: Watch<'_>,
+        watch: WatchedObject<'_>,
         known: Option<Object>,
         on_status: &dyn Fn(&str),
-    ) -> Result<Object, Unsettled> {
-        self.until_settled(reader, watch, on_status, Show::Listed, (None, known)).await
+    ) -> Result<Object, WaitError> {
+        self.until_settled(reader, watch, on_status, DetailLevel::Listed, (None, known)).await
     }
 
     /// Looks until an object has settled: `before` is how it was before it was set in motion, `known` how it
     /// was just read.
-    async fn until_settled<C: Cloud, K: Clock, R: Random>(
+    async fn until_settled<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        mut watch: Watch<'_>,
+        mut watch: WatchedObject<'_>,
         on_status: &dyn Fn(&str),
-        show: Show,
+        show: DetailLevel,
         (mut before, mut known): (Option<&Object>, Option<Object>),
-    ) -> Result<Object, Unsettled> {
+    ) -> Result<Object, WaitError> {
         let (kind, key) = (watch.kind, watch.key);
         let group = self.join_group(kind, key, watch.project);
         let mut status = Name::new_static("not listed");
@@ -204,21 +204,21 @@ impl Settling {
                 report_status(kind, &object, &mut status, on_status);
                 // Once it is another one than it was, every look is a new one.
                 before = before.filter(|before| is_same(before, &object) && may_lag(reader, &watch));
-                let enough = object.detailed || kind.api.read.is_none() || show == Show::Listed;
+                let enough = object.detailed || kind.api.read.is_none() || show == DetailLevel::Listed;
                 match status_state(kind, &object) {
-                    State::Settled | State::Failed if before.is_some() => {}
-                    State::Failed => return Err(failed_status(status, &object)),
-                    State::Leaving => return Err(Unsettled::Leaving),
-                    State::Settled if enough => return Ok(object),
-                    State::Settled => {
+                    WaitStatus::Ready | WaitStatus::Failed if before.is_some() => {}
+                    WaitStatus::Failed => return Err(failed_status(status, &object)),
+                    WaitStatus::Deleting => return Err(WaitError::Deleting),
+                    WaitStatus::Ready if enough => return Ok(object),
+                    WaitStatus::Ready => {
                         let confirmed = find_object(reader, key)
                             .await?
-                            .filter(|o| status_state(kind, o) == State::Settled);
+                            .filter(|o| status_state(kind, o) == WaitStatus::Ready);
                         if let Some(object) = confirmed {
                             return Ok(object);
                         }
                     }
-                    State::Passing => {}
+                    WaitStatus::Pending => {}
                 }
             }
             sleep_until_next_read(&reader.requests.clock, &watch, &status).await?;
@@ -230,28 +230,28 @@ impl Settling {
     ///
     /// # Errors
     /// When it fails to go, cannot be read, or is still there `within` the time.
-    pub async fn wait_until_gone<C: Cloud, K: Clock, R: Random>(
+    pub async fn wait_until_gone<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        mut watch: Watch<'_>,
+        mut watch: WatchedObject<'_>,
         on_status: &dyn Fn(&str),
-    ) -> Result<(), Unsettled> {
+    ) -> Result<(), WaitError> {
         let (kind, key, project) = (watch.kind, watch.key, watch.project);
         let group = self.join_group(kind, key, project);
         let mut status = Name::new_static("there");
         loop {
             let trace = match group.group().read_object(reader, &mut watch).await? {
-                Some(object) => Trace::Seen(Box::new(object)),
+                Some(object) => DeletionState::Present(Box::new(object)),
                 None => self.trace_deletion(reader, kind, key, project).await?,
             };
             let pause = match trace {
-                Trace::Proven => return Ok(()),
-                Trace::Unproven => sleep_until_next_read(&reader.requests.clock, &watch, &status)
+                DeletionState::Deleted => return Ok(()),
+                DeletionState::Unproven => sleep_until_next_read(&reader.requests.clock, &watch, &status)
                     .await
-                    .map_err(|_| Unsettled::Unproven { within: watch.within }),
-                Trace::Seen(object) => {
+                    .map_err(|_| WaitError::Unproven { within: watch.within }),
+                DeletionState::Present(object) => {
                     report_status(kind, &object, &mut status, on_status);
-                    if status_state(kind, &object) == State::Failed {
+                    if status_state(kind, &object) == WaitStatus::Failed {
                         return Err(failed_status(status, &object));
                     }
                     sleep_until_next_read(&reader.requests.clock, &watch, &status).await
@@ -263,24 +263,24 @@ impl Settling {
 
     /// Looks for an object that the first look did not show, with its project seen before as well as
     /// after: a permission that was lost or came back in between would hide it all the same.
-    async fn trace_deletion<C: Cloud, K: Clock, R: Random>(
+    async fn trace_deletion<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
-    ) -> Result<Trace, ReadError> {
+    ) -> Result<DeletionState, ReadError> {
         let before = self.sees_home(reader, kind, key, project).await?;
         if let Some(object) = second_look(reader, kind, key, project).await? {
-            return Ok(Trace::Seen(Box::new(object)));
+            return Ok(DeletionState::Present(Box::new(object)));
         }
         let proven = before && self.sees_home(reader, kind, key, project).await?;
-        Ok(if proven { Trace::Proven } else { Trace::Unproven })
+        Ok(if proven { DeletionState::Deleted } else { DeletionState::Unproven })
     }
 
     /// Tells whether the project of an absent object is seen, or is proven gone itself. Without a
     /// project the account's default one stands for the account.
-    async fn sees_home<C: Cloud, K: Clock, R: Random>(
+    async fn sees_home<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
@@ -299,16 +299,16 @@ impl Settling {
                 self.canaries.set(number);
                 let objects = show_default(
                     reader,
-                    list_consistently(reader, &Scope { kind: projects, parent: None, project: None })
+                    list_consistently(reader, &ListScope { kind: projects, parent: None, project: None })
                         .await?,
                 )
                 .await?;
                 let default = objects.iter().any(is_default_project);
                 let projects = objects.into_iter().map(|object| object.id).collect();
-                *canary = Some(Canary { number, projects, default });
+                *canary = Some(VisibilityCheck { number, projects, default });
             }
             let canary = canary.as_ref();
-            let seen = |canary: &Canary| home.is_none_or(|home| canary.projects.contains(home));
+            let seen = |canary: &VisibilityCheck| home.is_none_or(|home| canary.projects.contains(home));
             (canary.is_some_and(seen), canary.is_some_and(|canary| canary.default))
         };
         match home {
@@ -321,15 +321,15 @@ impl Settling {
         }
     }
 
-    fn join_group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> Waiting {
-        let name = GroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
+    fn join_group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> WaitGuard {
+        let name = WaitGroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
         let group = Rc::clone(self.groups.borrow_mut().entry(name).or_default());
-        Waiting::new(group)
+        WaitGuard::new(group)
     }
 }
 
 /// Looks both ways: by id and in the list, whichever the first look was.
-async fn second_look<C: Cloud, K: Clock, R: Random>(
+async fn second_look<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     key: &ObjectKey,
@@ -341,7 +341,7 @@ async fn second_look<C: Cloud, K: Clock, R: Random>(
             return Ok(object);
         }
     }
-    match list_stable(reader, &Scope { kind, parent: key.parent.as_ref(), project }).await {
+    match list_stable(reader, &ListScope { kind, parent: key.parent.as_ref(), project }).await {
         Ok((objects, _)) => {
             let id = reader.ids.main_id(kind.name, &key.id);
             let id = id.as_ref().unwrap_or(&key.id);
@@ -353,21 +353,24 @@ async fn second_look<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Tells whether a look of now can show how it was when the wait began.
-fn may_lag<C: Cloud, K: Clock, R: Random>(reader: &ObjectReader<C, K, R>, watch: &Watch<'_>) -> bool {
+fn may_lag<C: Transport, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    watch: &WatchedObject<'_>,
+) -> bool {
     reader.requests.clock.elapsed().saturating_sub(watch.started) < reader.lag.get()
 }
 
 /// Waits until the next look: a quarter of the time so far, within bounds.
 async fn sleep_until_next_read(
     clock: &impl Clock,
-    watch: &Watch<'_>,
+    watch: &WatchedObject<'_>,
     status: &Name,
-) -> Result<(), Unsettled> {
+) -> Result<(), WaitError> {
     let waited = clock.elapsed().saturating_sub(watch.started);
     let Some(left) = watch.within.checked_sub(waited).filter(|left| !left.is_zero()) else {
-        return Err(Unsettled::TimedOut { status: status.clone(), within: watch.within });
+        return Err(WaitError::TimedOut { status: status.clone(), within: watch.within });
     };
-    clock.sleep((waited / 4).clamp(SHORTEST, LONGEST).min(left)).await;
+    clock.sleep((waited / 4).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL).min(left)).await;
     Ok(())
 }
 
@@ -390,22 +393,22 @@ fn report_status(kind: &Kind, object: &Object, status: &mut Name, on_status: &dy
     }
 }
 
-fn failed_status(status: Name, object: &Object) -> Unsettled {
+fn failed_status(status: Name, object: &Object) -> WaitError {
     let detail = object.status("status_message").filter(|text| !text.is_empty()).map(Name::new);
-    Unsettled::Failed { status, detail }
+    WaitError::Failed { status, detail }
 }
 
 /// Reads a status by the kind's table. A service that shows none has settled at once.
-fn status_state(kind: &Kind, object: &Object) -> State {
-    let Some(Ready { attribute, wanted, resting, failed, leaving }) = kind.api.ready else {
-        return State::Settled;
+fn status_state(kind: &Kind, object: &Object) -> WaitStatus {
+    let Some(ReadinessRule { attribute, wanted, resting, failed, leaving }) = kind.api.ready else {
+        return WaitStatus::Ready;
     };
     match object.status(attribute) {
-        None => State::Settled,
-        Some(status) if wanted.contains(&status) || resting.contains(&status) => State::Settled,
-        Some(status) if failed.contains(&status) => State::Failed,
-        Some(status) if leaving.contains(&status) => State::Leaving,
-        Some(_) => State::Passing,
+        None => WaitStatus::Ready,
+        Some(status) if wanted.contains(&status) || resting.contains(&status) => WaitStatus::Ready,
+        Some(status) if failed.contains(&status) => WaitStatus::Failed,
+        Some(status) if leaving.contains(&status) => WaitStatus::Deleting,
+        Some(_) => WaitStatus::Pending,
     }
 }
 

@@ -1,18 +1,18 @@
-//! `Ask`: a request that a table names, and its answer in the service's own words: actions, and reads
+//! `EndpointRequest`: a request that a table names, and its answer in the service's own words: actions, and reads
 //! that no refresh needs.
 
 use serde_json::Value as Json;
 
-use super::mutation::{Changes, MUTATION_DEADLINE};
-use crate::cloud::error::{Mutation, ReadError};
+use super::mutation::{MUTATION_DEADLINE, MutationClient};
+use crate::cloud::error::{MutationOutcome, ReadError};
 use crate::cloud::http::decode;
-use crate::cloud::http::message::{Cloud, Request};
+use crate::cloud::http::message::{HttpRequest, Transport};
 use crate::cloud::http::requests::Requests;
-use crate::cloud::http::response_class::Settled;
+use crate::cloud::http::response_class::ResponseClass;
 use crate::cloud::http::send::{self, READ_DEADLINE};
 use crate::cloud::read::object_project::{is_default_project, project_kind};
 use crate::cloud::read::object_reader::ObjectReader;
-use crate::cloud::read::paging::{Scope, list_consistently};
+use crate::cloud::read::paging::{ListScope, list_consistently};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
@@ -21,11 +21,11 @@ use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
 /// Most pages of one list.
-const MOST_PAGES: usize = 1_000;
+const MAX_ACTION_PAGES: usize = 1_000;
 
 /// A request that a table names.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub struct EndpointRequest {
     /// The verb.
     pub method: Method,
     /// The path, filled.
@@ -40,16 +40,16 @@ pub struct Ask {
 
 /// How an action ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Acted {
+pub enum ActionResult {
     /// 2xx and no word of failure; the body, where there is one.
     Done(Option<Json>),
     /// It ended without a success; never `Done`.
-    Ended(Mutation),
+    Failed(MutationOutcome),
 }
 
-impl Ask {
-    fn to_request(&self) -> Request {
-        Request {
+impl EndpointRequest {
+    fn to_request(&self) -> HttpRequest {
+        HttpRequest {
             method: self.method,
             path: self.path.clone(),
             query: self.query.clone(),
@@ -66,9 +66,9 @@ impl Ask {
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.
-pub(in crate::cloud) async fn send_query<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn send_query<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    ask: &Ask,
+    ask: &EndpointRequest,
 ) -> Result<Json, ReadError> {
     Ok(send::read_as(requests, &ask.to_request()).await?.0)
 }
@@ -79,13 +79,13 @@ pub(in crate::cloud) async fn send_query<C: Cloud, K: Clock, R: Random>(
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.
-pub(in crate::cloud) async fn ask_rows<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn ask_rows<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    ask: &Ask,
+    ask: &EndpointRequest,
     enough: impl Fn(&[Json]) -> bool,
 ) -> Result<Option<Vec<Json>>, ReadError> {
     let mut rows = Vec::new();
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_ACTION_PAGES {
         let mut request = ask.to_request();
         request
             .query
@@ -107,12 +107,12 @@ pub(in crate::cloud) async fn ask_rows<C: Cloud, K: Clock, R: Random>(
 ///
 /// # Errors
 /// When projects cannot be listed.
-pub(in crate::cloud) async fn resolve_named_project<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn resolve_named_project<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     named: Option<&Name>,
 ) -> Result<Option<Name>, ReadError> {
     let Some(kind) = project_kind(reader.registry) else { return Ok(None) };
-    let projects = list_consistently(reader, &Scope { kind, parent: None, project: None }).await?;
+    let projects = list_consistently(reader, &ListScope { kind, parent: None, project: None }).await?;
     let is_named = |object: &Object, named: &Name| {
         object.id == *named || object.attributes.get("name").and_then(Value::as_text) == Some(named)
     };
@@ -124,13 +124,13 @@ pub(in crate::cloud) async fn resolve_named_project<C: Cloud, K: Clock, R: Rando
 }
 
 /// Sends an action once; again only when the limiter refused it, for then it had no effect.
-pub async fn send_action<C: Cloud, K: Clock, R: Random>(
-    changes: &Changes<'_, C, K, R>,
-    ask: &Ask,
-) -> Acted {
+pub async fn send_action<C: Transport, K: Clock, R: Random>(
+    changes: &MutationClient<'_, C, K, R>,
+    ask: &EndpointRequest,
+) -> ActionResult {
     match send::send_mutation(&changes.reader.requests, &ask.to_request(), changes.gate, changes.back).await
     {
-        Settled::Ended(mutation) => Acted::Ended(mutation),
-        Settled::Success(json) => Acted::Done(json),
+        ResponseClass::Failure(mutation) => ActionResult::Failed(mutation),
+        ResponseClass::Success(json) => ActionResult::Done(json),
     }
 }

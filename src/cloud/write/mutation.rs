@@ -1,34 +1,34 @@
-//! `Changes`: the requests that change something: creations, calls and deletions, each let out by a
+//! `MutationClient`: the requests that change something: creations, calls and deletions, each let out by a
 //! gate right before it leaves.
 
 use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use crate::cloud::error::Mutation;
-use crate::cloud::http::message::{Body, Cloud, Request};
-use crate::cloud::http::response_class::{Settled, called_object, created_object};
-use crate::cloud::http::send::{self, Gate};
-use crate::cloud::http::url_path::{PathError, fill_path};
+use crate::cloud::error::MutationOutcome;
+use crate::cloud::http::message::{HttpRequest, JsonBody, Transport};
+use crate::cloud::http::response_class::{ResponseClass, called_object, created_object};
+use crate::cloud::http::send::{self, SendPermit};
+use crate::cloud::http::url_path::{UrlPathError, fill_path};
 use crate::cloud::read::object_project::project_of;
 use crate::cloud::read::object_reader::ObjectReader;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Call, Endpoint, Kind};
+use crate::model::schema::{ApiCall, Endpoint, Kind};
 use crate::model::snapshot::ObjectKey;
 
 /// Whole time of a request that changes something: an answer later than this is not waited for.
 pub(in crate::cloud) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
 /// A client that may change something.
-pub struct Changes<'c, C, K, R> {
+pub struct MutationClient<'c, C, K, R> {
     pub(in crate::cloud) reader: &'c ObjectReader<C, K, R>,
-    pub(in crate::cloud) gate: Gate<'c>,
+    pub(in crate::cloud) gate: SendPermit<'c>,
     /// Told when the limiter refused a request: it is not under way any more, and waits to be sent again.
     pub(in crate::cloud) back: &'c dyn Fn(),
 }
 
-impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
+impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
     /// Tells `back` whenever a request came back refused by the limiter, before it passes the gate again.
     #[must_use]
     pub fn telling_back(self, back: &'c dyn Fn()) -> Self {
@@ -41,12 +41,12 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         kind: &'static Kind,
         parent: Option<&Name>,
         project: Option<&Name>,
-        body: impl Into<Body>,
-    ) -> Mutation {
+        body: impl Into<JsonBody>,
+    ) -> MutationOutcome {
         let path = fill_path(kind.api.create.path, None, parent.map(Name::as_str));
         match self.send_mutation(kind.api.create, path, project, body).await {
-            Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => {
+            ResponseClass::Failure(mutation) => mutation,
+            ResponseClass::Success(json) => {
                 self.with_main_ids(kind, created_object(kind, parent, json.as_ref())).await
             }
         }
@@ -57,30 +57,30 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
     pub async fn send_call(
         &self,
         kind: &'static Kind,
-        call: &'static Call,
+        call: &'static ApiCall,
         object: &ObjectKey,
         project: Option<&Name>,
-        body: impl Into<Body>,
-    ) -> Mutation {
+        body: impl Into<JsonBody>,
+    ) -> MutationOutcome {
         let project = match project_of(self.reader, object, project).await {
             Ok(project) => project,
-            Err(reason) => return Mutation::NotSent(reason),
+            Err(reason) => return MutationOutcome::NotSent(reason),
         };
         let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
         match self.send_mutation(call.endpoint, path, project.as_ref(), body).await {
-            Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => {
+            ResponseClass::Failure(mutation) => mutation,
+            ResponseClass::Success(json) => {
                 self.with_main_ids(kind, called_object(kind, call.endpoint, object, json.as_ref())).await
             }
         }
     }
 
     /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
-    async fn with_main_ids(&self, kind: &'static Kind, mutation: Mutation) -> Mutation {
-        let Mutation::Done(Some(mut object), secret) = mutation else { return mutation };
+    async fn with_main_ids(&self, kind: &'static Kind, mutation: MutationOutcome) -> MutationOutcome {
+        let MutationOutcome::Done(Some(mut object), secret) = mutation else { return mutation };
         self.reader.ids.use_known_id(&mut object);
         self.reader.name_references(kind, &mut object.attributes).await;
-        Mutation::Done(Some(object), secret)
+        MutationOutcome::Done(Some(object), secret)
     }
 
     /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
@@ -90,10 +90,10 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         kind: &'static Kind,
         object: &ObjectKey,
         project: Option<&Name>,
-    ) -> Mutation {
+    ) -> MutationOutcome {
         let project = match project_of(self.reader, object, project).await {
             Ok(project) => project,
-            Err(reason) => return Mutation::NotSent(reason),
+            Err(reason) => return MutationOutcome::NotSent(reason),
         };
         let path = fill_path(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
         let fields = kind.api.delete_body.iter();
@@ -103,25 +103,25 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
             .send_mutation(kind.api.delete, path, project.as_ref(), Json::Object(body.collect()))
             .await
         {
-            Settled::Ended(mutation) => mutation,
-            Settled::Success(_) => Mutation::Done(None, None),
+            ResponseClass::Failure(mutation) => mutation,
+            ResponseClass::Success(_) => MutationOutcome::Done(None, None),
         }
     }
 
     pub(in crate::cloud) async fn send_mutation(
         &self,
         endpoint: Endpoint,
-        path: Result<String, PathError>,
+        path: Result<String, UrlPathError>,
         project: Option<&Name>,
-        body: impl Into<Body>,
-    ) -> Settled {
+        body: impl Into<JsonBody>,
+    ) -> ResponseClass {
         let path = match path {
             Ok(path) => path,
-            Err(error) => return Settled::Ended(Mutation::NotSent(error.to_string())),
+            Err(error) => return ResponseClass::Failure(MutationOutcome::NotSent(error.to_string())),
         };
-        let Body { json: body, secrets } = body.into();
+        let JsonBody { json: body, secrets } = body.into();
         let empty = body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty);
-        let request = Request {
+        let request = HttpRequest {
             method: endpoint.method,
             path,
             query: Vec::new(),

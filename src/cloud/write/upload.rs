@@ -4,25 +4,26 @@
 
 use serde_json::Value as Json;
 
-use super::mutation::Changes;
-use crate::cloud::error::Mutation;
+use super::mutation::MutationClient;
+use crate::cloud::error::MutationOutcome;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{
-    Answer, Cloud, ExchangeError, Grant, LONGEST_KEY, LONGEST_URL, SignedUrl, Upload,
+    HttpResponse, MAX_UPLOAD_KEY_BYTES, MAX_URL_BYTES, SignedUpload, SignedUrl, Transport, TransportError,
+    UploadGrant,
 };
 use crate::cloud::http::requests::Requests;
-use crate::cloud::http::response_class::Settled;
+use crate::cloud::http::response_class::ResponseClass;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::Call;
+use crate::model::schema::ApiCall;
 use crate::model::snapshot::ObjectKey;
 
 /// Why an upload did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadError {
     /// Another one may succeed, with another grant.
-    Passing(String),
+    Transient(String),
     /// It would be the same again.
     Final(String),
 }
@@ -31,32 +32,34 @@ pub enum UploadError {
 ///
 /// # Errors
 /// How it ended without one.
-pub async fn request_grant<C: Cloud, K: Clock, R: Random>(
-    changes: &Changes<'_, C, K, R>,
-    call: &'static Call,
+pub async fn request_grant<C: Transport, K: Clock, R: Random>(
+    changes: &MutationClient<'_, C, K, R>,
+    call: &'static ApiCall,
     object: &ObjectKey,
     project: Option<&Name>,
-) -> Result<Grant, Mutation> {
+) -> Result<UploadGrant, MutationOutcome> {
     let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
     match changes.send_mutation(call.endpoint, path, project, Json::Null).await {
-        Settled::Ended(mutation) => Err(mutation),
-        Settled::Success(json) => json.as_ref().and_then(parse_grant).ok_or_else(|| Mutation::Unknown {
-            reason: "the answer holds no address to upload to".to_owned(),
-            settled: true,
-            answer: None,
-        }),
+        ResponseClass::Failure(mutation) => Err(mutation),
+        ResponseClass::Success(json) => {
+            json.as_ref().and_then(parse_grant).ok_or_else(|| MutationOutcome::Unknown {
+                reason: "the answer holds no address to upload to".to_owned(),
+                settled: true,
+                answer: None,
+            })
+        }
     }
 }
 
 /// Reads a grant, beside the envelope's own words or under its key.
-fn parse_grant(json: &Json) -> Option<Grant> {
+fn parse_grant(json: &Json) -> Option<UploadGrant> {
     let inside = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
     let text = |name: &str, most| {
         inside.get(name)?.as_str().filter(|text: &&str| !text.is_empty() && text.len() <= most)
     };
-    Some(Grant {
-        url: SignedUrl::new(text("upload_url", LONGEST_URL)?),
-        key: text("blob_key", LONGEST_KEY)?.into(),
+    Some(UploadGrant {
+        url: SignedUrl::new(text("upload_url", MAX_URL_BYTES)?),
+        key: text("blob_key", MAX_UPLOAD_KEY_BYTES)?.into(),
     })
 }
 
@@ -64,18 +67,18 @@ fn parse_grant(json: &Json) -> Option<Grant> {
 ///
 /// # Errors
 /// Why it did not succeed, without the address.
-pub(in crate::cloud) async fn upload<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn upload<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
-    upload: &Upload,
+    upload: &SignedUpload,
 ) -> Result<(), UploadError> {
     match requests.cloud.upload(upload).await {
         Ok(answer) => classify_upload(&answer, &upload.url),
-        Err(ExchangeError::Held { reason }) => Err(UploadError::Final(reason)),
-        Err(error) => Err(UploadError::Passing(error.to_string())),
+        Err(TransportError::NotPermitted { reason }) => Err(UploadError::Final(reason)),
+        Err(error) => Err(UploadError::Transient(error.to_string())),
     }
 }
 
-fn classify_upload(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> {
+fn classify_upload(answer: &HttpResponse, url: &SignedUrl) -> Result<(), UploadError> {
     let words = decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
     let words = words.filter(|words| !url.leaks_in(words)).unwrap_or_default();
     match answer.status {
@@ -84,7 +87,7 @@ fn classify_upload(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> 
             Err(UploadError::Final(format!("{status} redirects, and no redirect is followed")))
         }
         // A grant that ran out, a host that has no time.
-        status @ (403 | 408 | 429 | 500..) => Err(UploadError::Passing(format!("{status}{words}"))),
+        status @ (403 | 408 | 429 | 500..) => Err(UploadError::Transient(format!("{status}{words}"))),
         status => Err(UploadError::Final(format!("{status}{words}"))),
     }
 }
@@ -103,7 +106,7 @@ mod tests {
     fn a_signed_address_is_not_shown() {
         let url = SignedUrl::new("https://user:canary-pw@store.example/app?sig=canary-sig#x");
         assert_eq!(format!("{url:?}"), r#"SignedUrl("store.example/app")"#);
-        let upload = Upload::new(url, vec![Bytes::from_static(b"ab")]);
+        let upload = SignedUpload::new(url, vec![Bytes::from_static(b"ab")]);
         assert!(!format!("{upload:?}").contains("canary"));
         assert_eq!((upload.length(), upload.deadline), (2, Duration::from_mins(1)));
     }
@@ -112,7 +115,7 @@ mod tests {
     fn a_grant_is_read_wherever_it_stands() {
         let plain = json!({"success": true, "upload_url": "u", "blob_key": "k", "expires_in_seconds": 9});
         let inside = json!({"success": true, "data": {"upload_url": "u", "blob_key": "k"}});
-        let grant = Some(Grant { url: SignedUrl::new("u"), key: "k".into() });
+        let grant = Some(UploadGrant { url: SignedUrl::new("u"), key: "k".into() });
         assert_eq!((parse_grant(&plain), parse_grant(&inside)), (grant.clone(), grant));
         for (name, value) in
             [("blob_key", json!("")), ("upload_url", json!(7)), ("blob_key", json!("k".repeat(2_000)))]
@@ -129,12 +132,12 @@ mod tests {
         let judged = |status, body: Json| {
             let body = body.to_string().into_bytes();
             let answer =
-                Answer { status, retry_after: None, limit: None, remaining: None, date: None, body };
+                HttpResponse { status, retry_after: None, limit: None, remaining: None, date: None, body };
             classify_upload(&answer, &url)
         };
         let says = |message: &str| json!({"error": "E", "message": message});
         assert_eq!(judged(200, json!({})), Ok(()));
-        let passing = |text: &str| Err(UploadError::Passing(text.to_owned()));
+        let passing = |text: &str| Err(UploadError::Transient(text.to_owned()));
         let last = |text: &str| Err(UploadError::Final(text.to_owned()));
         assert_eq!(judged(403, says("it expired")), passing("403 E: it expired"));
         assert_eq!(judged(503, json!([])), passing("503"));
@@ -146,7 +149,7 @@ mod tests {
     #[test]
     fn bytes_are_counted_as_they_leave() {
         let pieces = vec![Bytes::from_static(b"abc"), Bytes::from_static(b"de")];
-        let upload = Upload::new(SignedUrl::new("u"), pieces);
+        let upload = SignedUpload::new(SignedUrl::new("u"), pieces);
         for _ in 0..2 {
             let mut leaving = upload.into_chunks();
             assert_eq!(leaving.next().as_deref(), Some(&b"abc"[..]));

@@ -1,10 +1,10 @@
-//! `Ground`: how an address of a declaration stands to the blocks, and what is told of one that does not fit.
+//! `AddressIndex`: how an address of a declaration stands to the blocks, and what is told of one that does not fit.
 
 use std::collections::HashMap;
 
 use crate::config::diagnostics::codes;
-use crate::config::resolve::block_index::{State, Used};
-use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::block_index::{BlockExpansion, ModuleExpansion};
+use crate::config::resolve::evaluator::Evaluator;
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{Address, Name};
@@ -12,44 +12,44 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
 
 /// Most addresses that a suggestion is looked for among.
-const MOST_CANDIDATES: usize = 1_000;
+const MAX_CANDIDATES: usize = 1_000;
 
 /// How an address stands to the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Standing {
+pub(in crate::config) enum AddressStatus {
     /// It is one resource, or one instance of a module.
     One,
     /// It is a block with `for_each`.
-    Several,
+    Many,
     /// It is written, but left out of this environment.
     Absent,
     /// What is wrong with it was said already.
     Broken,
     /// No block declares it.
-    Nowhere,
+    Undeclared,
 }
 
 /// The resources by address, and how an address stands to the blocks.
-pub(in crate::config) struct Ground<'g, 'd> {
-    pub(in crate::config) resolver: &'g Resolver<'d>,
+pub(in crate::config) struct AddressIndex<'g, 'd> {
+    pub(in crate::config) resolver: &'g Evaluator<'d>,
     resources: HashMap<&'g Address, &'g Resource>,
 }
 
-impl<'g, 'd> Ground<'g, 'd> {
+impl<'g, 'd> AddressIndex<'g, 'd> {
     /// Returns the ground of all resources.
-    pub(in crate::config) fn new(resolver: &'g Resolver<'d>, resources: &'g [Resource]) -> Self {
+    pub(in crate::config) fn new(resolver: &'g Evaluator<'d>, resources: &'g [Resource]) -> Self {
         let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
         Self { resolver, resources }
     }
 
     /// Returns how an address, or the place of a module, stands to the blocks.
-    pub(in crate::config) fn address_status(&self, address: &Address) -> Standing {
+    pub(in crate::config) fn address_status(&self, address: &Address) -> AddressStatus {
         let (module, rest) = module_of(&self.resolver.registry, address.as_str());
         if rest.is_empty() {
             return self.module_status(module);
         }
         if self.resources.contains_key(address) {
-            return Standing::One;
+            return AddressStatus::One;
         }
         let index = &self.resolver.index;
         let mut end = Some(address.as_str().len());
@@ -60,24 +60,26 @@ impl<'g, 'd> Ground<'g, 'd> {
                 let rest = address.as_str()[at..].trim_start_matches('.');
                 let key = rest.split('.').next().unwrap_or_default();
                 return match &block.state {
-                    State::Broken => Standing::Broken,
-                    State::Absent => Standing::Absent,
-                    State::Keyed(_) if rest.is_empty() => Standing::Several,
-                    State::Keyed(keys) if matches!(keys.get(key), Some(None)) => Standing::Absent,
-                    State::One if rest.is_empty() => Standing::Broken,
-                    State::One | State::Keyed(_) => Standing::Nowhere,
+                    BlockExpansion::Broken => AddressStatus::Broken,
+                    BlockExpansion::Absent => AddressStatus::Absent,
+                    BlockExpansion::Keyed(_) if rest.is_empty() => AddressStatus::Many,
+                    BlockExpansion::Keyed(keys) if matches!(keys.get(key), Some(None)) => {
+                        AddressStatus::Absent
+                    }
+                    BlockExpansion::One if rest.is_empty() => AddressStatus::Broken,
+                    BlockExpansion::One | BlockExpansion::Keyed(_) => AddressStatus::Undeclared,
                 };
             }
             end = part.rfind('.');
         }
         match self.module_status(module) {
-            left_out @ (Standing::Absent | Standing::Broken) => left_out,
-            _ => Standing::Nowhere,
+            left_out @ (AddressStatus::Absent | AddressStatus::Broken) => left_out,
+            _ => AddressStatus::Undeclared,
         }
     }
 
     /// Returns how a place stands to the blocks of `use`.
-    fn module_status(&self, place: &str) -> Standing {
+    fn module_status(&self, place: &str) -> AddressStatus {
         let mut end = Some(place.len());
         while let Some(at) = end {
             let part = &place[..at];
@@ -85,29 +87,29 @@ impl<'g, 'd> Ground<'g, 'd> {
                 let rest = place[at..].trim_start_matches('.');
                 let key = rest.split('.').next().unwrap_or_default();
                 return match used {
-                    Used::Broken => Standing::Broken,
-                    Used::Absent => Standing::Absent,
-                    Used::One if rest.is_empty() => Standing::One,
-                    Used::Keyed(_) if rest.is_empty() => Standing::Several,
-                    Used::Keyed(keys) => match keys.get(key) {
-                        Some(true) if rest == key => Standing::One,
-                        Some(false) => Standing::Absent,
-                        _ => Standing::Nowhere,
+                    ModuleExpansion::Broken => AddressStatus::Broken,
+                    ModuleExpansion::Absent => AddressStatus::Absent,
+                    ModuleExpansion::One if rest.is_empty() => AddressStatus::One,
+                    ModuleExpansion::Keyed(_) if rest.is_empty() => AddressStatus::Many,
+                    ModuleExpansion::Keyed(keys) => match keys.get(key) {
+                        Some(true) if rest == key => AddressStatus::One,
+                        Some(false) => AddressStatus::Absent,
+                        _ => AddressStatus::Undeclared,
                     },
-                    Used::One => Standing::Nowhere,
+                    ModuleExpansion::One => AddressStatus::Undeclared,
                 };
             }
             end = part.rfind('.');
         }
-        Standing::Nowhere
+        AddressStatus::Undeclared
     }
 
     /// Tells whether an address ends with a key of `for_each`, there or not.
     pub(in crate::config) fn is_key(&self, address: &Address) -> bool {
         let Some((above, _)) = address.as_str().rsplit_once('.') else { return false };
         let block = self.resolver.index.get(above);
-        block.is_some_and(|block| matches!(block.state, State::Keyed(_)))
-            || matches!(self.resolver.used.get(above), Some(Used::Keyed(_)))
+        block.is_some_and(|block| matches!(block.state, BlockExpansion::Keyed(_)))
+            || matches!(self.resolver.used.get(above), Some(ModuleExpansion::Keyed(_)))
     }
 
     /// Reports an address that no block declares.
@@ -115,9 +117,9 @@ impl<'g, 'd> Ground<'g, 'd> {
         let (_, rest) = module_of(&self.resolver.registry, address.as_str());
         let is_module = rest.is_empty();
         let mut known: Vec<&str> = if is_module {
-            self.resolver.used.keys().map(Name::as_str).take(MOST_CANDIDATES).collect()
+            self.resolver.used.keys().map(Name::as_str).take(MAX_CANDIDATES).collect()
         } else {
-            self.resources.keys().map(|known| known.as_str()).take(MOST_CANDIDATES).collect()
+            self.resources.keys().map(|known| known.as_str()).take(MAX_CANDIDATES).collect()
         };
         known.sort_unstable();
         let what = if is_module { "`use` block" } else { "block" };

@@ -4,35 +4,37 @@
 
 use std::collections::HashMap;
 
-use super::address_status::{Ground, Standing};
+use super::address_status::{AddressIndex, AddressStatus};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
-use crate::config::keywords::{self, Word, Words};
-use crate::config::merge::blocks::Merged;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
-use crate::config::stack::declarations::{Declarations, Import, Moved, Removed, RemovedAction};
+use crate::config::keywords::{self, Keyword, Keywords};
+use crate::config::merge::blocks::MergedDocuments;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
+use crate::config::stack::declarations::{
+    Declarations, ImportDeclaration, MovedDeclaration, RemovedAction, RemovedDeclaration,
+};
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::{kind_at, module_of};
-use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Reads all declarations of the stack, and holds them and those of its modules against the blocks.
     pub(in crate::config) fn read_declarations(
         &self,
-        merged: &Merged<'d>,
+        merged: &MergedDocuments<'d>,
         resources: &[Resource],
     ) -> Declarations {
-        let ground = Ground::new(self, resources);
+        let ground = AddressIndex::new(self, resources);
         let imports = self.read_list_items(&merged.imports, keywords::IMPORT);
         let imports = imports.into_iter().filter_map(|item| self.read_import(&item, &ground)).collect();
         let removed = drop_overridden_removals(self.removed.clone()).into_iter();
-        let removed: Vec<Removed> = removed.filter(|removed| ground.is_gone(removed)).collect();
+        let removed: Vec<RemovedDeclaration> = removed.filter(|removed| ground.is_gone(removed)).collect();
         let mut removed = self.each_once(removed, |removed| (&removed.from, removed.span), "removed");
         let (moved, left) = ground.resolve_moves(self.moved.clone(), &removed);
         removed.extend(left);
@@ -44,17 +46,18 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads the moves and removals of the stack or the instance of a module that is being resolved.
-    pub(in crate::config) fn declarations_here(&mut self, merged: &Merged<'d>) {
+    pub(in crate::config) fn declarations_here(&mut self, merged: &MergedDocuments<'d>) {
         let items = self.read_list_items(&merged.moved, keywords::MOVED);
-        let moved: Vec<Moved> = items.iter().filter_map(|item| self.read_move(item)).collect();
+        let moved: Vec<MovedDeclaration> = items.iter().filter_map(|item| self.read_move(item)).collect();
         self.moved.extend(moved);
         let items = self.read_list_items(&merged.removed, keywords::REMOVED);
-        let removed: Vec<Removed> = items.iter().filter_map(|item| self.read_removal(item)).collect();
+        let removed: Vec<RemovedDeclaration> =
+            items.iter().filter_map(|item| self.read_removal(item)).collect();
         self.removed.extend(removed);
     }
 
     /// Returns the entries of all lists of one word, with the keys that they must and may have.
-    fn read_list_items(&self, lists: &[&'d Entry], words: Words) -> Vec<Item<'d>> {
+    fn read_list_items(&self, lists: &[&'d DocumentEntry], words: Keywords) -> Vec<DeclarationItem<'d>> {
         let mut found = Vec::new();
         for list in lists {
             let nodes = match &list.value.value {
@@ -75,7 +78,7 @@ impl<'d> Resolver<'d> {
         found
     }
 
-    fn read_list_item(&self, word: &str, node: &'d Node, words: Words) -> Option<Item<'d>> {
+    fn read_list_item(&self, word: &str, node: &'d Node, words: Keywords) -> Option<DeclarationItem<'d>> {
         let example = || format!("write `{word}: [{{ {} }}]`", required_keys_example(words));
         let Some(entries) = node.entries() else {
             self.report_invalid_declaration(
@@ -90,7 +93,8 @@ impl<'d> Resolver<'d> {
             self.problems.push(unknown_word(entry, words));
             good = false;
         }
-        let is_missing = |word: &&Word| word.needed && !entries.iter().any(|entry| entry.key == word.name);
+        let is_missing =
+            |word: &&Keyword| word.needed && !entries.iter().any(|entry| entry.key == word.name);
         let missing = words.iter().find(is_missing).map(|word| word.name);
         if let Some(missing) = missing.filter(|_| good) {
             self.report_invalid_declaration(
@@ -100,7 +104,7 @@ impl<'d> Resolver<'d> {
             );
             good = false;
         }
-        good.then_some(Item { entries, span: node.span })
+        good.then_some(DeclarationItem { entries, span: node.span })
     }
 
     fn report_invalid_declaration(&self, span: Span, detail: String, help: String) {
@@ -167,7 +171,7 @@ impl<'d> Resolver<'d> {
         self.report_invalid_declaration(span, format!("No kind of resource stands at `{address}`."), help);
     }
 
-    fn read_move(&self, item: &Item<'d>) -> Option<Moved> {
+    fn read_move(&self, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
         let (there, here) = (item.get("from")?, item.get("to")?);
         let ((from, kind), (to, other)) = self.parse_address(there).zip(self.parse_address(here))?;
         let module = &self.scope.prefix;
@@ -187,7 +191,7 @@ impl<'d> Resolver<'d> {
             }
             _ => {
                 let (from, to) = (from.in_module(module), to.in_module(module));
-                return Some(Moved {
+                return Some(MovedDeclaration {
                     from,
                     to,
                     kind,
@@ -200,8 +204,12 @@ impl<'d> Resolver<'d> {
         None
     }
 
-    fn read_import(&self, item: &Item<'d>, ground: &Ground<'_, 'd>) -> Option<Import> {
-        let early = Frame::top_level(Some("an `import`"));
+    fn read_import(
+        &self,
+        item: &DeclarationItem<'d>,
+        ground: &AddressIndex<'_, 'd>,
+    ) -> Option<ImportDeclaration> {
+        let early = EvaluationSite::top_level(Some("an `import`"));
         let wanted = match item.get("when") {
             Some(when) => self.resolve_when(when, early)?,
             None => true,
@@ -221,23 +229,23 @@ impl<'d> Resolver<'d> {
                 return None;
             }
         };
-        let import = Import { to, id, span: item.span };
+        let import = ImportDeclaration { to, id, span: item.span };
         match ground.address_status(&import.to) {
-            Standing::One => wanted.then_some(import),
-            Standing::Absent | Standing::Broken => None,
-            Standing::Several => {
+            AddressStatus::One => wanted.then_some(import),
+            AddressStatus::Absent | AddressStatus::Broken => None,
+            AddressStatus::Many => {
                 let help = format!("name one instance: `{}.KEY`", import.to);
                 self.report_invalid_declaration(node.span, format!("{} has `for_each`.", import.to), help);
                 None
             }
-            Standing::Nowhere => {
+            AddressStatus::Undeclared => {
                 ground.report_undeclared(&import.to, node.span, "write its block, or remove the entry");
                 None
             }
         }
     }
 
-    fn read_removal(&self, item: &Item<'d>) -> Option<Removed> {
+    fn read_removal(&self, item: &DeclarationItem<'d>) -> Option<RemovedDeclaration> {
         let (from, _) = self.parse_address(item.get("from")?)?;
         let node = item.get("action")?;
         let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
@@ -254,7 +262,7 @@ impl<'d> Resolver<'d> {
             }
         };
         let module = self.scope.prefix.clone();
-        Some(Removed { from: from.in_module(&module), action, module, span: item.span })
+        Some(RemovedDeclaration { from: from.in_module(&module), action, module, span: item.span })
     }
 
     /// Reports what is said a second time of one address.
@@ -274,10 +282,10 @@ impl<'d> Resolver<'d> {
     }
 }
 
-impl Ground<'_, '_> {
+impl AddressIndex<'_, '_> {
     /// Tells whether what is said to be removed has no block.
-    fn is_gone(&self, removed: &Removed) -> bool {
-        let is_gone = self.address_status(&removed.from) == Standing::Nowhere;
+    fn is_gone(&self, removed: &RemovedDeclaration) -> bool {
+        let is_gone = self.address_status(&removed.from) == AddressStatus::Undeclared;
         if !is_gone {
             let told =
                 || self.still_declared(&removed.from, removed.span, "remove the block, or this entry");
@@ -288,7 +296,7 @@ impl Ground<'_, '_> {
 }
 
 /// Drops what a module says of an address of which whoever uses it says something, too.
-fn drop_overridden_removals(mut removed: Vec<Removed>) -> Vec<Removed> {
+fn drop_overridden_removals(mut removed: Vec<RemovedDeclaration>) -> Vec<RemovedDeclaration> {
     let mut sayers: HashMap<Address, Name> = HashMap::new();
     for one in &removed {
         let sayer = sayers.entry(one.from.clone()).or_insert_with(|| one.module.clone());
@@ -301,18 +309,18 @@ fn drop_overridden_removals(mut removed: Vec<Removed>) -> Vec<Removed> {
 }
 
 /// One entry of a list.
-struct Item<'d> {
-    entries: &'d [Entry],
+struct DeclarationItem<'d> {
+    entries: &'d [DocumentEntry],
     span: Span,
 }
 
-impl<'d> Item<'d> {
+impl<'d> DeclarationItem<'d> {
     fn get(&self, key: &str) -> Option<&'d Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 }
 
-fn required_keys_example(words: Words) -> String {
+fn required_keys_example(words: Keywords) -> String {
     let needed = words.iter().filter(|word| word.needed);
     needed.map(|word| format!("{}: …", word.name)).collect::<Vec<_>>().join(", ")
 }

@@ -11,7 +11,7 @@ use crate::model::graph::{Graph, NodeId};
 use crate::model::source::Span;
 
 /// Most edges of a circle that a message shows.
-const MOST_EDGES: usize = 20;
+const MAX_EDGES: usize = 20;
 
 /// Returns a problem for each circle, naming every edge.
 pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagnostic> {
@@ -74,12 +74,12 @@ fn cycle_problem(members: &HashMap<&Address, &Resource>) -> Diagnostic {
         here = next;
     }
     let edges = path.len();
-    for (from, to, span) in path.into_iter().take(MOST_EDGES) {
+    for (from, to, span) in path.into_iter().take(MAX_EDGES) {
         problem = problem.with_label(span, format!("{from} waits for {to}"));
     }
-    if edges > MOST_EDGES {
+    if edges > MAX_EDGES {
         problem =
-            problem.detail(format!("None of them can be made first; {} more edges.", edges - MOST_EDGES));
+            problem.detail(format!("None of them can be made first; {} more edges.", edges - MAX_EDGES));
     }
     problem
 }

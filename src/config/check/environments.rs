@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::diagnostics::codes;
-use crate::config::merge::blocks::Entries;
+use crate::config::merge::blocks::NamedEntries;
 use crate::config::merge::header::is_plain;
-use crate::config::syntax::document::Entry;
+use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::{Sources, Span};
@@ -14,9 +14,9 @@ use crate::model::source::{Sources, Span};
 const ENV: &str = "env";
 
 /// What makes two problems the same: code and place; without a place, the words.
-type Key = (&'static str, Option<Span>, String);
+type ProblemIdentity = (&'static str, Option<Span>, String);
 
-fn problem_key(problem: &Diagnostic) -> Key {
+fn problem_key(problem: &Diagnostic) -> ProblemIdentity {
     let words = if problem.labels.is_empty() { problem.summary.clone() } else { String::new() };
     (problem.code, problem.span(), words)
 }
@@ -24,7 +24,7 @@ fn problem_key(problem: &Diagnostic) -> Key {
 /// Returns the problems of another environment that are not those of the chosen one as well.
 #[must_use]
 pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let known: BTreeSet<Key> = own.iter().map(problem_key).collect();
+    let known: BTreeSet<ProblemIdentity> = own.iter().map(problem_key).collect();
     there.into_iter().filter(|problem| !known.contains(&problem_key(problem))).collect()
 }
 
@@ -46,7 +46,7 @@ pub fn merge_problems(
     let is_told = |problem: &Diagnostic| {
         problem.severity == Severity::Error && problem.code != codes::MISSING_VARIABLE
     };
-    let mut having: BTreeMap<Key, Vec<&Name>> = BTreeMap::new();
+    let mut having: BTreeMap<ProblemIdentity, Vec<&Name>> = BTreeMap::new();
     let errors =
         |found: &[Diagnostic]| found.iter().filter(|one| is_told(one)).map(problem_key).collect::<Vec<_>>();
     let all = std::iter::once((chosen, errors(&own)));
@@ -89,12 +89,12 @@ fn with_environment_names(mut problem: Diagnostic, names: &[&Name]) -> Diagnosti
 /// Returns the environments besides the chosen one that are to be looked at, and those that surely are like
 /// another one: neither sets anything, and nothing asks which one it is.
 pub(in crate::config) fn environments_to_check(
-    environments: &Entries<'_>,
+    environments: &NamedEntries<'_>,
     sources: &Sources,
     chosen: &Name,
 ) -> (Vec<Name>, Vec<(Name, Name)>) {
     let asks = sources.iter().any(|(_, source)| mentions_env(&source.text));
-    let plain = |entry: &&Entry| !asks && is_plain(entry);
+    let plain = |entry: &&DocumentEntry| !asks && is_plain(entry);
     let mut first = environments.get(chosen).filter(|entry| plain(entry)).map(|_| chosen.clone());
     let (mut others, mut alike) = (Vec::new(), Vec::new());
     for entry in environments.values().filter(|entry| entry.key != *chosen) {

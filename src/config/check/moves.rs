@@ -3,23 +3,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::address_status::{Ground, Standing};
+use super::address_status::{AddressIndex, AddressStatus};
 use super::declarations::duplicate_declaration;
 use crate::config::diagnostics::codes;
-use crate::config::stack::declarations::{Moved, Removed};
+use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
 use crate::model::address::{Address, path_prefixes};
 use crate::model::diagnostic::Diagnostic;
 
 /// Where a move ends, and whether it is itself the last one on the way.
-type End = Option<(Address, bool)>;
+type MoveEnd = Option<(Address, bool)>;
 
 /// Moves, each by the address that it leaves.
-struct Ways<'m> {
-    moved: &'m [Moved],
+struct MoveChains<'m> {
+    moved: &'m [MovedDeclaration],
     by_from: BTreeMap<&'m str, usize>,
 }
 
-impl Ways<'_> {
+impl MoveChains<'_> {
     /// Returns the move that takes an address further, and where to. The one that says most of it counts.
     fn next(&self, at: &Address) -> Option<(usize, Address)> {
         if let Some(n) = self.by_from.get(at.as_str()) {
@@ -38,14 +38,14 @@ impl Ways<'_> {
     }
 }
 
-impl Ground<'_, '_> {
+impl AddressIndex<'_, '_> {
     /// Follows all moves to their ends, and keeps those that lead to a resource or into a module. A move to what is
     /// removed since is a removal of what it leaves: an entry of the ledger may have its old address still.
     pub(in crate::config) fn resolve_moves(
         &self,
-        mut moved: Vec<Moved>,
-        removed: &[Removed],
-    ) -> (Vec<Moved>, Vec<Removed>) {
+        mut moved: Vec<MovedDeclaration>,
+        removed: &[RemovedDeclaration],
+    ) -> (Vec<MovedDeclaration>, Vec<RemovedDeclaration>) {
         let (mut by_from, mut by_to) = (BTreeMap::new(), HashMap::new());
         for (n, step) in moved.iter().enumerate() {
             if let Some(first) = by_from.insert(step.from.as_str(), n) {
@@ -66,12 +66,16 @@ impl Ground<'_, '_> {
         let later = self.at_later_places(&moved, &by_from);
         moved.extend(later);
         let by_from = moved.iter().enumerate().map(|(n, step)| (step.from.as_str(), n)).collect();
-        let ends = self.move_ends(&Ways { moved: &moved, by_from });
+        let ends = self.move_ends(&MoveChains { moved: &moved, by_from });
         let (mut kept, mut left) = (Vec::new(), Vec::new());
         for (step, end) in moved.into_iter().zip(ends) {
             match end.as_ref().and_then(|(end, _)| self.removal_for(&step, end, removed)) {
                 Some(removal) => left.push(removal),
-                None => kept.extend(self.check_move(&step, end).map(|whole| Moved { whole, ..step })),
+                None => {
+                    kept.extend(
+                        self.check_move(&step, end).map(|whole| MovedDeclaration { whole, ..step }),
+                    );
+                }
             }
         }
         left.retain(|removal| removed.iter().all(|one| one.from != removal.from));
@@ -80,27 +84,38 @@ impl Ground<'_, '_> {
 
     /// Returns the entries that go on from where others lead, at the present place of a module: after `a.vm.x` moved to
     /// `vm.y` and `a` to `b`, what the module itself moves to `vm.x` is led to `b.vm.x`, and goes on to `vm.y`.
-    fn at_later_places(&self, moved: &[Moved], by_from: &BTreeMap<&str, usize>) -> Vec<Moved> {
+    fn at_later_places(
+        &self,
+        moved: &[MovedDeclaration],
+        by_from: &BTreeMap<&str, usize>,
+    ) -> Vec<MovedDeclaration> {
         let modules = moved.iter().filter(|step| step.kind.is_none());
-        let by_to: HashMap<&str, &Moved> = modules.map(|step| (step.to.as_str(), step)).collect();
-        let mut found: BTreeMap<&Address, Moved> = BTreeMap::new();
-        let leads_nowhere = |step: &&Moved| {
-            !by_from.contains_key(step.to.as_str()) && self.address_status(&step.to) == Standing::Nowhere
+        let by_to: HashMap<&str, &MovedDeclaration> =
+            modules.map(|step| (step.to.as_str(), step)).collect();
+        let mut found: BTreeMap<&Address, MovedDeclaration> = BTreeMap::new();
+        let leads_nowhere = |step: &&MovedDeclaration| {
+            !by_from.contains_key(step.to.as_str())
+                && self.address_status(&step.to) == AddressStatus::Undeclared
         };
         for at in moved.iter().filter(leads_nowhere).map(|step| &step.to) {
             let further = further_from_before(at, &by_to, by_from);
-            let further = further.map(|n| Moved { from: at.clone(), ..moved[n].clone() });
+            let further = further.map(|n| MovedDeclaration { from: at.clone(), ..moved[n].clone() });
             found.extend(further.map(|step| (at, step)));
         }
         found.into_values().collect()
     }
 
     /// Returns the removal that a move amounts to whose end no block declares and a `removed` entry is about.
-    fn removal_for(&self, step: &Moved, end: &Address, removed: &[Removed]) -> Option<Removed> {
-        let nowhere = |address| self.address_status(address) == Standing::Nowhere;
+    fn removal_for(
+        &self,
+        step: &MovedDeclaration,
+        end: &Address,
+        removed: &[RemovedDeclaration],
+    ) -> Option<RemovedDeclaration> {
+        let nowhere = |address| self.address_status(address) == AddressStatus::Undeclared;
         let about = removed.iter().filter(|one| end.is_within(&one.from));
         let said = about.max_by_key(|one| one.from.as_str().len()).filter(|_| nowhere(end))?;
-        nowhere(&step.from).then(|| Removed {
+        nowhere(&step.from).then(|| RemovedDeclaration {
             from: step.from.clone(),
             action: said.action,
             module: step.module.clone(),
@@ -108,7 +123,7 @@ impl Ground<'_, '_> {
         })
     }
 
-    fn report_contradiction(&self, step: &Moved, first: &Moved, text: &str) {
+    fn report_contradiction(&self, step: &MovedDeclaration, first: &MovedDeclaration, text: &str) {
         let problems = &self.resolver.problems;
         problems.in_instance(&step.module, || {
             problems.push(duplicate_declaration(text, first.span, step.span));
@@ -116,34 +131,34 @@ impl Ground<'_, '_> {
     }
 
     /// Tells whether a move is kept, and whether it leads to a whole block with `for_each`.
-    fn check_move(&self, step: &Moved, end: End) -> Option<bool> {
+    fn check_move(&self, step: &MovedDeclaration, end: MoveEnd) -> Option<bool> {
         let (end, is_last) = end?;
         let problems = &self.resolver.problems;
         let into_itself = step.to.is_within(&step.from);
         let standing = self.address_status(&step.from);
         // Which keys there are is the caller's to say: what a module says of others means nothing to it.
         let is_callers = |address| !step.module.is_empty() && self.is_key(address);
-        if standing != Standing::Nowhere && !(standing == Standing::Several && into_itself) {
-            if !(standing == Standing::One && is_callers(&step.from)) {
+        if standing != AddressStatus::Undeclared && !(standing == AddressStatus::Many && into_itself) {
+            if !(standing == AddressStatus::One && is_callers(&step.from)) {
                 let help = "rename the block, or remove this entry";
                 problems.in_instance(&step.module, || self.still_declared(&step.from, step.span, help));
             }
             return None;
         }
         match self.address_status(&end) {
-            Standing::One => Some(false),
-            Standing::Several => Some(true),
-            Standing::Nowhere if is_last && !is_callers(&end) => {
+            AddressStatus::One => Some(false),
+            AddressStatus::Many => Some(true),
+            AddressStatus::Undeclared if is_last && !is_callers(&end) => {
                 let help = "write its block, or remove the entry";
                 problems.in_instance(&step.module, || self.report_undeclared(&end, step.span, help));
                 None
             }
-            Standing::Absent | Standing::Broken | Standing::Nowhere => None,
+            AddressStatus::Absent | AddressStatus::Broken | AddressStatus::Undeclared => None,
         }
     }
 
     /// Returns where each move ends; `None` for those in a cycle, which is reported once.
-    fn move_ends(&self, ways: &Ways<'_>) -> Vec<End> {
+    fn move_ends(&self, ways: &MoveChains<'_>) -> Vec<MoveEnd> {
         let moved = ways.moved;
         let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
         for start in 0..moved.len() {
@@ -179,16 +194,16 @@ impl Ground<'_, '_> {
 
     /// Returns the move that takes an address further. What is declared is where it is to be, whatever is said of
     /// the module around it; that of an entry of its own is reported with that entry.
-    fn next(&self, ways: &Ways<'_>, at: &Address) -> Option<(usize, Address)> {
+    fn next(&self, ways: &MoveChains<'_>, at: &Address) -> Option<(usize, Address)> {
         let (n, to) = ways.next(at)?;
-        let is_there = ways.moved[n].from != *at && self.address_status(at) != Standing::Nowhere;
+        let is_there = ways.moved[n].from != *at && self.address_status(at) != AddressStatus::Undeclared;
         (!is_there).then_some((n, to))
     }
 
-    fn report_move_cycle(&self, moved: &[Moved], way: &[(usize, bool)]) {
+    fn report_move_cycle(&self, moved: &[MovedDeclaration], way: &[(usize, bool)]) {
         let mut problem = Diagnostic::error(codes::MOVED_IN_CIRCLE, "moves lead round in a circle");
         for (n, _) in way {
-            let Moved { from, to, span, .. } = &moved[*n];
+            let MovedDeclaration { from, to, span, .. } = &moved[*n];
             problem = problem.with_label(*span, format!("{from} moves to {to}"));
         }
         let help =
@@ -200,7 +215,7 @@ impl Ground<'_, '_> {
 /// Returns the entry that takes an address further from where it was before the modules around it moved.
 fn further_from_before(
     at: &Address,
-    by_to: &HashMap<&str, &Moved>,
+    by_to: &HashMap<&str, &MovedDeclaration>,
     by_from: &BTreeMap<&str, usize>,
 ) -> Option<usize> {
     let mut before = at.clone();

@@ -6,24 +6,24 @@ use std::collections::BTreeMap;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
-use crate::config::merge::blocks::{Entries, not_a_block};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
+use crate::config::merge::blocks::{NamedEntries, not_a_block};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::Policy;
-use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::address::Name;
-use crate::model::cel::{Path, Segment};
+use crate::model::cel::{PathSegment, ReferencePath};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::expression::{Cel, Expression};
+use crate::model::expression::{CelExpression, Expression};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
 /// What a policy on a kind sees of a resource besides its attributes.
-pub const OF_SELF: &[&str] = &["action", "address", "id", "key", "kind"];
+pub const SELF_FIELDS: &[&str] = &["action", "address", "id", "key", "kind"];
 
 /// What a policy sees of the plan.
-pub const OF_PLAN: &[&str] = &[
+pub const PLAN_FIELDS: &[&str] = &[
     "adopt",
     "changes",
     "create",
@@ -40,13 +40,13 @@ pub const OF_PLAN: &[&str] = &[
     "update",
 ];
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Reads all policies.
-    pub(in crate::config) fn read_policies(&self, entries: &Entries<'d>) -> Vec<Policy> {
+    pub(in crate::config) fn read_policies(&self, entries: &NamedEntries<'d>) -> Vec<Policy> {
         entries.values().filter_map(|entry| self.read_policy(entry)).collect()
     }
 
-    fn read_policy(&self, entry: &'d Entry) -> Option<Policy> {
+    fn read_policy(&self, entry: &'d DocumentEntry) -> Option<Policy> {
         let Some(body) = named_entries(&entry.value) else {
             self.problems.push(not_a_block(&entry.key, &entry.value));
             return None;
@@ -117,7 +117,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads what must not be true, with the values of all that is known now.
-    fn read_denial(&self, node: &Node, on: &[&'static Kind]) -> Option<Cel> {
+    fn read_denial(&self, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
         let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
         let Some(source) = source else {
@@ -135,23 +135,23 @@ impl<'d> Resolver<'d> {
         for path in program.paths() {
             good &= self.check_denial_path(&path, on, node.span, &mut bindings).is_some();
         }
-        let cel = Cel { source: source.to_owned(), bindings, ..Cel::default() };
+        let cel = CelExpression { source: source.to_owned(), bindings, ..CelExpression::default() };
         good.then_some(cel)
     }
 
     /// Checks one path of a denial, and binds what it names.
     fn check_denial_path(
         &self,
-        path: &Path,
+        path: &ReferencePath,
         on: &[&'static Kind],
         span: Span,
         bindings: &mut BTreeMap<Name, Value>,
     ) -> Option<()> {
         let first = match path.segments.first() {
-            Some(Segment::Name(name)) => Some(name),
+            Some(PathSegment::Name(name)) => Some(name),
             _ => None,
         };
-        let top = Frame::top_level(Some("a policy"));
+        let top = EvaluationSite::top_level(Some("a policy"));
         match (path.root.as_str(), first) {
             ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
             ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
@@ -164,10 +164,14 @@ impl<'d> Resolver<'d> {
                     self.is_late(top, "resource that the local names", span);
                     return None;
                 };
-                self.report_exceeded(self.budget.charge_value(value), span, Frame::top_level(None))?;
+                self.report_exceeded(
+                    self.budget.charge_value(value),
+                    span,
+                    EvaluationSite::top_level(None),
+                )?;
                 bind_value(bindings, &path.root, name, value.clone());
             }
-            ("plan", Some(name)) => self.one_of(name, OF_PLAN.iter().copied(), "A plan", span)?,
+            ("plan", Some(name)) => self.one_of(name, PLAN_FIELDS.iter().copied(), "A plan", span)?,
             ("self", _) if on.is_empty() => {
                 return self
                     .no_policy(span, "`self` is a resource of the kind that `on` names.".to_owned());
@@ -176,7 +180,7 @@ impl<'d> Resolver<'d> {
                 for kind in on {
                     let known = kind.attributes.iter().map(|attribute| attribute.name);
                     let what = format!("A {}", kind.name);
-                    self.one_of(name, known.chain(OF_SELF.iter().copied()), &what, span)?;
+                    self.one_of(name, known.chain(SELF_FIELDS.iter().copied()), &what, span)?;
                 }
             }
             ("plan" | "self", None) => {}

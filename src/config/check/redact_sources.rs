@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::resolve::values::variable_type::VariableType;
-use crate::config::syntax::document::{Document, Entry, Node, named_entries};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entries};
 use crate::model::address::Name;
 use crate::model::source::Span;
 
 /// The words of a secret variable's declaration that are shown; what any other one says may be its value.
-const SHOWN: &[&str] =
+const UNREDACTED_KEYWORDS: &[&str] =
     &["type", "description", "check", "from_file", "generate", "source", "deliver_secret"];
 
 /// The variables of a unit.
 #[derive(Default)]
-struct Declared<'d> {
+struct UnitVariables<'d> {
     all: BTreeSet<&'d Name>,
     secret: BTreeSet<&'d Name>,
 }
 
-impl Declared<'_> {
+impl UnitVariables<'_> {
     /// Tells whether what is given by a name may be a secret. A name that is not declared may be a slip of
     /// one that is.
     fn may_be_secret(&self, name: &Name) -> bool {
@@ -29,7 +29,7 @@ impl Declared<'_> {
 /// Returns where the values of secret variables are written: as defaults, for environments and modules.
 pub(in crate::config) fn secret_spans(units: &[Vec<Document>], calls: &BTreeMap<Span, usize>) -> Vec<Span> {
     let mut spans = Vec::new();
-    let declared: Vec<Declared<'_>> =
+    let declared: Vec<UnitVariables<'_>> =
         units.iter().map(|unit| declared_variables(unit, &mut spans)).collect();
     for unit in units {
         for call in block_entries(unit, "use") {
@@ -60,14 +60,14 @@ pub(in crate::config) fn secret_names(unit: &[Document]) -> BTreeSet<&Name> {
 }
 
 /// Returns the variables of a unit; adds where the secret ones have values.
-fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> Declared<'d> {
-    let mut declared = Declared::default();
+fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> UnitVariables<'d> {
+    let mut declared = UnitVariables::default();
     for entry in block_entries(unit, "vars") {
         declared.all.insert(&entry.key);
         if is_secret(&entry.value) {
             declared.secret.insert(&entry.key);
             let words = named_entries(&entry.value).unwrap_or_default();
-            let values = words.iter().filter(|word| !SHOWN.contains(&word.key.as_str()));
+            let values = words.iter().filter(|word| !UNREDACTED_KEYWORDS.contains(&word.key.as_str()));
             spans.extend(values.map(|word| word.value.span));
         }
     }
@@ -94,7 +94,7 @@ fn secret_value_spans(map: Option<&Node>, hides: impl Fn(&Name) -> bool) -> Vec<
 }
 
 /// Returns the entries of all blocks of a name.
-fn block_entries<'d>(stack: &'d [Document], block: &'d str) -> impl Iterator<Item = &'d Entry> {
+fn block_entries<'d>(stack: &'d [Document], block: &'d str) -> impl Iterator<Item = &'d DocumentEntry> {
     let blocks = stack.iter().flat_map(|document| document.root.iter());
     blocks
         .filter(move |entry| entry.key == block)

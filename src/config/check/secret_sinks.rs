@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
 use crate::config::input::discovery::{is_stack_file, is_test_file};
-use crate::config::stack::model::{Awaited, Resource, SecretOrigin, SecretSink, SinkUse};
+use crate::config::stack::model::{DeferredSecret, Resource, SecretOrigin, SecretSink, SinkUse};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Sources, Span};
 
 /// Directories and files, in lower case, whose content version control, CI systems, editors and
 /// development tools obey. Everything that begins with `.git` is refused besides.
-const OBEYED: &[&str] = &[
+const TOOL_CONTROLLED_PATHS: &[&str] = &[
     ".azure-pipelines",
     ".bitbucket",
     ".buildkite",
@@ -63,7 +63,7 @@ const OBEYED: &[&str] = &[
 ];
 
 /// The file of pinned catalog names.
-const LOCK: &str = "stead.lock";
+const LOCK_FILE_NAME: &str = "stead.lock";
 
 /// Where a sink puts a secret, in one spelling for all that name the same file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,9 +122,9 @@ impl SinkTarget {
 
 /// Targets by their files: among many, one that collides is found at once.
 #[derive(Default)]
-struct Targets<'a>(BTreeMap<String, Vec<(&'a SinkUse, SinkTarget)>>);
+struct SinkTargetIndex<'a>(BTreeMap<String, Vec<(&'a SinkUse, SinkTarget)>>);
 
-impl<'a> Targets<'a> {
+impl<'a> SinkTargetIndex<'a> {
     fn add_use(&mut self, one: &'a SinkUse, target: SinkTarget) {
         self.0.entry(target.file.clone()).or_default().push((one, target));
     }
@@ -159,7 +159,7 @@ pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
         // What Windows reads as the same name: dots and blanks at the end, streams, short names.
         let plain = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
         let is_git = plain.starts_with(".git") || plain.starts_with("git~");
-        if is_git || OBEYED.contains(&plain) {
+        if is_git || TOOL_CONTROLLED_PATHS.contains(&plain) {
             return Some(format!(
                 "`{plain}` belongs to version control, CI, an editor or stead itself: what stands there decides \
                  what they do"
@@ -167,7 +167,7 @@ pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
         }
     }
     let name = folded.rsplit('/').next().unwrap_or_default();
-    (name == LOCK || is_stack_file(name) || is_test_file(name))
+    (name == LOCK_FILE_NAME || is_stack_file(name) || is_test_file(name))
         .then(|| format!("`{name}` is the name of a file that makes up a stack"))
 }
 
@@ -180,7 +180,7 @@ fn is_ambiguous(c: char) -> bool {
 /// Returns the sinks of a stack, each with the place where it was written.
 pub(in crate::config) fn sink_uses(
     resources: &[Resource],
-    awaited: &BTreeMap<Name, Awaited>,
+    awaited: &BTreeMap<Name, DeferredSecret>,
     spans: &BTreeMap<Name, Span>,
 ) -> Vec<SinkUse> {
     let of_resources = resources.iter().filter_map(|resource| {
@@ -201,7 +201,7 @@ pub(in crate::config) fn sink_uses(
 pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let files: Vec<String> = sources.iter().map(|(_, source)| fold_path(&source.path)).collect();
-    let mut targets = Targets::default();
+    let mut targets = SinkTargetIndex::default();
     for one in uses {
         let Some(target) = target_of(&one.sink) else { continue };
         let is_source = |file: &&String| {
@@ -241,7 +241,7 @@ pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagn
 /// overwrite each other's secrets.
 #[must_use]
 pub fn shared_with(own: &[SinkUse], environment: &str, other: &str, others: &[SinkUse]) -> Vec<Diagnostic> {
-    let mut taken = Targets::default();
+    let mut taken = SinkTargetIndex::default();
     for one in others {
         if let Some(target) = target_of(&one.sink) {
             taken.add_use(one, target);

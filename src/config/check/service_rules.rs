@@ -5,18 +5,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ipnet::Ipv4Net;
 use rust_decimal::Decimal;
 
-use crate::config::diagnostics::collector::{Instance, Problems};
-use crate::config::stack::model::{Resource, Setting};
+use crate::config::diagnostics::collector::{DiagnosticCollector, InstanceContext};
+use crate::config::stack::model::{AttributeSetting, Resource};
 use crate::model::address::Address;
 use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
-use crate::model::schema::{Check, Kind, Literal, Presence, Rule, Type};
+use crate::model::schema::{Kind, Literal, Presence, Rule, RuleCheck, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// Checks every rule of every kind.
-pub(in crate::config) fn check(resources: &[Resource], pinned: Option<&Catalog>, problems: &Problems) {
+pub(in crate::config) fn check(
+    resources: &[Resource],
+    pinned: Option<&Catalog>,
+    problems: &DiagnosticCollector,
+) {
     let mut kinds: BTreeMap<&str, Vec<&Resource>> = BTreeMap::new();
     for resource in resources {
         kinds.entry(resource.kind.name).or_default().push(resource);
@@ -25,13 +29,13 @@ pub(in crate::config) fn check(resources: &[Resource], pinned: Option<&Catalog>,
         let Some(kind) = resources.first().map(|resource| resource.kind) else { continue };
         for rule in kind.rules {
             match rule.check {
-                Check::NoOverlap { attribute } => no_overlap(rule, attribute, resources, problems),
-                Check::Unique { attributes } => check_unique(rule, attributes, resources, problems),
-                Check::UniqueOverall { attributes } => {
+                RuleCheck::NoOverlap { attribute } => no_overlap(rule, attribute, resources, problems),
+                RuleCheck::Unique { attributes } => check_unique(rule, attributes, resources, problems),
+                RuleCheck::UniqueOverall { attributes } => {
                     unique_overall(rule, attributes, resources, problems);
                 }
-                Check::AtMost { count } => at_most(rule, count, resources, problems),
-                Check::SumAtLeast { attribute, least } => {
+                RuleCheck::AtMost { count } => at_most(rule, count, resources, problems),
+                RuleCheck::SumAtLeast { attribute, least } => {
                     sum_at_least(rule, attribute, least, resources, problems);
                 }
                 _ => {
@@ -46,8 +50,8 @@ pub(in crate::config) fn check(resources: &[Resource], pinned: Option<&Catalog>,
     }
 }
 
-fn report_violation(problems: &Problems, resource: &Resource, problem: Diagnostic) {
-    let instance = Instance { address: &resource.address, key: resource.key.as_ref() };
+fn report_violation(problems: &DiagnosticCollector, resource: &Resource, problem: Diagnostic) {
+    let instance = InstanceContext { address: &resource.address, key: resource.key.as_ref() };
     problems.push_in(Some(instance), problem);
 }
 
@@ -85,7 +89,7 @@ fn significant_value<'r>(resource: &'r Resource, name: &str, unless: Literal) ->
 
 fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<Diagnostic> {
     match rule.check {
-        Check::OnlyWith { attribute, unless, other, values } => {
+        RuleCheck::OnlyWith { attribute, unless, other, values } => {
             let (_, span) = significant_value(resource, attribute, unless)?;
             let decides = desired_value(resource, other)?;
             let allowed = values.iter().any(|value| decides.as_text() == Some(value));
@@ -94,7 +98,7 @@ fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog
                 rule_violation(rule, span, &format!("`{other}` is {decides}.")).help(help)
             })
         }
-        Check::CatalogField { attribute, field, equals } => {
+        RuleCheck::CatalogField { attribute, field, equals } => {
             let (record, setting) = catalog_record(resource, attribute, pinned?)?;
             let (is, must) = (record.fields.get(field)?, desired_value(resource, equals)?);
             (*is != must).then(|| {
@@ -105,7 +109,7 @@ fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog
                 )
             })
         }
-        Check::CatalogForbids { attribute, field, forbidden, unless } => {
+        RuleCheck::CatalogForbids { attribute, field, forbidden, unless } => {
             let (record, _) = catalog_record(resource, attribute, pinned?)?;
             let (value, span) = significant_value(resource, forbidden, unless)?;
             (record.fields.get(field).and_then(Value::as_bool) == Some(true)).then(|| {
@@ -123,16 +127,16 @@ fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog
 /// Checks which attributes stand together.
 fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
-        Check::ExactlyOne { attributes } => exactly_one(rule, resource, attributes, true),
-        Check::NotBoth { attributes } => exactly_one(rule, resource, attributes, false),
-        Check::Together { attribute, other } => {
+        RuleCheck::ExactlyOne { attributes } => exactly_one(rule, resource, attributes, true),
+        RuleCheck::NotBoth { attributes } => exactly_one(rule, resource, attributes, false),
+        RuleCheck::Together { attribute, other } => {
             let (_, span) = significant_value(resource, attribute, Literal::Null)?;
             let why = format!("`{attribute}` is written, and `{other}` is not.");
             is_missing(resource, other).then(|| {
                 rule_violation(rule, span, &why).help(format!("write `{other}`, or remove `{attribute}`"))
             })
         }
-        Check::NeverWith { attribute, unless, other, values } => {
+        RuleCheck::NeverWith { attribute, unless, other, values } => {
             let (_, span) = significant_value(resource, attribute, unless)?;
             let decides = desired_value(resource, other)?;
             let forbidden = values.iter().any(|value| decides.as_text() == Some(value));
@@ -141,7 +145,7 @@ fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
                     .help(format!("remove `{attribute}`"))
             })
         }
-        Check::RequiredWith { attribute, other, values } => {
+        RuleCheck::RequiredWith { attribute, other, values } => {
             let decides = desired_value(resource, other)?;
             let needed = values.iter().any(|value| decides.as_text() == Some(value));
             (needed && is_missing(resource, attribute)).then(|| {
@@ -157,23 +161,23 @@ fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
 /// Checks numbers by themselves.
 fn check_number_rule(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
-        Check::Is { attribute, value } => {
+        RuleCheck::Is { attribute, value } => {
             let (written, span) = significant_value(resource, attribute, value)?;
             Some(rule_violation(rule, span, &format!("`{attribute}` is {written}.")))
         }
-        Check::Granted { attribute, value } => {
+        RuleCheck::Granted { attribute, value } => {
             let (written, span) = significant_value(resource, attribute, Literal::Null)?;
             (written.as_text() == Some(value)).then(|| Diagnostic {
                 severity: Severity::Warning,
                 ..rule_violation(rule, span, &format!("`{attribute}` is {value}."))
             })
         }
-        Check::AtLeast { attribute, least } => {
+        RuleCheck::AtLeast { attribute, least } => {
             let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let number = value.as_decimal()?;
             (number < Decimal::from(least)).then(|| rule_violation(rule, span, &format!("It is {number}.")))
         }
-        Check::PartOneOf { attribute, part: key, values, other, when } => {
+        RuleCheck::PartOneOf { attribute, part: key, values, other, when } => {
             let (_, span) = significant_value(resource, attribute, Literal::Null)?;
             let decides = desired_value(resource, other)?;
             let holds = when.iter().any(|word| decides.as_text() == Some(word));
@@ -182,14 +186,14 @@ fn check_number_rule(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
                 rule_violation(rule, span, &format!("`{other}` is {decides}, and `{key}` is {number}."))
             })
         }
-        Check::OneOf { attribute, values } => {
+        RuleCheck::OneOf { attribute, values } => {
             let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let number = value.as_decimal()?;
             let allowed = values.iter().any(|value| Decimal::from(*value) == number);
             (!allowed)
                 .then(|| rule_violation(rule, span, &format!("It is one of {}.", join_values(values))))
         }
-        Check::NotOneOf { attribute, values, when } => {
+        RuleCheck::NotOneOf { attribute, values, when } => {
             let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let number = value.as_decimal()?;
             let holds = |(path, words): &(&str, &[&str])| {
@@ -198,7 +202,7 @@ fn check_number_rule(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
             let hit = values.iter().any(|value| Decimal::from(*value) == number) && when.iter().all(holds);
             hit.then(|| rule_violation(rule, span, &format!("{} are reserved.", join_values(values))))
         }
-        Check::Ordered { attribute, low, high } => {
+        RuleCheck::Ordered { attribute, low, high } => {
             let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let Value::Map(map) = value else { return None };
             let (low_is, high_is) = (map.get(low)?.as_decimal()?, map.get(high)?.as_decimal()?);
@@ -254,7 +258,13 @@ fn exactly_one(rule: &Rule, resource: &Resource, attributes: &[&str], needed: bo
     }
 }
 
-fn sum_at_least(rule: &Rule, attribute: &str, least: i64, resources: &[&Resource], problems: &Problems) {
+fn sum_at_least(
+    rule: &Rule,
+    attribute: &str,
+    least: i64,
+    resources: &[&Resource],
+    problems: &DiagnosticCollector,
+) {
     let mut parents: BTreeMap<Option<&Address>, (Decimal, &Resource)> = BTreeMap::new();
     let mut unknown: BTreeSet<Option<&Address>> = BTreeSet::new();
     for resource in resources {
@@ -277,14 +287,14 @@ fn catalog_record<'c, 'r>(
     resource: &'r Resource,
     attribute: &str,
     pinned: &'c Catalog,
-) -> Option<(&'c CatalogRecord, &'r Setting)> {
+) -> Option<(&'c CatalogRecord, &'r AttributeSetting)> {
     let Type::Catalog(table) = resource.kind.attribute(attribute)?.ty else { return None };
     let setting = resource.attributes.get(attribute)?;
     Some((pinned.find(table, setting.expression.known_value()?)?, setting))
 }
 
 /// Sorted by first address, a network overlaps an earlier one only if it begins before the widest end.
-fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &Problems) {
+fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &DiagnosticCollector) {
     let mut networks: Vec<(Ipv4Net, &Resource, Span)> = resources
         .iter()
         .filter_map(|resource| {
@@ -318,7 +328,7 @@ fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &
     }
 }
 
-fn check_unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &Problems) {
+fn check_unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &DiagnosticCollector) {
     unique_within(rule, attributes, resources, problems, |resource| {
         match (&resource.parent, &resource.project) {
             (Some(parent), _) => parent.to_string(),
@@ -328,7 +338,12 @@ fn check_unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], probl
     });
 }
 
-fn unique_overall(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &Problems) {
+fn unique_overall(
+    rule: &Rule,
+    attributes: &[&str],
+    resources: &[&Resource],
+    problems: &DiagnosticCollector,
+) {
     unique_within(rule, attributes, resources, problems, |_| String::new());
 }
 
@@ -337,7 +352,7 @@ fn unique_within(
     rule: &Rule,
     attributes: &[&str],
     resources: &[&Resource],
-    problems: &Problems,
+    problems: &DiagnosticCollector,
     place: impl Fn(&Resource) -> String,
 ) {
     let mut seen: HashMap<String, &Resource> = HashMap::new();
@@ -384,7 +399,7 @@ fn value_identity(resource: &Resource, name: &str) -> Option<String> {
     }
 }
 
-fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &Problems) {
+fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &DiagnosticCollector) {
     let mut parents: BTreeMap<Option<&Address>, Vec<&Resource>> = BTreeMap::new();
     for resource in resources {
         parents.entry(resource.parent.as_ref()).or_default().push(resource);

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::config::diagnostics::codes;
 use crate::config::keywords;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue, named_entries};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 
 /// Returns what nothing uses of a stack or of a module, by its documents.
 pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
-    let mut used = Used::default();
+    let mut used = UsedNames::default();
     let roots = || documents.iter().flat_map(|document| &document.root);
     for entry in roots() {
         used.read(&entry.value);
@@ -42,13 +42,13 @@ pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]
 
 /// What expressions and references name.
 #[derive(Default)]
-struct Used {
+struct UsedNames {
     names: BTreeSet<String>,
     /// Roots that are gone through by computed names, or as a whole.
     whole: BTreeSet<&'static str>,
 }
 
-impl Used {
+impl UsedNames {
     fn read(&mut self, node: &Node) {
         match &node.value {
             NodeValue::Null | NodeValue::Bare => {}
@@ -84,7 +84,7 @@ impl Used {
         }
     }
 
-    fn is_used(&self, root: &str, declared: &Entry) -> bool {
+    fn is_used(&self, root: &str, declared: &DocumentEntry) -> bool {
         // What is generated and delivered is of use by itself.
         let delivered = || {
             let words = named_entries(&declared.value).unwrap_or_default();
@@ -95,7 +95,7 @@ impl Used {
 }
 
 /// Returns what is wrong with a block that says nothing.
-fn empty_block_problem(registry: &Registry, entry: &Entry) -> Option<Diagnostic> {
+fn empty_block_problem(registry: &Registry, entry: &DocumentEntry) -> Option<Diagnostic> {
     let holds = registry.top_level().any(|kind| kind.name == entry.key)
         || keywords::find_word(keywords::TOP, &entry.key).is_some();
     let says_nothing = match &entry.value.value {

@@ -1,7 +1,7 @@
 //! DigitalOcean's app spec → a draft.
 
-use super::draft::{App, Database, Draft, database_engine};
-use super::fields::Fields;
+use super::draft::{DraftApp, DraftDatabase, StackDraft, database_engine};
+use super::fields::FieldReader;
 use super::render_blueprint::repository_name;
 use super::unsupported_fields;
 
@@ -27,7 +27,7 @@ const TOP: &[&str] = &["name", "region", "features", "alerts"];
 const COMPONENTS: &[(&str, &str)] = &[("services", "web"), ("workers", "worker"), ("jobs", "job")];
 
 /// Reads an app spec; false when it is none.
-pub(super) fn read_app_spec(root: &Fields<'_>, draft: &mut Draft) -> bool {
+pub(super) fn read_app_spec(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let components: Vec<_> = COMPONENTS
         .iter()
         .flat_map(|(key, ty)| root.list(key).into_iter().map(|fields| (fields, *ty)))
@@ -47,7 +47,7 @@ pub(super) fn read_app_spec(root: &Fields<'_>, draft: &mut Draft) -> bool {
             continue;
         };
         let version = fields.text("version").filter(|_| engine != "valkey").map(str::to_owned);
-        draft.databases.push(Database { name, engine, version, ..Database::default() });
+        draft.databases.push(DraftDatabase { name, engine, version, ..DraftDatabase::default() });
         draft.leave_all(fields.unread_fields(MEANINGLESS));
     }
     let shared = root.list("envs");
@@ -74,8 +74,8 @@ pub(super) fn read_app_spec(root: &Fields<'_>, draft: &mut Draft) -> bool {
     true
 }
 
-fn read_component(fields: &Fields<'_>, ty: &str, draft: &mut Draft) -> App {
-    let mut app = App { name: fields.text("name").unwrap_or("web").to_owned(), ..App::default() };
+fn read_component(fields: &FieldReader<'_>, ty: &str, draft: &mut StackDraft) -> DraftApp {
+    let mut app = DraftApp { name: fields.text("name").unwrap_or("web").to_owned(), ..DraftApp::default() };
     let schedule = fields.map("schedule");
     let port = fields.text("http_port");
     let internal = fields.texts("internal_ports").first().copied();
@@ -125,7 +125,7 @@ fn read_component(fields: &Fields<'_>, ty: &str, draft: &mut Draft) -> App {
     app
 }
 
-fn read_component_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_component_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     if let Some(image) = fields.map("image") {
         let path = [image.text("registry"), image.text("repository")]
             .into_iter()
@@ -148,7 +148,7 @@ fn read_component_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) 
     }
 }
 
-fn read_component_variable(variable: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_component_variable(variable: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     let Some(key) = variable.text("key") else { return };
     if app.env.iter().any(|(known, _)| known == key) {
         return;

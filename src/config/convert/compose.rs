@@ -1,11 +1,11 @@
 //! Docker Compose → a draft.
 
-use super::draft::{App, Database, Draft, database_engine};
-use super::fields::{Fields, list_items, node_text};
-use super::hosts::Hosts;
-use super::interpolate::{Piece, fill_defaults, split_pieces};
+use super::draft::{DraftApp, DraftDatabase, StackDraft, database_engine};
+use super::fields::{FieldReader, list_items, node_text};
+use super::hosts::ServiceHosts;
+use super::interpolate::{InterpolationPart, fill_defaults, split_pieces};
 use super::render_blueprint::repository_name;
-use crate::config::syntax::document::{Entry, Node};
+use crate::config::syntax::document::{DocumentEntry, Node};
 use crate::model::source::Span;
 
 /// Fields that mean nothing where nobody runs containers by hand.
@@ -25,23 +25,24 @@ const MEANINGLESS: &[&str] = &[
 ];
 
 /// Fields of a database that mean nothing: its link says where it is, and the service keeps its files.
-const OF_DATABASES: &[&str] =
+const IGNORED_DATABASE_FIELDS: &[&str] =
     &["healthcheck", "expose", "hostname", "networks", "user", "shm_size", "deploy", "depends_on"];
 
 /// Top-level fields that mean nothing.
 const TOP: &[&str] = &["version", "name", "volumes", "networks"];
 
 /// Reads a Compose file; false when it is none.
-pub(super) fn read_compose(root: &Fields<'_>, draft: &mut Draft) -> bool {
+pub(super) fn read_compose(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let Some(services) = root.map("services") else { return false };
     let entries = services.entries().iter();
     let all: Vec<_> = entries
         .map(|entry| {
-            let fields = Fields::from_node(&entry.value, services.field_path(&entry.key), entry.key_span);
+            let fields =
+                FieldReader::from_node(&entry.value, services.field_path(&entry.key), entry.key_span);
             (entry.key.to_string(), fields)
         })
         .collect();
-    let mut hosts = Hosts::default();
+    let mut hosts = ServiceHosts::default();
     for (name, fields) in &all {
         hosts.add_host(name, name);
         for key in ["container_name", "hostname"] {
@@ -63,9 +64,14 @@ pub(super) fn read_compose(root: &Fields<'_>, draft: &mut Draft) -> bool {
     true
 }
 
-fn read_compose_database(name: &str, fields: &Fields<'_>, draft: &mut Draft) {
+fn read_compose_database(name: &str, fields: &FieldReader<'_>, draft: &mut StackDraft) {
     let Some((engine, version)) = database_of(fields) else { return };
-    draft.databases.push(Database { name: name.to_owned(), engine, version, ..Database::default() });
+    draft.databases.push(DraftDatabase {
+        name: name.to_owned(),
+        engine,
+        version,
+        ..DraftDatabase::default()
+    });
     for (key, why) in [
         ("environment", "the service makes the users and passwords of a database"),
         ("env_file", "the service makes the users and passwords of a database"),
@@ -81,11 +87,11 @@ fn read_compose_database(name: &str, fields: &Fields<'_>, draft: &mut Draft) {
             draft.leave_out(fields.field_span(key), &fields.field_path(key), why);
         }
     }
-    draft.leave_all(fields.unread_fields(&[MEANINGLESS, OF_DATABASES].concat()));
+    draft.leave_all(fields.unread_fields(&[MEANINGLESS, IGNORED_DATABASE_FIELDS].concat()));
 }
 
 /// Returns the engine and version of a service that is a database.
-fn database_of(fields: &Fields<'_>) -> Option<(&'static str, Option<String>)> {
+fn database_of(fields: &FieldReader<'_>) -> Option<(&'static str, Option<String>)> {
     let image = fill_defaults(fields.text("image")?)?;
     let image = image.split('@').next().unwrap_or_default();
     let (name, tag) = match image.rsplit_once(':') {
@@ -102,8 +108,13 @@ fn database_of(fields: &Fields<'_>) -> Option<(&'static str, Option<String>)> {
     Some((engine, major))
 }
 
-fn read_compose_service(name: &str, fields: &Fields<'_>, hosts: &Hosts, draft: &mut Draft) -> App {
-    let mut app = App { name: name.to_owned(), ..App::default() };
+fn read_compose_service(
+    name: &str,
+    fields: &FieldReader<'_>,
+    hosts: &ServiceHosts,
+    draft: &mut StackDraft,
+) -> DraftApp {
+    let mut app = DraftApp { name: name.to_owned(), ..DraftApp::default() };
     let published = published_port(fields, draft);
     let exposed = fields.texts("expose").first().and_then(|text| fill_defaults(text));
     let ty = match (&published, &exposed) {
@@ -153,7 +164,7 @@ fn read_compose_service(name: &str, fields: &Fields<'_>, hosts: &Hosts, draft: &
 }
 
 /// Says what it is made of.
-fn read_build_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     let (at, path) = (fields.field_span("image"), fields.field_path("image"));
     let image = fields.text("image").filter(|image| !image.is_empty());
     let Some(build) = fields.get("build") else {
@@ -171,7 +182,7 @@ fn read_build_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
         draft.leave_out(at, &path, "it is built from its sources");
     }
     let (at, path) = (fields.field_span("build"), fields.field_path("build"));
-    let parts = Fields::from_node(build, path.clone(), at);
+    let parts = FieldReader::from_node(build, path.clone(), at);
     let context = node_text(build).or_else(|| parts.text("context")).unwrap_or(".");
     parts.skip_default("dockerfile", &["Dockerfile", "./Dockerfile"]);
     if context.starts_with("..") {
@@ -205,7 +216,7 @@ fn parse_git_context(context: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// Returns the container's port of the first published one; an app has one.
-fn published_port(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
+fn published_port(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<String> {
     let all = fields.get("ports").map(list_items).unwrap_or_default();
     let numbers: Vec<_> =
         all.iter().map(|node| container_port(node).ok_or_else(|| describe_port(node))).collect();
@@ -240,8 +251,8 @@ fn container_port(node: &Node) -> Option<String> {
     let part = |key: &str| mapping_text(node, key);
     let written = node_text(node).or_else(|| part("target"))?;
     let known = |piece| match piece {
-        Piece::Text(text) => text,
-        Piece::Variable { default, .. } => default.unwrap_or_else(|| "?".to_owned()),
+        InterpolationPart::Text(text) => text,
+        InterpolationPart::Variable { default, .. } => default.unwrap_or_else(|| "?".to_owned()),
     };
     let whole: String = split_pieces(written).into_iter().map(known).collect();
     let (number, protocol) = whole.split_once('/').unwrap_or((&whole, part("protocol").unwrap_or("tcp")));
@@ -249,7 +260,7 @@ fn container_port(node: &Node) -> Option<String> {
     (protocol == "tcp" && inner.parse::<u16>().is_ok()).then(|| inner.to_owned())
 }
 
-fn read_instances(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_instances(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     let deploy = fields.map("deploy");
     let replicas =
         fields.text("scale").or_else(|| deploy.as_ref().and_then(|deploy| deploy.text("replicas")));
@@ -276,7 +287,7 @@ fn read_instances(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
     }
 }
 
-fn command_line(fields: &Fields<'_>) -> Option<String> {
+fn command_line(fields: &FieldReader<'_>) -> Option<String> {
     let word = |word: &&str| {
         let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,@%+${}".contains(c));
         if plain && !word.is_empty() {
@@ -296,7 +307,7 @@ fn command_line(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Returns the path that a health check asks for.
-fn health_check_path(fields: &Fields<'_>) -> Option<String> {
+fn health_check_path(fields: &FieldReader<'_>) -> Option<String> {
     let test = fields.map("healthcheck")?.texts("test").join(" ");
     let (_, url) = test.split_once("http://").or_else(|| test.split_once("https://"))?;
     let host: String = url.chars().take_while(|c| !":/".contains(*c) && !c.is_whitespace()).collect();
@@ -309,7 +320,12 @@ fn health_check_path(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Carries the environment over.
-fn read_environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Draft) {
+fn read_environment(
+    fields: &FieldReader<'_>,
+    app: &mut DraftApp,
+    hosts: &ServiceHosts,
+    draft: &mut StackDraft,
+) {
     let mut known: Vec<String> = Vec::new();
     for (key, value, at) in environment_variables(fields) {
         let path = format!("{}.{key}", fields.field_path("environment"));
@@ -347,10 +363,10 @@ fn read_environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &m
 }
 
 /// Returns the variables of an environment: key, value and place.
-fn environment_variables(fields: &Fields<'_>) -> Vec<(String, Option<String>, Span)> {
+fn environment_variables(fields: &FieldReader<'_>) -> Vec<(String, Option<String>, Span)> {
     let Some(node) = fields.get("environment") else { return Vec::new() };
     if let Some(entries) = node.entries() {
-        let of = |entry: &Entry| {
+        let of = |entry: &DocumentEntry| {
             (entry.key.to_string(), node_text(&entry.value).map(str::to_owned), entry.key_span)
         };
         return entries.iter().map(of).collect();
@@ -365,7 +381,7 @@ fn environment_variables(fields: &Fields<'_>) -> Vec<(String, Option<String>, Sp
     list_items(node).iter().filter_map(pair).collect()
 }
 
-fn service_dependencies(fields: &Fields<'_>) -> Vec<String> {
+fn service_dependencies(fields: &FieldReader<'_>) -> Vec<String> {
     match fields.get("depends_on").and_then(|node| node.entries()) {
         Some(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
         None => fields.texts("depends_on").into_iter().map(str::to_owned).collect(),

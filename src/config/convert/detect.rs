@@ -1,34 +1,34 @@
 //! Whose file it is, by what stands in it.
 
-use super::Origin;
+use super::SourceFormat;
 use crate::config::syntax::document::NodeValue;
 use crate::config::syntax::yaml;
 use crate::model::source::{Source, SourceId};
 
 /// What only a stack's own file has.
-const OWN: &[&str] = &["stead", "stack"];
+const STEAD_KEYS: &[&str] = &["stead", "stack"];
 
 /// Components of an app spec.
 const COMPONENTS: &[&str] = &["services", "workers", "jobs", "functions", "static_sites", "databases"];
 
 /// Returns which tool's file a text is; `None` for a stack's own, and for what is none of those known.
 #[must_use]
-pub fn guess_origin(source: &Source) -> Option<Origin> {
+pub fn guess_origin(source: &Source) -> Option<SourceFormat> {
     let document = yaml::parse(SourceId(0), source).ok()?;
     let wrapped = document.root.iter().find(|entry| entry.key == "spec");
     let entries = wrapped.and_then(|entry| entry.value.entries()).unwrap_or(&document.root);
     let value = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value.value);
     let is_list = |key: &str| matches!(value(key), Some(NodeValue::Sequence(_)));
-    if OWN.iter().any(|key| value(key).is_some()) {
+    if STEAD_KEYS.iter().any(|key| value(key).is_some()) {
         return None;
     }
     if matches!(value("services"), Some(NodeValue::Mapping(_))) {
-        return Some(Origin::Compose);
+        return Some(SourceFormat::Compose);
     }
     // An app has a name; a blueprint has none.
     let named = matches!(value("name"), Some(NodeValue::Scalar(_)));
     if named && COMPONENTS.iter().any(|key| is_list(key)) {
-        return Some(Origin::AppSpec);
+        return Some(SourceFormat::AppSpec);
     }
     if wrapped.is_some() {
         return None;
@@ -36,7 +36,7 @@ pub fn guess_origin(source: &Source) -> Option<Origin> {
     ["services", "databases", "projects", "envVarGroups"]
         .iter()
         .any(|key| is_list(key))
-        .then_some(Origin::Render)
+        .then_some(SourceFormat::Render)
 }
 
 #[cfg(test)]
@@ -46,15 +46,15 @@ mod tests {
     #[test]
     fn each_tool_is_told_by_what_only_it_has() {
         let table = [
-            ("services:\n  web: { image: nginx }\n", Some(Origin::Compose)),
-            ("name: shop\nservices:\n  web: { image: nginx }\n", Some(Origin::Compose)),
-            ("services:\n  - { type: web, name: shop }\n", Some(Origin::Render)),
-            ("databases:\n  - { name: main }\n", Some(Origin::Render)),
-            ("name: shop\nservices:\n  - { name: web }\n", Some(Origin::AppSpec)),
-            ("name: shop\nworkers: [{ name: w }]\n", Some(Origin::AppSpec)),
-            ("spec:\n  name: shop\n  services: [{ name: web }]\n", Some(Origin::AppSpec)),
+            ("services:\n  web: { image: nginx }\n", Some(SourceFormat::Compose)),
+            ("name: shop\nservices:\n  web: { image: nginx }\n", Some(SourceFormat::Compose)),
+            ("services:\n  - { type: web, name: shop }\n", Some(SourceFormat::Render)),
+            ("databases:\n  - { name: main }\n", Some(SourceFormat::Render)),
+            ("name: shop\nservices:\n  - { name: web }\n", Some(SourceFormat::AppSpec)),
+            ("name: shop\nworkers: [{ name: w }]\n", Some(SourceFormat::AppSpec)),
+            ("spec:\n  name: shop\n  services: [{ name: web }]\n", Some(SourceFormat::AppSpec)),
             ("spec:\n  services: [{ type: web }]\n", None),
-            ("projects:\n  - { name: shop }\n", Some(Origin::Render)),
+            ("projects:\n  - { name: shop }\n", Some(SourceFormat::Render)),
             ("stead: 1\nstack: s\nvm: { web: {} }\n", None),
             ("vm: { web: {} }\n", None),
             ("services: [\n", None),

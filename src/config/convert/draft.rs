@@ -1,8 +1,8 @@
-//! `Draft`: a stack in the making, whatever tool it comes from.
+//! `StackDraft`: a stack in the making, whatever tool it comes from.
 
-use super::interpolate::{Piece, split_pieces};
+use super::interpolate::{InterpolationPart, split_pieces};
 use super::unsupported_fields::omission_reason;
-use crate::config::edit::Literal;
+use crate::config::edit::ConfigLiteral;
 use crate::config::resolve::template;
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::schema::{Kind, Registry};
@@ -20,19 +20,19 @@ const ENGINES: &[(&str, &[&str], &str)] = &[
 
 /// A stack in the making.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    vars: Vec<Variable>,
+pub(super) struct StackDraft {
+    vars: Vec<DraftVariable>,
     /// Databases by name.
-    pub(super) databases: Vec<Database>,
+    pub(super) databases: Vec<DraftDatabase>,
     /// Applications by name.
-    pub(super) apps: Vec<App>,
+    pub(super) apps: Vec<DraftApp>,
     /// What could not be carried over: where it stands, and why.
     left_out: Vec<(Span, String)>,
 }
 
 /// A variable of the stack.
 #[derive(Debug)]
-struct Variable {
+struct DraftVariable {
     name: Name,
     /// What it stands for: a variable of the other tool, or a secret that its file holds.
     of: String,
@@ -46,7 +46,7 @@ struct Variable {
 
 /// A database.
 #[derive(Debug, Default)]
-pub(super) struct Database {
+pub(super) struct DraftDatabase {
     /// As the other file calls it.
     pub(super) name: String,
     /// As this language calls it.
@@ -56,16 +56,16 @@ pub(super) struct Database {
     /// Who may reach it from outside; an empty list lets everyone.
     pub(super) allowed: Option<Vec<String>>,
     /// Further attributes in the order to be written.
-    pub(super) attributes: Vec<(&'static str, Literal)>,
+    pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
 }
 
 /// An application.
 #[derive(Debug, Default)]
-pub(super) struct App {
+pub(super) struct DraftApp {
     /// As the other file calls it.
     pub(super) name: String,
     /// Attributes in the order to be written.
-    pub(super) attributes: Vec<(&'static str, Literal)>,
+    pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
     /// Databases that it uses, as the other file calls them.
     pub(super) uses: Vec<String>,
     /// Applications that it waits for.
@@ -73,12 +73,12 @@ pub(super) struct App {
     /// Its host names.
     pub(super) domains: Vec<String>,
     /// Its environment.
-    pub(super) env: Vec<(String, Literal)>,
+    pub(super) env: Vec<(String, ConfigLiteral)>,
 }
 
-impl App {
+impl DraftApp {
     /// Sets an attribute, if there is a value.
-    pub(super) fn set_attribute(&mut self, attribute: &'static str, value: Option<Literal>) {
+    pub(super) fn set_attribute(&mut self, attribute: &'static str, value: Option<ConfigLiteral>) {
         if let Some(value) = value {
             self.attributes.push((attribute, value));
         }
@@ -93,7 +93,7 @@ impl App {
     pub(super) fn set_number(&mut self, attribute: &'static str, value: Option<&str>) {
         self.set_attribute(
             attribute,
-            value.filter(|text| text.parse::<u32>().is_ok()).map(|text| Literal::Number(text.into())),
+            value.filter(|text| text.parse::<u32>().is_ok()).map(|text| ConfigLiteral::Number(text.into())),
         );
     }
 
@@ -101,19 +101,19 @@ impl App {
     pub(super) fn set_scaling(&mut self, least: Option<&str>, most: Option<&str>) {
         let number = |text: Option<&str>| {
             let number = text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).clamp(1, 6);
-            Literal::Number(number.to_string().into())
+            ConfigLiteral::Number(number.to_string().into())
         };
         let parts = [
             ("min_replicas", number(least)),
             ("max_replicas", number(most.or(least))),
-            ("metric", Literal::text("concurrency")),
-            ("target", Literal::Number("80".into())),
+            ("metric", ConfigLiteral::text("concurrency")),
+            ("target", ConfigLiteral::Number("80".into())),
         ];
-        self.set_attribute("autoscaling", Some(Literal::map(parts)));
+        self.set_attribute("autoscaling", Some(ConfigLiteral::map(parts)));
     }
 
     /// Sets a variable of its environment; the last of a name counts.
-    pub(super) fn set_variable(&mut self, key: &str, value: Literal) {
+    pub(super) fn set_variable(&mut self, key: &str, value: ConfigLiteral) {
         match self.env.iter_mut().find(|(known, _)| known == key) {
             Some((_, old)) => *old = value,
             None => self.env.push((key.to_owned(), value)),
@@ -122,8 +122,8 @@ impl App {
 }
 
 /// Returns a text that is no expression.
-pub(super) fn literal_text(text: &str) -> Literal {
-    Literal::text(template::escape_literal(text))
+pub(super) fn literal_text(text: &str) -> ConfigLiteral {
+    ConfigLiteral::text(template::escape_literal(text))
 }
 
 /// Returns the engine that a name stands for.
@@ -160,14 +160,14 @@ fn free_name(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name 
     all.find(|name| !taken(name)).unwrap_or_else(|| Name::new(wanted))
 }
 
-impl Draft {
+impl StackDraft {
     /// Returns the variable of a name, new if there is none yet.
-    fn declare_variable(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut Variable {
-        let same = |known: &Variable| known.of == of && known.hidden.as_deref() == hidden;
+    fn declare_variable(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut DraftVariable {
+        let same = |known: &DraftVariable| known.of == of && known.hidden.as_deref() == hidden;
         let n = self.vars.iter().position(same).unwrap_or_else(|| {
             let wanted = legal_name(wanted).replace('-', "_");
             let taken = |name: &Name| self.vars.iter().any(|known| known.name == *name);
-            self.vars.push(Variable {
+            self.vars.push(DraftVariable {
                 name: free_name(&wanted, "_", taken),
                 of: of.to_owned(),
                 hidden: hidden.map(str::to_owned),
@@ -181,11 +181,11 @@ impl Draft {
     }
 
     /// Declares what is typed in, or made by the other tool, and returns a reference to it.
-    pub(super) fn declare_deferred_secret(&mut self, key: &str, generated: bool) -> Literal {
+    pub(super) fn declare_deferred_secret(&mut self, key: &str, generated: bool) -> ConfigLiteral {
         let variable = self.declare_variable(key, None, key);
         (variable.is_secret, variable.generated) = (true, variable.generated || generated);
         variable.default = None;
-        Literal::text(format!("$vars.{}", variable.name))
+        ConfigLiteral::text(format!("$vars.{}", variable.name))
     }
 
     /// Declares a variable that the other tool is given from outside, and returns its name.
@@ -223,18 +223,18 @@ impl Draft {
     }
 
     /// Returns a text of Compose: what is filled in becomes a variable.
-    pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> Literal {
-        Literal::text(self.filled_text(split_pieces(text), place))
+    pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> ConfigLiteral {
+        ConfigLiteral::text(self.filled_text(split_pieces(text), place))
     }
 
-    fn filled_text(&mut self, pieces: Vec<Piece>, (at, path): (Span, &str)) -> String {
+    fn filled_text(&mut self, pieces: Vec<InterpolationPart>, (at, path): (Span, &str)) -> String {
         let alone = pieces.len() == 1;
         let mut out = String::new();
         for piece in pieces {
             match piece {
-                Piece::Text(text) if alone => out.push_str(&template::escape_literal(&text)),
-                Piece::Text(text) => out.push_str(&text.replace('$', "$$")),
-                Piece::Variable { name, default, odd } => {
+                InterpolationPart::Text(text) if alone => out.push_str(&template::escape_literal(&text)),
+                InterpolationPart::Text(text) => out.push_str(&text.replace('$', "$$")),
+                InterpolationPart::Variable { name, default, odd } => {
                     if odd {
                         let why = format!("what stands in place of {name} is more than a default can say");
                         self.leave_out(at, path, &why);
@@ -256,26 +256,33 @@ impl Draft {
         key: &str,
         value: &str,
         place: (Span, &str),
-    ) -> Literal {
+    ) -> ConfigLiteral {
         let pieces = split_pieces(value);
-        if let [Piece::Text(text)] = pieces.as_slice() {
+        if let [InterpolationPart::Text(text)] = pieces.as_slice() {
             return self.value_literal(app, key, text, place.0);
         }
-        let own: String =
-            pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "" }).collect();
+        let own: String = pieces
+            .iter()
+            .map(|piece| if let InterpolationPart::Text(text) = piece { text } else { "" })
+            .collect();
         // A login whose password is filled in says none.
         let own = own.replace(":@", "@");
         if own.contains(char::is_alphanumeric) && looks_secret(key, &own) {
-            return Literal::text(format!(
+            return ConfigLiteral::text(format!(
                 "$vars.{}",
                 self.declare_hidden_variable(app, key, value, place.0)
             ));
         }
-        Literal::text(self.filled_text(pieces, place))
+        ConfigLiteral::text(self.filled_text(pieces, place))
     }
 
     /// Returns a command of Compose; the secrets among its words become variables.
-    pub(super) fn filled_command(&mut self, app: &str, command: &str, place: (Span, &str)) -> Literal {
+    pub(super) fn filled_command(
+        &mut self,
+        app: &str,
+        command: &str,
+        place: (Span, &str),
+    ) -> ConfigLiteral {
         let mut text = self.filled_text(split_pieces(command), place);
         let mut option = "";
         for word in command.split_whitespace().map(|word| word.trim_matches(['\'', '"'])) {
@@ -293,15 +300,15 @@ impl Draft {
             );
             text = text.replace(value, &format!("${{vars.{name}}}"));
         }
-        Literal::text(text)
+        ConfigLiteral::text(text)
     }
 
     /// Returns a value that stands in the file: a secret is not copied, a variable stands for it.
-    pub(super) fn value_literal(&mut self, app: &str, key: &str, value: &str, at: Span) -> Literal {
+    pub(super) fn value_literal(&mut self, app: &str, key: &str, value: &str, at: Span) -> ConfigLiteral {
         if !looks_secret(key, value) {
             return literal_text(value);
         }
-        Literal::text(format!("$vars.{}", self.declare_hidden_variable(app, key, value, at)))
+        ConfigLiteral::text(format!("$vars.{}", self.declare_hidden_variable(app, key, value, at)))
     }
 
     /// Declares the variable that stands for a secret, and returns its name.
@@ -354,34 +361,34 @@ impl Draft {
     }
 
     /// Returns the top level of the stack's file.
-    pub(super) fn into_entries(self, stack: &str, registry: &Registry) -> Vec<(Name, Literal)> {
+    pub(super) fn into_entries(self, stack: &str, registry: &Registry) -> Vec<(Name, ConfigLiteral)> {
         let with = |attributes: [&str; 2]| {
             registry.top_level().find(|kind| attributes.iter().all(|name| kind.attribute(name).is_some()))
         };
         let mut entries = vec![
-            (Name::new_static("stead"), Literal::Number("1".into())),
-            (Name::new_static("stack"), Literal::text(stack)),
+            (Name::new_static("stead"), ConfigLiteral::Number("1".into())),
+            (Name::new_static("stack"), ConfigLiteral::text(stack)),
         ];
         if !self.vars.is_empty() {
             let vars = self.vars.into_iter().map(variable_entry).collect();
-            entries.push((Name::new_static("vars"), Literal::Map(vars)));
+            entries.push((Name::new_static("vars"), ConfigLiteral::Map(vars)));
         }
         entries.push((
             Name::new_static("project"),
-            Literal::Map(vec![(stack.into(), Literal::Map(Vec::new()))]),
+            ConfigLiteral::Map(vec![(stack.into(), ConfigLiteral::Map(Vec::new()))]),
         ));
         let (Some(apps), Some(databases)) =
             (with(["start_command", "cron_schedule"]), with(["engine", "storage_gb"]))
         else {
             return entries;
         };
-        let called = Called {
+        let called = ConvertedNames {
             kinds: [apps, databases],
             apps: names_by_original(self.apps.iter().map(|one| one.name.as_str())),
             databases: names_by_original(self.databases.iter().map(|one| one.name.as_str())),
         };
-        let of = |blocks: Vec<(Name, Literal)>, kind: &Kind| {
-            (!blocks.is_empty()).then(|| (Name::from(kind.name), Literal::Map(blocks)))
+        let of = |blocks: Vec<(Name, ConfigLiteral)>, kind: &Kind| {
+            (!blocks.is_empty()).then(|| (Name::from(kind.name), ConfigLiteral::Map(blocks)))
         };
         let blocks = self.databases.into_iter().map(database_literal);
         let blocks = called.databases.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
@@ -394,7 +401,7 @@ impl Draft {
 }
 
 /// What things are called, by what the other file calls them.
-struct Called<'k> {
+struct ConvertedNames<'k> {
     kinds: [&'k Kind; 2],
     apps: Vec<(String, Name)>,
     databases: Vec<(String, Name)>,
@@ -404,56 +411,56 @@ fn names_by_original<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Ve
     originals.clone().map(str::to_owned).zip(unique_names(originals)).collect()
 }
 
-fn variable_entry(variable: Variable) -> (Name, Literal) {
+fn variable_entry(variable: DraftVariable) -> (Name, ConfigLiteral) {
     let ty = if variable.is_secret { "secret" } else { "string" };
-    let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
-    let default = variable.default.map(Literal::text);
+    let mut entries = vec![(Name::new_static("type"), ConfigLiteral::text(ty))];
+    let default = variable.default.map(ConfigLiteral::text);
     entries.extend(default.map(|text| (Name::new_static("default"), text)));
     if variable.generated {
-        entries.push((Name::new_static("generate"), Literal::Number("32".into())));
+        entries.push((Name::new_static("generate"), ConfigLiteral::Number("32".into())));
     }
-    (variable.name, Literal::Map(entries))
+    (variable.name, ConfigLiteral::Map(entries))
 }
 
-fn database_literal(draft: Database) -> Literal {
+fn database_literal(draft: DraftDatabase) -> ConfigLiteral {
     let plan = ENGINES.iter().find(|(engine, ..)| *engine == draft.engine).map_or("", |(.., plan)| *plan);
-    let mut entries = vec![(Name::new_static("engine"), Literal::text(draft.engine))];
+    let mut entries = vec![(Name::new_static("engine"), ConfigLiteral::text(draft.engine))];
     entries.extend(
         draft.version.iter().map(|version| (Name::new_static("engine_version"), literal_text(version))),
     );
-    entries.push((Name::new_static("plan"), Literal::text(plan)));
+    entries.push((Name::new_static("plan"), ConfigLiteral::text(plan)));
     entries.extend(draft.attributes.into_iter().map(|(name, value)| (name.into(), value)));
     if let Some(allowed) = draft.allowed {
-        entries.push((Name::new_static("public_access"), Literal::Boolean(true)));
-        let allowed: Vec<Literal> = allowed.iter().map(|network| literal_text(network)).collect();
-        let allowed = (!allowed.is_empty()).then_some(Literal::List(allowed));
+        entries.push((Name::new_static("public_access"), ConfigLiteral::Boolean(true)));
+        let allowed: Vec<ConfigLiteral> = allowed.iter().map(|network| literal_text(network)).collect();
+        let allowed = (!allowed.is_empty()).then_some(ConfigLiteral::List(allowed));
         entries.extend(allowed.map(|allowed| (Name::new_static("public_allowlist"), allowed)));
     }
-    Literal::Map(entries)
+    ConfigLiteral::Map(entries)
 }
 
-fn app_literal(draft: App, called: &Called<'_>) -> Literal {
-    let list = |items: Vec<Literal>| (!items.is_empty()).then_some(Literal::List(items));
+fn app_literal(draft: DraftApp, called: &ConvertedNames<'_>) -> ConfigLiteral {
+    let list = |items: Vec<ConfigLiteral>| (!items.is_empty()).then_some(ConfigLiteral::List(items));
     let find = |all: &[(String, Name)], name: &String| {
         all.iter().find(|(known, _)| known == name).map(|(_, name)| name.clone())
     };
     let [apps, databases] = called.kinds.map(|kind| kind.name);
-    let mut entries: Vec<(Name, Literal)> =
+    let mut entries: Vec<(Name, ConfigLiteral)> =
         draft.attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let mut uses = draft.uses;
     uses.sort();
     uses.dedup();
     let links = uses.iter().filter_map(|name| find(&called.databases, name));
-    let links = links.map(|name| Literal::text(format!("${databases}.{name}"))).collect();
+    let links = links.map(|name| ConfigLiteral::text(format!("${databases}.{name}"))).collect();
     let domains = draft.domains.iter().map(|domain| literal_text(domain)).collect();
     let waits = draft.waits.iter().filter_map(|name| find(&called.apps, name));
-    let waits = waits.map(|name| Literal::text(format!("{apps}.{name}"))).collect();
+    let waits = waits.map(|name| ConfigLiteral::text(format!("{apps}.{name}"))).collect();
     entries.extend(list(links).map(|links| (Name::new_static("databases"), links)));
     entries.extend(list(domains).map(|domains| (Name::new_static("domains"), domains)));
     if !draft.env.is_empty() {
         let env = draft.env.into_iter().map(|(key, value)| (Name::from(key), value)).collect();
-        entries.push((Name::new_static("env_vars"), Literal::Map(env)));
+        entries.push((Name::new_static("env_vars"), ConfigLiteral::Map(env)));
     }
     entries.extend(list(waits).map(|waits| (Name::new_static("depends_on"), waits)));
-    Literal::Map(entries)
+    ConfigLiteral::Map(entries)
 }

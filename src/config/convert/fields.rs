@@ -3,20 +3,20 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::source::Span;
 
 /// The fields of one map, which remembers what was asked for.
-pub(super) struct Fields<'d> {
-    entries: &'d [Entry],
+pub(super) struct FieldReader<'d> {
+    entries: &'d [DocumentEntry],
     path: String,
     at: Span,
     seen: RefCell<BTreeSet<&'d str>>,
 }
 
-impl<'d> Fields<'d> {
+impl<'d> FieldReader<'d> {
     /// Returns the top level.
-    pub(super) fn from_entries(entries: &'d [Entry], at: Span) -> Self {
+    pub(super) fn from_entries(entries: &'d [DocumentEntry], at: Span) -> Self {
         Self { entries, path: String::new(), at, seen: RefCell::default() }
     }
 
@@ -63,14 +63,14 @@ impl<'d> Fields<'d> {
     }
 
     /// Returns a field's map.
-    pub(super) fn map(&self, key: &str) -> Option<Fields<'d>> {
+    pub(super) fn map(&self, key: &str) -> Option<FieldReader<'d>> {
         let node = self.get(key)?;
         node.entries()?;
-        Some(Fields::from_node(node, self.field_path(key), self.field_span(key)))
+        Some(FieldReader::from_node(node, self.field_path(key), self.field_span(key)))
     }
 
     /// Returns the maps of a field's list.
-    pub(super) fn list(&self, key: &str) -> Vec<Fields<'d>> {
+    pub(super) fn list(&self, key: &str) -> Vec<FieldReader<'d>> {
         let items = self.get(key).map(list_items).unwrap_or_default();
         let at = |(n, node): (usize, &'d Node)| {
             let named = node.entries().and_then(|entries| {
@@ -80,7 +80,7 @@ impl<'d> Fields<'d> {
             let name = named
                 .and_then(|entry| node_text(&entry.value))
                 .map_or_else(|| n.to_string(), str::to_owned);
-            Fields::from_node(node, format!("{}.{name}", self.field_path(key)), node.span)
+            FieldReader::from_node(node, format!("{}.{name}", self.field_path(key)), node.span)
         };
         items.iter().enumerate().map(at).collect()
     }
@@ -97,7 +97,7 @@ impl<'d> Fields<'d> {
     }
 
     /// Returns the entries as they stand.
-    pub(super) fn entries(&self) -> &'d [Entry] {
+    pub(super) fn entries(&self) -> &'d [DocumentEntry] {
         self.entries
     }
 

@@ -2,11 +2,11 @@
 
 /// Host names, and the service that each is.
 #[derive(Debug, Default)]
-pub(super) struct Hosts {
+pub(super) struct ServiceHosts {
     names: Vec<(String, String)>,
 }
 
-impl Hosts {
+impl ServiceHosts {
     /// Adds a name of a service.
     pub(super) fn add_host(&mut self, host: &str, service: &str) {
         self.names.push((host.to_owned(), service.to_owned()));
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn containers_are_told_by_where_their_names_stand() {
-        let mut hosts = Hosts::default();
+        let mut hosts = ServiceHosts::default();
         hosts.add_host("db", "main");
         for (key, value, found) in [
             ("X", "postgres://u:p@db:5432/x", true),

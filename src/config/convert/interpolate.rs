@@ -1,11 +1,11 @@
 //! What Compose fills into a text: `$NAME`, `${NAME:-default}`; `$$` is a dollar.
 
 /// How deep defaults within defaults are looked into; what is deeper is text.
-const DEEPEST: u32 = 16;
+const MAX_DEPTH: u32 = 16;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum InterpolationPart {
     /// As it stands.
     Text(String),
     /// What is given from outside.
@@ -20,13 +20,13 @@ pub(super) enum Piece {
 }
 
 /// Returns the parts of a text; neighbouring texts are one.
-pub(super) fn split_pieces(text: &str) -> Vec<Piece> {
+pub(super) fn split_pieces(text: &str) -> Vec<InterpolationPart> {
     pieces_at(text, 0)
 }
 
-fn pieces_at(text: &str, depth: u32) -> Vec<Piece> {
-    if depth > DEEPEST {
-        return vec![Piece::Text(text.to_owned())];
+fn pieces_at(text: &str, depth: u32) -> Vec<InterpolationPart> {
+    if depth > MAX_DEPTH {
+        return vec![InterpolationPart::Text(text.to_owned())];
     }
     let mut found = Vec::new();
     let mut plain = String::new();
@@ -34,19 +34,19 @@ fn pieces_at(text: &str, depth: u32) -> Vec<Piece> {
     while let Some((before, after)) = rest.split_once('$') {
         plain.push_str(before);
         match read_piece(after, depth) {
-            Read::Variable(variable, after) => {
+            SubstitutionToken::Variable(variable, after) => {
                 if !plain.is_empty() {
-                    found.push(Piece::Text(std::mem::take(&mut plain)));
+                    found.push(InterpolationPart::Text(std::mem::take(&mut plain)));
                 }
                 found.push(variable);
                 rest = after;
             }
-            Read::Dollar(after) => {
+            SubstitutionToken::Dollar(after) => {
                 plain.push('$');
                 rest = after;
             }
             // To look for the end of each brace behind it would take the square of the time.
-            Read::Unclosed => {
+            SubstitutionToken::Unclosed => {
                 plain.push('$');
                 rest = after;
                 break;
@@ -55,7 +55,7 @@ fn pieces_at(text: &str, depth: u32) -> Vec<Piece> {
     }
     plain.push_str(rest);
     if !plain.is_empty() || found.is_empty() {
-        found.push(Piece::Text(plain));
+        found.push(InterpolationPart::Text(plain));
     }
     found
 }
@@ -69,44 +69,48 @@ fn resolved_at(text: &str, depth: u32) -> Option<String> {
     pieces_at(text, depth)
         .into_iter()
         .map(|piece| match piece {
-            Piece::Text(text) => Some(text),
-            Piece::Variable { default, .. } => default,
+            InterpolationPart::Text(text) => Some(text),
+            InterpolationPart::Variable { default, .. } => default,
         })
         .collect()
 }
 
 /// What follows a dollar, and what is behind it.
-enum Read<'t> {
-    Variable(Piece, &'t str),
+enum SubstitutionToken<'t> {
+    Variable(InterpolationPart, &'t str),
     /// Nothing but the dollar.
     Dollar(&'t str),
     /// A brace that is never closed.
     Unclosed,
 }
 
-fn read_piece(after: &str, depth: u32) -> Read<'_> {
+fn read_piece(after: &str, depth: u32) -> SubstitutionToken<'_> {
     if let Some(after) = after.strip_prefix('$') {
-        return Read::Dollar(after);
+        return SubstitutionToken::Dollar(after);
     }
     let Some(body) = after.strip_prefix('{') else {
         let (name, behind) = split_name(after);
-        let variable = Piece::Variable { name: name.to_owned(), default: None, odd: false };
-        return if name.is_empty() { Read::Dollar(after) } else { Read::Variable(variable, behind) };
+        let variable = InterpolationPart::Variable { name: name.to_owned(), default: None, odd: false };
+        return if name.is_empty() {
+            SubstitutionToken::Dollar(after)
+        } else {
+            SubstitutionToken::Variable(variable, behind)
+        };
     };
     // What is no name needs no closing brace: nothing is looked for behind it.
     if split_name(body).0.is_empty() {
-        return Read::Dollar(after);
+        return SubstitutionToken::Dollar(after);
     }
-    let Some(end) = closing_brace(body) else { return Read::Unclosed };
+    let Some(end) = closing_brace(body) else { return SubstitutionToken::Unclosed };
     let (name, says) = split_name(&body[..end]);
     let default = says.strip_prefix(":-").or_else(|| says.strip_prefix('-'));
     let must = says.is_empty() || says.starts_with(":?") || says.starts_with('?');
-    let variable = Piece::Variable {
+    let variable = InterpolationPart::Variable {
         name: name.to_owned(),
         default: default.and_then(|text| resolved_at(text, depth + 1)),
         odd: !must && default.is_none_or(|text| text.contains('$') && !text.contains("$$")),
     };
-    Read::Variable(variable, &body[end + 1..])
+    SubstitutionToken::Variable(variable, &body[end + 1..])
 }
 
 fn split_name(text: &str) -> (&str, &str) {
@@ -135,8 +139,8 @@ mod tests {
 
     #[test]
     fn what_is_filled_in_is_told_from_what_stands() {
-        let text = |text: &str| Piece::Text(text.to_owned());
-        let variable = |name: &str, default: Option<&str>, odd| Piece::Variable {
+        let text = |text: &str| InterpolationPart::Text(text.to_owned());
+        let variable = |name: &str, default: Option<&str>, odd| InterpolationPart::Variable {
             name: name.to_owned(),
             default: default.map(str::to_owned),
             odd,
@@ -166,12 +170,12 @@ mod tests {
         let deep = format!("{}x{}", "${A:-".repeat(30_000), "}".repeat(30_000));
         assert!(matches!(
             split_pieces(&deep).as_slice(),
-            [Piece::Variable { default: Some(_), odd: true, .. }]
+            [InterpolationPart::Variable { default: Some(_), odd: true, .. }]
         ));
         for open in ["${", "${A", "${A:-"] {
             let open = open.repeat(400_000);
-            assert_eq!(split_pieces(&open), [Piece::Text(open)]);
+            assert_eq!(split_pieces(&open), [InterpolationPart::Text(open)]);
         }
-        assert_eq!(split_pieces("${A $B"), [Piece::Text("${A $B".to_owned())]);
+        assert_eq!(split_pieces("${A $B"), [InterpolationPart::Text("${A $B".to_owned())]);
     }
 }

@@ -14,4 +14,4 @@ mod source_format;
 mod unsupported_fields;
 
 pub use detect::guess_origin;
-pub use source_format::{Converted, Origin, convert_foreign_file};
+pub use source_format::{ConvertedStack, SourceFormat, convert_foreign_file};

@@ -1,19 +1,19 @@
 //! Render's blueprint → a draft.
 
-use super::draft::{App, Database, Draft, database_engine};
-use super::fields::Fields;
+use super::draft::{DraftApp, DraftDatabase, StackDraft, database_engine};
+use super::fields::FieldReader;
 use super::unsupported_fields;
-use crate::config::edit::Literal;
+use crate::config::edit::ConfigLiteral;
 
 /// Fields that mean nothing here: the platform builds and deploys by itself, and has its own sizes.
 const MEANINGLESS: &[&str] =
     &["env", "runtime", "region", "autoDeploy", "autoDeployTrigger", "plan", "previewPlan"];
 
 /// Groups of variables, by name.
-type Groups<'d> = Vec<Fields<'d>>;
+type EnvVarGroups<'d> = Vec<FieldReader<'d>>;
 
 /// Reads a blueprint; false when it is none.
-pub(super) fn read_blueprint(root: &Fields<'_>, draft: &mut Draft) -> bool {
+pub(super) fn read_blueprint(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let mut places = Vec::new();
     for project in root.list("projects") {
         for environment in project.list("environments") {
@@ -53,7 +53,7 @@ pub(super) fn read_blueprint(root: &Fields<'_>, draft: &mut Draft) -> bool {
         let name = fields.text("name").unwrap_or("cache").to_owned();
         let engine = database_engine("redis").unwrap_or_default();
         let allowed = allowed_networks(fields, draft);
-        draft.databases.push(Database { name, engine, allowed, ..Database::default() });
+        draft.databases.push(DraftDatabase { name, engine, allowed, ..DraftDatabase::default() });
         draft.leave_all(fields.unread_fields(MEANINGLESS));
     }
     for fields in apps {
@@ -65,17 +65,18 @@ pub(super) fn read_blueprint(root: &Fields<'_>, draft: &mut Draft) -> bool {
     true
 }
 
-fn read_postgres(fields: &Fields<'_>, draft: &mut Draft) {
+fn read_postgres(fields: &FieldReader<'_>, draft: &mut StackDraft) {
     let name = fields.text("name").unwrap_or("main").to_owned();
     let version = fields.text("postgresMajorVersion").map(str::to_owned);
-    let number = |text: &str| text.parse::<u32>().is_ok().then(|| Literal::Number(text.into()));
+    let number = |text: &str| text.parse::<u32>().is_ok().then(|| ConfigLiteral::Number(text.into()));
     let mut attributes = Vec::new();
     attributes.extend(fields.text("diskSizeGB").and_then(number).map(|size| ("storage_gb", size)));
     let available = fields.map("highAvailability").is_some_and(|one| one.text("enabled") == Some("true"));
-    attributes.extend(available.then_some(("ha_enabled", Literal::Boolean(true))));
+    attributes.extend(available.then_some(("ha_enabled", ConfigLiteral::Boolean(true))));
     let replicas = fields.list("readReplicas").len();
-    attributes
-        .extend((replicas > 0).then(|| ("replica_count", Literal::Number(replicas.to_string().into()))));
+    attributes.extend(
+        (replicas > 0).then(|| ("replica_count", ConfigLiteral::Number(replicas.to_string().into()))),
+    );
     for key in ["databaseName", "user"] {
         if fields.get(key).is_some() {
             let why = unsupported_fields::omission_reason("databaseName");
@@ -83,12 +84,12 @@ fn read_postgres(fields: &Fields<'_>, draft: &mut Draft) {
         }
     }
     let allowed = allowed_networks(fields, draft);
-    draft.databases.push(Database { name, engine: "postgres", version, allowed, attributes });
+    draft.databases.push(DraftDatabase { name, engine: "postgres", version, allowed, attributes });
     draft.leave_all(fields.unread_fields(MEANINGLESS));
 }
 
 /// Returns who may reach a database from outside; nobody, unless it is said.
-fn allowed_networks(fields: &Fields<'_>, draft: &mut Draft) -> Option<Vec<String>> {
+fn allowed_networks(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<Vec<String>> {
     let list = fields.list("ipAllowList");
     let all: Vec<String> = list.iter().filter_map(|item| item.text("source")).map(str::to_owned).collect();
     if all.iter().any(|source| source == "0.0.0.0/0") {
@@ -103,7 +104,11 @@ fn allowed_networks(fields: &Fields<'_>, draft: &mut Draft) -> Option<Vec<String
     (!all.is_empty()).then_some(all)
 }
 
-fn read_blueprint_service(fields: &Fields<'_>, groups: &Groups<'_>, draft: &mut Draft) -> Option<App> {
+fn read_blueprint_service(
+    fields: &FieldReader<'_>,
+    groups: &EnvVarGroups<'_>,
+    draft: &mut StackDraft,
+) -> Option<DraftApp> {
     let ty = match fields.text("type").unwrap_or("web") {
         "web" => "web",
         "pserv" => "private",
@@ -126,7 +131,7 @@ fn read_blueprint_service(fields: &Fields<'_>, groups: &Groups<'_>, draft: &mut 
         );
         return None;
     }
-    let mut app = App { name: fields.text("name").unwrap_or("web").to_owned(), ..App::default() };
+    let mut app = DraftApp { name: fields.text("name").unwrap_or("web").to_owned(), ..DraftApp::default() };
     app.set_text("type", Some(ty));
     read_service_source(fields, &mut app, draft);
     app.set_text("start_command", fields.text("startCommand").or_else(|| fields.text("dockerCommand")));
@@ -156,7 +161,7 @@ fn read_blueprint_service(fields: &Fields<'_>, groups: &Groups<'_>, draft: &mut 
     Some(app)
 }
 
-fn read_service_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_service_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     let image = fields.map("image");
     if let Some(image) = &image {
         app.set_text("image", image.text("url"));
@@ -179,7 +184,12 @@ pub(super) fn repository_name(url: &str) -> String {
     path.map_or_else(|| url.to_owned(), |path| path.trim_start_matches(['/', ':']).to_owned())
 }
 
-fn read_service_variable(variable: &Fields<'_>, groups: &Groups<'_>, app: &mut App, draft: &mut Draft) {
+fn read_service_variable(
+    variable: &FieldReader<'_>,
+    groups: &EnvVarGroups<'_>,
+    app: &mut DraftApp,
+    draft: &mut StackDraft,
+) {
     if let Some(group) = variable.text("fromGroup") {
         match groups.iter().find(|known| known.text("name") == Some(group)) {
             Some(group) => {

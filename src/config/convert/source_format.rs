@@ -1,7 +1,7 @@
 //! From another tool's text to a stack's.
 
-use super::draft::Draft;
-use super::fields::Fields;
+use super::draft::StackDraft;
+use super::fields::FieldReader;
 use super::{app_spec, compose, render_blueprint};
 use crate::config::diagnostics::codes;
 use crate::config::format;
@@ -15,7 +15,7 @@ use crate::model::source::{Source, SourceId, Span};
 
 /// Another tool's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum SourceFormat {
     /// Docker Compose.
     Compose,
     /// Render's blueprint.
@@ -26,7 +26,7 @@ pub enum Origin {
 
 /// A stack made of another tool's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Converted {
+pub struct ConvertedStack {
     /// The stack's file.
     pub text: String,
     /// What could not be carried over, a sentence each, with its file and line.
@@ -41,27 +41,27 @@ pub struct Converted {
 /// When the file is no YAML, or holds nothing of that tool.
 pub fn convert_foreign_file(
     source: &Source,
-    origin: Origin,
+    origin: SourceFormat,
     stack: &str,
     to: Syntax,
     registry: &Registry,
-) -> Result<Converted, Box<Diagnostic>> {
+) -> Result<ConvertedStack, Box<Diagnostic>> {
     let document = yaml::parse(SourceId(0), source).map_err(|problems| {
         let first = problems.into_iter().next();
         Box::new(first.unwrap_or_else(|| Diagnostic::error(codes::FOREIGN, "this file cannot be read")))
     })?;
-    let mut draft = Draft::default();
-    let root = Fields::from_entries(&document.root, byte_span(SourceId(0), 0, 0));
+    let mut draft = StackDraft::default();
+    let root = FieldReader::from_entries(&document.root, byte_span(SourceId(0), 0, 0));
     // A template of an app wraps its spec.
-    let inner = root.map("spec").filter(|_| origin == Origin::AppSpec);
+    let inner = root.map("spec").filter(|_| origin == SourceFormat::AppSpec);
     let root = inner.unwrap_or(root);
     let (what, found) = match origin {
-        Origin::Compose => ("Compose file with `services`", compose::read_compose(&root, &mut draft)),
-        Origin::Render => (
+        SourceFormat::Compose => ("Compose file with `services`", compose::read_compose(&root, &mut draft)),
+        SourceFormat::Render => (
             "blueprint with `services`, `databases` or `projects`",
             render_blueprint::read_blueprint(&root, &mut draft),
         ),
-        Origin::AppSpec => ("app spec with components", app_spec::read_app_spec(&root, &mut draft)),
+        SourceFormat::AppSpec => ("app spec with components", app_spec::read_app_spec(&root, &mut draft)),
     };
     if !found {
         return Err(Box::new(
@@ -101,7 +101,7 @@ pub fn convert_foreign_file(
         text.push('\n');
     }
     text.push_str(&format::write_new_file(to, &entries, registry));
-    Ok(Converted { text, left_out, needed })
+    Ok(ConvertedStack { text, left_out, needed })
 }
 
 /// Says that a file has nothing that this service runs, and what it has.

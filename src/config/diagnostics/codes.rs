@@ -2,7 +2,7 @@
 
 /// A code and its meaning in one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Code {
+pub struct DiagnosticCode {
     /// The code, as diagnostics carry it.
     pub code: &'static str,
     /// What it means.
@@ -13,7 +13,7 @@ macro_rules! codes {
     ($($name:ident = $code:literal, $meaning:literal;)*) => {
         $(#[doc = $meaning] pub(crate) const $name: &str = $code;)*
         /// Every code, sorted.
-        pub const CODES: &[Code] = &[$(Code { code: $code, meaning: $meaning }),*];
+        pub const CODES: &[DiagnosticCode] = &[$(DiagnosticCode { code: $code, meaning: $meaning }),*];
     };
 }
 

@@ -1,24 +1,24 @@
-//! `Problems`: everything found wrong, each mistake once, however many instances it touches.
+//! `DiagnosticCollector`: everything found wrong, each mistake once, however many instances it touches.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::codes;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Span;
 
 /// Most instance keys that one message names.
-const MOST_KEYS: usize = 5;
+const MAX_KEYS: usize = 5;
 /// How far up the calls of modules are shown.
-const MOST_CALLS: usize = 12;
+const MAX_CALLS: usize = 12;
 
 /// Problems so far. Shared by all who resolve, hence the cell.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Problems {
-    found: RefCell<BTreeMap<Key, Problem>>,
+pub(in crate::config) struct DiagnosticCollector {
+    found: RefCell<BTreeMap<ProblemKey, CollectedProblem>>,
     /// Where modules are used, by what stands in front of their addresses.
     calls: RefCell<BTreeMap<Name, Span>>,
     /// The modules that are being resolved, innermost last.
@@ -28,10 +28,10 @@ pub(in crate::config) struct Problems {
 }
 
 /// What makes two problems the same mistake: place and code; without a place, the words.
-type Key = (Option<Span>, &'static str, String);
+type ProblemKey = (Option<Span>, &'static str, String);
 
 #[derive(Debug)]
-struct Problem {
+struct CollectedProblem {
     diagnostic: Diagnostic,
     keys: Vec<Name>,
     block: Option<Name>,
@@ -39,21 +39,21 @@ struct Problem {
 
 /// The instance in whose name something is resolved.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::config) struct Instance<'a> {
+pub(in crate::config) struct InstanceContext<'a> {
     /// The instance's or the resource's address.
     pub(in crate::config) address: &'a Address,
     /// Its key, with `for_each`.
     pub(in crate::config) key: Option<&'a Name>,
 }
 
-impl Problems {
+impl DiagnosticCollector {
     /// Adds a problem.
     pub(in crate::config) fn push(&self, diagnostic: Diagnostic) {
         self.push_in(None, diagnostic);
     }
 
     /// Adds a problem of an instance. The same one of another instance only adds its key.
-    pub(in crate::config) fn push_in(&self, instance: Option<Instance<'_>>, diagnostic: Diagnostic) {
+    pub(in crate::config) fn push_in(&self, instance: Option<InstanceContext<'_>>, diagnostic: Diagnostic) {
         if self.are_closed() {
             return;
         }
@@ -68,12 +68,13 @@ impl Problems {
         } else {
             String::new()
         };
-        let problem = found.entry((diagnostic.span(), diagnostic.code, words)).or_insert_with(|| Problem {
-            diagnostic: self.with_call_trace(instance, diagnostic),
-            keys: Vec::new(),
-            block: None,
-        });
-        if let Some(Instance { address, key: Some(key) }) = instance {
+        let problem =
+            found.entry((diagnostic.span(), diagnostic.code, words)).or_insert_with(|| CollectedProblem {
+                diagnostic: self.with_call_trace(instance, diagnostic),
+                keys: Vec::new(),
+                block: None,
+            });
+        if let Some(InstanceContext { address, key: Some(key) }) = instance {
             problem.keys.push(key.clone());
             problem.block.get_or_insert_with(|| {
                 let text = address.as_str();
@@ -130,7 +131,11 @@ impl Problems {
     }
 
     /// Adds the calls that lead to where a problem is.
-    fn with_call_trace(&self, instance: Option<Instance<'_>>, mut diagnostic: Diagnostic) -> Diagnostic {
+    fn with_call_trace(
+        &self,
+        instance: Option<InstanceContext<'_>>,
+        mut diagnostic: Diagnostic,
+    ) -> Diagnostic {
         let calls = self.calls.borrow();
         if calls.is_empty() {
             return diagnostic;
@@ -141,7 +146,7 @@ impl Problems {
             (None, Some(instance)) => instance.address.as_str(),
             (None, None) => return diagnostic,
         };
-        for _ in 0..MOST_CALLS {
+        for _ in 0..MAX_CALLS {
             let call = calls.get(way);
             let told = |call: &&Span| diagnostic.labels.iter().any(|label| label.span == **call);
             if let Some(call) = call.filter(|call| !told(call)) {
@@ -173,19 +178,19 @@ impl Problems {
 
     /// Tells whether an error is among them.
     pub(in crate::config) fn any_error(&self) -> bool {
-        let is_error = |problem: &Problem| problem.diagnostic.severity == Severity::Error;
+        let is_error = |problem: &CollectedProblem| problem.diagnostic.severity == Severity::Error;
         self.are_closed() || self.found.borrow().values().any(is_error)
     }
 
     /// Returns all problems in the order of their places.
     pub(in crate::config) fn into_diagnostics(self) -> Vec<Diagnostic> {
-        let found = self.found.into_inner().into_values().map(Problem::into_diagnostic);
+        let found = self.found.into_inner().into_values().map(CollectedProblem::into_diagnostic);
         found.chain(self.last.into_inner()).collect()
     }
 }
 
 /// Collects the keys whose correction is another key of their map, or is what one above becomes.
-fn written_again(entries: &[Entry], wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
+fn written_again(entries: &[DocumentEntry], wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
     let mut keys: Option<BTreeSet<&str>> = None;
     for entry in entries {
         if let Some(right) = wanted.get(&entry.key_span) {
@@ -210,14 +215,14 @@ fn collect_rewritten_keys(node: &Node, wanted: &BTreeMap<Span, String>, again: &
     }
 }
 
-impl Problem {
+impl CollectedProblem {
     fn into_diagnostic(self) -> Diagnostic {
         let Some(block) = self.block else { return self.diagnostic };
         let mut keys: Vec<&str> = self.keys.iter().map(Name::as_str).collect();
         keys.sort_unstable();
         keys.dedup();
-        let more = keys.len().saturating_sub(MOST_KEYS);
-        keys.truncate(MOST_KEYS);
+        let more = keys.len().saturating_sub(MAX_KEYS);
+        keys.truncate(MAX_KEYS);
         let word = if keys.len() == 1 { "key" } else { "keys" };
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let place = format!("in {block} ({word} {}{more})", keys.join(", "));

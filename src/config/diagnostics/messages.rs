@@ -1,19 +1,19 @@
 //! Diagnostics that several parts report: unknown words, values of another type, expressions that fail.
 
 use super::codes;
-use crate::config::keywords::{self, Words};
+use crate::config::keywords::{self, Keywords};
 use crate::config::resolve::blocks::attributes::unknown_key;
 use crate::config::resolve::evaluator::sensitive_problem;
-use crate::config::syntax::document::Entry;
+use crate::config::syntax::document::DocumentEntry;
 use crate::config::syntax::quoting;
-use crate::config::types::mismatch::Mismatch;
-use crate::model::budget::{MOST_NODES, MOST_TEXT};
+use crate::config::types::mismatch::TypeMismatch;
+use crate::model::budget::{MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
 
 /// Returns the problem of a mismatch at a place.
-pub(in crate::config) fn mismatch_diagnostic(slip: &Mismatch, span: Span) -> Diagnostic {
+pub(in crate::config) fn mismatch_diagnostic(slip: &TypeMismatch, span: Span) -> Diagnostic {
     if slip.code == codes::SENSITIVE {
         return sensitive_problem();
     }
@@ -27,7 +27,7 @@ pub(in crate::config) fn mismatch_diagnostic(slip: &Mismatch, span: Span) -> Dia
 }
 
 /// Returns the problem of a key that is none of the language's words for its place.
-pub(in crate::config) fn unknown_word(entry: &Entry, words: Words) -> Diagnostic {
+pub(in crate::config) fn unknown_word(entry: &DocumentEntry, words: Keywords) -> Diagnostic {
     unknown_key(entry, &keywords::word_names(words).collect::<Vec<_>>())
 }
 
@@ -36,9 +36,9 @@ pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
         .with_label(span, "")
         .detail(format!(
-            "Together they may hold {} MiB of text and {MOST_NODES} values besides what the files hold, at \
+            "Together they may hold {} MiB of text and {MAX_VALUE_NODES} values besides what the files hold, at \
              most 256 levels deep, and a copy counts like the first. This one goes beyond that.",
-            MOST_TEXT >> 20
+            MAX_VALUE_TEXT_BYTES >> 20
         ))
         .help("repeat less: shorten lists and texts that other values are made of, or split the stack")
 }

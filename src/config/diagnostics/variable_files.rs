@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::config::syntax::limits;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
 /// Bytes of a value that no message repeats: fewer are found in any sentence.
-const SHARED: usize = 6;
+const MIN_SHARED_BYTES: usize = 6;
 
 /// What a message has in the place of a value.
-const NOT_SHOWN: &str = "(not shown)";
+const REDACTED: &str = "(not shown)";
 
 /// Returns the problems of a variable file that cannot be parsed: each line once, in words that are the same
 /// whatever stands on it.
@@ -40,12 +40,12 @@ pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnosti
 
 /// What the values of variable files say, in pieces.
 #[derive(Default)]
-pub(in crate::config) struct Withheld {
+pub(in crate::config) struct VariableFileRedactor {
     files: Vec<SourceId>,
-    pieces: HashSet<[u8; SHARED]>,
+    pieces: HashSet<[u8; MIN_SHARED_BYTES]>,
 }
 
-impl Withheld {
+impl VariableFileRedactor {
     /// Returns files of which nothing is known but that they could not be read.
     pub(in crate::config) fn of_files(files: &[SourceId]) -> Self {
         Self { files: files.to_vec(), ..Self::default() }
@@ -68,17 +68,19 @@ impl Withheld {
         match &node.value {
             NodeValue::Scalar(scalar) => self.add_text(&scalar.text),
             NodeValue::Sequence(items) => items.iter().for_each(|item| self.add_node(item)),
-            NodeValue::Mapping(entries) => entries.iter().for_each(|Entry { key, value, .. }| {
-                self.add_text(key);
-                self.add_node(value);
-            }),
+            NodeValue::Mapping(entries) => {
+                for DocumentEntry { key, value, .. } in entries {
+                    self.add_text(key);
+                    self.add_node(value);
+                }
+            }
             NodeValue::Null | NodeValue::Bare => {}
         }
     }
 
     fn add_text(&mut self, text: &str) {
-        let pieces = text.as_bytes().windows(SHARED);
-        self.pieces.extend(pieces.filter_map(|piece| <[u8; SHARED]>::try_from(piece).ok()));
+        let pieces = text.as_bytes().windows(MIN_SHARED_BYTES);
+        self.pieces.extend(pieces.filter_map(|piece| <[u8; MIN_SHARED_BYTES]>::try_from(piece).ok()));
     }
 
     /// Takes lines and values of the files out of problems. What the other files say, too, stays: it is no
@@ -115,7 +117,7 @@ impl Withheld {
         while let Some((start, end)) = self.next(text, at) {
             let run = &text[start..end];
             shown.push_str(&text[at..start]);
-            shown.push_str(if others.iter().any(|other| other.contains(run)) { run } else { NOT_SHOWN });
+            shown.push_str(if others.iter().any(|other| other.contains(run)) { run } else { REDACTED });
             at = end;
         }
         shown.push_str(&text[at..]);
@@ -126,13 +128,15 @@ impl Withheld {
     fn next(&self, text: &str, from: usize) -> Option<(usize, usize)> {
         let bytes = text.as_bytes();
         let is_piece = |at: usize| {
-            let piece = bytes.get(at..at + SHARED).and_then(|piece| <[u8; SHARED]>::try_from(piece).ok());
+            let piece = bytes
+                .get(at..at + MIN_SHARED_BYTES)
+                .and_then(|piece| <[u8; MIN_SHARED_BYTES]>::try_from(piece).ok());
             piece.is_some_and(|piece| self.pieces.contains(&piece))
         };
         let first = (from..bytes.len()).find(|at| is_piece(*at))?;
         let last = (first..bytes.len()).take_while(|at| is_piece(*at)).last()?;
         let start = (from..=first).rev().find(|at| text.is_char_boundary(*at))?;
-        let end = (last + SHARED..=bytes.len()).find(|at| text.is_char_boundary(*at))?;
+        let end = (last + MIN_SHARED_BYTES..=bytes.len()).find(|at| text.is_char_boundary(*at))?;
         Some((start, end))
     }
 }
@@ -150,14 +154,14 @@ mod tests {
         let id = sources.add(source.clone());
         sources.add(Source::new("stead.yaml", "name: shared-word"));
         let document = yaml::parse(id, &source).unwrap();
-        let withheld = Withheld::new(&[("v.yaml".into(), document)], &BTreeSet::new());
+        let withheld = VariableFileRedactor::new(&[("v.yaml".into(), document)], &BTreeSet::new());
         let said = "It takes one of a, b, and this is `anarienvö…`, with shared-word.";
         let mut problems =
             [Diagnostic::error("S0223", "x").detail(said).with_label(byte_span(id, 6, 9), "kanarien")];
         withheld.redact(&mut problems, &sources);
         let wanted = "It takes one of a, b, and this is `(not shown)…`, with shared-word.";
         assert_eq!(problems[0].detail.as_deref(), Some(wanted));
-        assert_eq!(problems[0].labels[0].text, NOT_SHOWN);
+        assert_eq!(problems[0].labels[0].text, REDACTED);
         assert_eq!(problems[0].labels[0].span.start, 0);
     }
 }

@@ -1,10 +1,10 @@
 //! The engine: find the bytes, replace them, read the result again: once for all edits where they let each
 //! other be, else after each of them.
 
-use super::content::Meaning;
-use super::lines::{Patch, apply_patches};
-use super::refusals::{self, Refusal};
-use super::request::{Edit, File, Path, Step};
+use super::content::ComparableContent;
+use super::lines::{TextPatch, apply_patches};
+use super::refusals::{self, EditError};
+use super::request::{Edit, EditPath, EditPathStep, EditableFile};
 use super::{kdl, yaml};
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::parse;
@@ -16,7 +16,7 @@ use crate::model::source::{Source, SourceId};
 /// # Errors
 /// When the file has syntax errors, a path leads nowhere, a value is computed or shared, or the new text
 /// would not say exactly what was asked for.
-pub fn apply_edits(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
+pub fn apply_edits(file: &EditableFile<'_>, edits: &[Edit]) -> Result<String, EditError> {
     let mut text = file.source.text.to_string();
     let mut says = read_content(file, file.source)?;
     if let Some(new) = apply_at_once(file, edits, &mut says) {
@@ -36,7 +36,7 @@ pub fn apply_edits(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
 
 /// Makes all edits in the text as it is and reads the result once: reading is what costs. `None` where
 /// they get in each other's way; then each has to see what the one before it left.
-fn apply_at_once(file: &File<'_>, edits: &[Edit], says: &mut Meaning) -> Option<String> {
+fn apply_at_once(file: &EditableFile<'_>, edits: &[Edit], says: &mut ComparableContent) -> Option<String> {
     let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
     let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));
     if edits.len() < 2 || writes.zip(leads).is_some_and(|(writes, leads)| writes < leads) {
@@ -60,12 +60,12 @@ fn apply_at_once(file: &File<'_>, edits: &[Edit], says: &mut Meaning) -> Option<
 }
 
 /// Returns an edit with its path as it was before entries on the way were renamed.
-fn as_written(edit: &Edit, renamed: &[(Path, Path)]) -> Edit {
-    let path = |path: &Path| {
+fn as_written(edit: &Edit, renamed: &[(EditPath, EditPath)]) -> Edit {
+    let path = |path: &EditPath| {
         let (new, old) = renamed.iter().rfind(|(new, _)| path.0.starts_with(&new.0))?;
-        Some(Path([&old.0, &path.0[new.0.len()..]].concat()))
+        Some(EditPath([&old.0, &path.0[new.0.len()..]].concat()))
     };
-    let path = |now: &Path| path(now).unwrap_or_else(|| now.clone());
+    let path = |now: &EditPath| path(now).unwrap_or_else(|| now.clone());
     match edit {
         Edit::Set(at, literal) => Edit::Set(path(at), literal.clone()),
         Edit::Append(at, literal) => Edit::Append(path(at), literal.clone()),
@@ -76,15 +76,22 @@ fn as_written(edit: &Edit, renamed: &[(Path, Path)]) -> Edit {
 }
 
 /// Returns what a new text says, if that is what was expected.
-fn read_back(file: &File<'_>, new: &str, expected: &Meaning) -> Option<Meaning> {
+fn read_back(
+    file: &EditableFile<'_>,
+    new: &str,
+    expected: &ComparableContent,
+) -> Option<ComparableContent> {
     let found = read_content(file, &Source::new(file.source.path.as_str(), new)).ok()?;
     expected.is(&found).then_some(found)
 }
 
 /// Returns what a text says.
-pub(in crate::config) fn read_content(file: &File<'_>, source: &Source) -> Result<Meaning, Refusal> {
+pub(in crate::config) fn read_content(
+    file: &EditableFile<'_>,
+    source: &Source,
+) -> Result<ComparableContent, EditError> {
     match parse(SourceId(0), source, &|word| file.is_kind(word)) {
-        Some(Ok(document)) => Ok(Meaning::from_document(&document)),
+        Some(Ok(document)) => Ok(ComparableContent::from_document(&document)),
         Some(Err(problems)) => {
             let first =
                 problems.into_iter().next().ok_or_else(|| refusals::unexpected_result("nothing"))?;
@@ -96,24 +103,24 @@ pub(in crate::config) fn read_content(file: &File<'_>, source: &Source) -> Resul
 
 /// Returns the bytes to replace for edits that each stand for themselves.
 fn build_patches(
-    file: &File<'_>,
+    file: &EditableFile<'_>,
     text: &str,
     edits: &[Edit],
-    says: &mut Meaning,
-) -> Result<Vec<Patch>, Refusal> {
+    says: &mut ComparableContent,
+) -> Result<Vec<TextPatch>, EditError> {
     let unsure = || refusals::unexpected_result(&edits.first().map(describe_edit).unwrap_or_default());
     let mut patches = Vec::new();
     match file.syntax() {
         Syntax::Yaml => {
             let tree = yaml_text::layout_tree::parse_yaml_layout(text).ok_or_else(unsure)?;
-            let editor = yaml::Editor::new(text, &tree, SourceId(0));
+            let editor = yaml::YamlEditor::new(text, &tree, SourceId(0));
             for edit in edits {
                 patches.extend(editor.patches(edit, says)?);
             }
         }
         Syntax::Kdl => {
             let tree = kdl_text::layout_tree::parse_kdl_layout(text).ok_or_else(unsure)?;
-            let editor = kdl::Editor::new(text, &tree, file);
+            let editor = kdl::KdlEditor::new(text, &tree, file);
             for edit in edits {
                 patches.extend(editor.patches(edit)?);
             }
@@ -123,18 +130,18 @@ fn build_patches(
 }
 
 /// The last entry of a top-level word takes the word with it.
-fn whole_word(edit: &Edit, says: &mut Meaning) -> Edit {
-    if let Edit::Remove(Path(steps)) = edit
-        && let [word, Step::Key(_) | Step::Item(_)] = steps.as_slice()
+fn whole_word(edit: &Edit, says: &mut ComparableContent) -> Edit {
+    if let Edit::Remove(EditPath(steps)) = edit
+        && let [word, EditPathStep::Key(_) | EditPathStep::Item(_)] = steps.as_slice()
     {
         let alone = match says.get(std::slice::from_ref(word)) {
-            Some(Meaning::Map(entries)) => entries.len() == 1,
-            Some(Meaning::List(items)) => items.len() == 1,
-            Some(Meaning::Word { sole, .. }) => *sole,
+            Some(ComparableContent::Map(entries)) => entries.len() == 1,
+            Some(ComparableContent::List(items)) => items.len() == 1,
+            Some(ComparableContent::Scalar { sole, .. }) => *sole,
             _ => false,
         };
         if alone && says.get(steps).is_some() {
-            return Edit::Remove(Path(vec![word.clone()]));
+            return Edit::Remove(EditPath(vec![word.clone()]));
         }
     }
     edit.clone()

@@ -1,45 +1,45 @@
 //! What a file says, without places: what an edit is judged by.
 
-use super::literal::Literal;
-use super::references::{Renames, redirect_text};
-use super::request::{Edit, Path, Step, is_list_of_texts};
-use crate::config::resolve::template::Template;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use super::literal::ConfigLiteral;
+use super::references::{PathRenames, redirect_text};
+use super::request::{Edit, EditPath, EditPathStep, is_list_of_texts};
+use crate::config::resolve::template::TextTemplate;
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::config::syntax::quoting;
-use crate::config::syntax::scalar_class::{Class, scalar_class};
+use crate::config::syntax::scalar_class::{ScalarClass, scalar_class};
 use crate::model::address::Name;
 
 /// Tells whether one value alone is a list at a path.
-pub(in crate::config) type IsList<'a> = &'a dyn Fn(&[Name]) -> bool;
+pub(in crate::config) type ListPredicate<'a> = &'a dyn Fn(&[Name]) -> bool;
 
 /// Tells whether a top-level word names blocks.
-pub(in crate::config) type IsKind<'a> = &'a dyn Fn(&str) -> bool;
+pub(in crate::config) type KindPredicate<'a> = &'a dyn Fn(&str) -> bool;
 
 /// A value without its place and without the order of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::config) enum Meaning {
+pub(in crate::config) enum ComparableContent {
     /// `null`.
     Null,
     /// A list, map or KDL node without anything in it.
     Empty,
     /// One word, number or text.
-    Word {
+    Scalar {
         /// What it says.
         text: Name,
         /// What it may be read as.
-        class: Class,
+        class: ScalarClass,
         /// A list of one, where one is wanted.
         sole: bool,
     },
     /// A list.
-    List(Vec<Meaning>),
+    List(Vec<ComparableContent>),
     /// A map, by key.
-    Map(Vec<(Name, Meaning)>),
+    Map(Vec<(Name, ComparableContent)>),
     /// Whatever says this.
-    Wanted(Literal),
+    Expected(ConfigLiteral),
 }
 
-impl Meaning {
+impl ComparableContent {
     /// Returns what a document says.
     pub(in crate::config) fn from_document(document: &Document) -> Self {
         content_of_entries(&document.root)
@@ -47,22 +47,34 @@ impl Meaning {
 
     /// Returns what is the same in both syntaxes: one value alone is a list where the schema wants one,
     /// and an empty list elsewhere is an expression in KDL.
-    pub(in crate::config) fn normalize_syntax(self, is_list: IsList<'_>, is_kind: IsKind<'_>) -> Self {
+    pub(in crate::config) fn normalize_syntax(
+        self,
+        is_list: ListPredicate<'_>,
+        is_kind: KindPredicate<'_>,
+    ) -> Self {
         self.across_at(is_list, is_kind, &mut Vec::new())
     }
 
-    fn across_at(self, is_list: IsList<'_>, is_kind: IsKind<'_>, path: &mut Vec<Name>) -> Self {
+    fn across_at(
+        self,
+        is_list: ListPredicate<'_>,
+        is_kind: KindPredicate<'_>,
+        path: &mut Vec<Name>,
+    ) -> Self {
         match self {
-            Self::Word { text, .. } if text == "${[]}" => Self::Empty,
-            Self::Word { text, class, sole } => {
+            Self::Scalar { text, .. } if text == "${[]}" => Self::Empty,
+            Self::Scalar { text, class, sole } => {
                 let is_list = sole && (is_list(path) || is_list_of_texts(path, &text));
-                let text =
-                    if class == Class::Number { quoting::normalize_number(&text).into() } else { text };
-                let word = Self::Word { text, class, sole: false };
+                let text = if class == ScalarClass::Number {
+                    quoting::normalize_number(&text).into()
+                } else {
+                    text
+                };
+                let word = Self::Scalar { text, class, sole: false };
                 if is_list { Self::List(vec![word]) } else { word }
             }
             Self::Empty if matches!(path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
-                Self::Word { text: Name::new_static("true"), class: Class::Boolean, sole: false }
+                Self::Scalar { text: Name::new_static("true"), class: ScalarClass::Boolean, sole: false }
             }
             // A block without anything in it.
             Self::Null if (1..=2).contains(&path.len()) && is_kind(&path[0]) => Self::Empty,
@@ -74,7 +86,7 @@ impl Meaning {
                 let mut all = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
                     // A list without entries, which only YAML can write.
-                    if path.is_empty() && LISTS.contains(&key.as_str()) && value == Self::Empty {
+                    if path.is_empty() && LIST_KEYWORDS.contains(&key.as_str()) && value == Self::Empty {
                         continue;
                     }
                     path.push(key.clone());
@@ -90,7 +102,7 @@ impl Meaning {
     /// Tells whether a file that says the other is what was expected.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Wanted(literal), found) => matches_literal(found, literal),
+            (Self::Expected(literal), found) => matches_literal(found, literal),
             (Self::Map(a), Self::Map(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.is(&b.1))
             }
@@ -99,8 +111,8 @@ impl Meaning {
                 let same = |(a, b): (&Self, &Self)| a.is(b) || clear_sole_flag(a).is(&clear_sole_flag(b));
                 a.len() == b.len() && a.iter().zip(b).all(same)
             }
-            (Self::List(a), word @ Self::Word { sole: true, .. }) => match a.as_slice() {
-                [only @ (Self::Wanted(_) | Self::Word { .. })] => only.is(&clear_sole_flag(word)),
+            (Self::List(a), word @ Self::Scalar { sole: true, .. }) => match a.as_slice() {
+                [only @ (Self::Expected(_) | Self::Scalar { .. })] => only.is(&clear_sole_flag(word)),
                 _ => false,
             },
             (Self::Map(none), Self::Empty) => none.is_empty(),
@@ -113,13 +125,13 @@ impl Meaning {
     pub(super) fn apply_edit(&mut self, edit: &Edit) -> Option<()> {
         match edit {
             Edit::Set(path, literal) => {
-                *self.get_or_insert(&path.0)? = Self::Wanted(literal.clone());
+                *self.get_or_insert(&path.0)? = Self::Expected(literal.clone());
                 Some(())
             }
             Edit::Append(path, literal) => self.append_item(path, literal),
             Edit::Remove(path) => self.remove_path(path),
             Edit::Rename(path, to) => {
-                let (Step::Key(last), parent) = path.0.split_last()? else { return None };
+                let (EditPathStep::Key(last), parent) = path.0.split_last()? else { return None };
                 let Self::Map(entries) = self.get(parent)? else { return None };
                 let position = entries.iter().position(|(key, _)| key == last)?;
                 entries[position].0 = to.clone();
@@ -127,9 +139,10 @@ impl Meaning {
                 Some(())
             }
             Edit::Redirect(renames) => {
-                let renames = Renames::new(renames);
+                let renames = PathRenames::new(renames);
                 self.redirect_references(&renames, false);
-                if let Some(environments) = self.get(&[Step::Key(Name::new_static("environments"))]) {
+                if let Some(environments) = self.get(&[EditPathStep::Key(Name::new_static("environments"))])
+                {
                     environments.redirect_settings(&renames);
                 }
                 Some(())
@@ -138,27 +151,27 @@ impl Meaning {
     }
 
     /// Returns the value at a path.
-    pub(super) fn get(&mut self, path: &[Step]) -> Option<&mut Self> {
+    pub(super) fn get(&mut self, path: &[EditPathStep]) -> Option<&mut Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         let inner = match (self, first) {
-            (Self::Map(entries), Step::Key(key)) => {
+            (Self::Map(entries), EditPathStep::Key(key)) => {
                 &mut entries.iter_mut().find(|entry| entry.0 == *key)?.1
             }
-            (Self::List(items), Step::Item(n)) => items.get_mut(*n)?,
-            (word @ Self::Word { sole: true, .. }, Step::Item(0)) => word,
+            (Self::List(items), EditPathStep::Item(n)) => items.get_mut(*n)?,
+            (word @ Self::Scalar { sole: true, .. }, EditPathStep::Item(0)) => word,
             _ => return None,
         };
         inner.get(rest)
     }
 
     /// Returns the place of a path, made where it is not there yet.
-    fn get_or_insert(&mut self, path: &[Step]) -> Option<&mut Self> {
+    fn get_or_insert(&mut self, path: &[EditPathStep]) -> Option<&mut Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
-        if matches!((&*self, first), (Self::Null | Self::Empty, Step::Key(_))) {
+        if matches!((&*self, first), (Self::Null | Self::Empty, EditPathStep::Key(_))) {
             *self = Self::Map(Vec::new());
         }
         let inner = match (self, first) {
-            (Self::Map(entries), Step::Key(key)) => {
+            (Self::Map(entries), EditPathStep::Key(key)) => {
                 let position = entries.iter().position(|entry| entry.0 == *key).unwrap_or_else(|| {
                     let at = entries.partition_point(|entry| entry.0 < *key);
                     entries.insert(at, (key.clone(), Self::Empty));
@@ -166,62 +179,62 @@ impl Meaning {
                 });
                 &mut entries[position].1
             }
-            (Self::List(items), Step::Item(n)) => items.get_mut(*n)?,
-            (word @ Self::Word { sole: true, .. }, Step::Item(0)) => word,
+            (Self::List(items), EditPathStep::Item(n)) => items.get_mut(*n)?,
+            (word @ Self::Scalar { sole: true, .. }, EditPathStep::Item(0)) => word,
             _ => return None,
         };
         inner.get_or_insert(rest)
     }
 
-    fn append_item(&mut self, path: &Path, literal: &Literal) -> Option<()> {
+    fn append_item(&mut self, path: &EditPath, literal: &ConfigLiteral) -> Option<()> {
         let list = self.get_or_insert(&path.0)?;
         match list {
-            Self::List(items) => items.push(Self::Wanted(literal.clone())),
-            Self::Null | Self::Empty => *list = Self::List(vec![Self::Wanted(literal.clone())]),
-            Self::Word { sole: true, .. } => {
-                *list = Self::List(vec![clear_sole_flag(list), Self::Wanted(literal.clone())]);
+            Self::List(items) => items.push(Self::Expected(literal.clone())),
+            Self::Null | Self::Empty => *list = Self::List(vec![Self::Expected(literal.clone())]),
+            Self::Scalar { sole: true, .. } => {
+                *list = Self::List(vec![clear_sole_flag(list), Self::Expected(literal.clone())]);
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn remove_path(&mut self, path: &Path) -> Option<()> {
+    fn remove_path(&mut self, path: &EditPath) -> Option<()> {
         let (last, parent) = path.0.split_last()?;
         let holder = self.get(parent)?;
         let left = match (&mut *holder, last) {
-            (Self::Map(entries), Step::Key(key)) => {
+            (Self::Map(entries), EditPathStep::Key(key)) => {
                 let position = entries.iter().position(|entry| entry.0 == *key)?;
                 entries.remove(position);
                 entries.len()
             }
-            (Self::List(items), Step::Item(n)) if *n < items.len() => {
+            (Self::List(items), EditPathStep::Item(n)) if *n < items.len() => {
                 items.remove(*n);
                 items.len()
             }
-            (Self::Word { sole: true, .. }, Step::Item(0)) => 0,
+            (Self::Scalar { sole: true, .. }, EditPathStep::Item(0)) => 0,
             _ => return None,
         };
         match (left, holder) {
             // The only item of a KDL node's arguments.
             (1, holder @ Self::List(_)) => {
                 if let Self::List(items) = holder
-                    && let [Self::Word { text, class, .. }] = items.as_slice()
+                    && let [Self::Scalar { text, class, .. }] = items.as_slice()
                 {
-                    let only = Self::Word { text: text.clone(), class: *class, sole: false };
+                    let only = Self::Scalar { text: text.clone(), class: *class, sole: false };
                     *items = vec![only];
                 }
             }
-            (0, _) if parent.len() == 1 => self.remove_path(&Path(parent.to_vec()))?,
+            (0, _) if parent.len() == 1 => self.remove_path(&EditPath(parent.to_vec()))?,
             (0, holder) if !parent.is_empty() => *holder = Self::Empty,
             _ => {}
         }
         Some(())
     }
 
-    fn redirect_references(&mut self, renames: &Renames<'_>, plain: bool) {
+    fn redirect_references(&mut self, renames: &PathRenames<'_>, plain: bool) {
         match self {
-            Self::Word { text, .. } => {
+            Self::Scalar { text, .. } => {
                 if let Ok(Some(new)) = redirect_text(text, renames, plain) {
                     *text = new.into();
                 }
@@ -237,10 +250,10 @@ impl Meaning {
     }
 
     /// `environments.prod.set: { database.main.storage_gb: 80 }`.
-    fn redirect_settings(&mut self, renames: &Renames<'_>) {
+    fn redirect_settings(&mut self, renames: &PathRenames<'_>) {
         let Self::Map(environments) = self else { return };
         for (_, environment) in environments {
-            if let Some(Self::Map(set)) = environment.get(&[Step::Key(Name::new_static("set"))]) {
+            if let Some(Self::Map(set)) = environment.get(&[EditPathStep::Key(Name::new_static("set"))]) {
                 for (key, _) in &mut *set {
                     if let Some(new) = renames.rename_path(key) {
                         *key = new.into();
@@ -253,59 +266,67 @@ impl Meaning {
 }
 
 /// Returns a word that is no list.
-fn clear_sole_flag(word: &Meaning) -> Meaning {
+fn clear_sole_flag(word: &ComparableContent) -> ComparableContent {
     match word {
-        Meaning::Word { text, class, .. } => {
-            Meaning::Word { text: text.clone(), class: *class, sole: false }
+        ComparableContent::Scalar { text, class, .. } => {
+            ComparableContent::Scalar { text: text.clone(), class: *class, sole: false }
         }
         other => other.clone(),
     }
 }
 
-fn content_of_entries(entries: &[Entry]) -> Meaning {
+fn content_of_entries(entries: &[DocumentEntry]) -> ComparableContent {
     let mut all: Vec<_> =
         entries.iter().map(|entry| (entry.key.clone(), content_of_node(&entry.value))).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
-    Meaning::Map(all)
+    ComparableContent::Map(all)
 }
 
-fn content_of_node(value: &Node) -> Meaning {
+fn content_of_node(value: &Node) -> ComparableContent {
     match &value.value {
-        NodeValue::Null => Meaning::Null,
-        NodeValue::Bare => Meaning::Empty,
-        NodeValue::Sequence(items) if items.is_empty() => Meaning::Empty,
-        NodeValue::Mapping(entries) if entries.is_empty() => Meaning::Empty,
-        NodeValue::Sequence(items) => Meaning::List(items.iter().map(content_of_node).collect()),
+        NodeValue::Null => ComparableContent::Null,
+        NodeValue::Bare => ComparableContent::Empty,
+        NodeValue::Sequence(items) if items.is_empty() => ComparableContent::Empty,
+        NodeValue::Mapping(entries) if entries.is_empty() => ComparableContent::Empty,
+        NodeValue::Sequence(items) => ComparableContent::List(items.iter().map(content_of_node).collect()),
         NodeValue::Mapping(entries) => content_of_entries(entries),
         NodeValue::Scalar(scalar) => {
             let (text, sole) = (scalar.text.clone(), scalar.sole_argument);
-            Meaning::Word { text, class: scalar_class(scalar), sole }
+            ComparableContent::Scalar { text, class: scalar_class(scalar), sole }
         }
     }
 }
 
 /// Tells whether a value says what a literal does.
-fn matches_literal(found: &Meaning, literal: &Literal) -> bool {
+fn matches_literal(found: &ComparableContent, literal: &ConfigLiteral) -> bool {
     match (found, literal) {
-        (Meaning::Null, Literal::Null) => true,
-        (Meaning::Word { text, class: Class::Boolean, .. }, Literal::Boolean(wanted)) => {
-            text == if *wanted { "true" } else { "false" }
+        (ComparableContent::Null, ConfigLiteral::Null) => true,
+        (
+            ComparableContent::Scalar { text, class: ScalarClass::Boolean, .. },
+            ConfigLiteral::Boolean(wanted),
+        ) => text == if *wanted { "true" } else { "false" },
+        (
+            ComparableContent::Scalar { text, class: ScalarClass::Number, .. },
+            ConfigLiteral::Number(wanted),
+        )
+        | (ComparableContent::Scalar { text, class: ScalarClass::Text, .. }, ConfigLiteral::Text(wanted)) => {
+            text == wanted
         }
-        (Meaning::Word { text, class: Class::Number, .. }, Literal::Number(wanted))
-        | (Meaning::Word { text, class: Class::Text, .. }, Literal::Text(wanted)) => text == wanted,
-        (Meaning::Word { text, class: Class::Text, .. }, Literal::List(none)) if none.is_empty() => {
+        (ComparableContent::Scalar { text, class: ScalarClass::Text, .. }, ConfigLiteral::List(none))
+            if none.is_empty() =>
+        {
             text == "${[]}"
         }
-        (Meaning::Empty, Literal::List(none)) => none.is_empty(),
-        (Meaning::Empty, Literal::Map(none)) => none.is_empty(),
-        (word @ Meaning::Word { sole: true, .. }, Literal::List(items)) => {
+        (ComparableContent::Empty, ConfigLiteral::List(none)) => none.is_empty(),
+        (ComparableContent::Empty, ConfigLiteral::Map(none)) => none.is_empty(),
+        (word @ ComparableContent::Scalar { sole: true, .. }, ConfigLiteral::List(items)) => {
             matches!(items.as_slice(), [only] if matches_literal(&clear_sole_flag(word), only))
         }
-        (Meaning::List(found), Literal::List(wanted)) => {
+        (ComparableContent::List(found), ConfigLiteral::List(wanted)) => {
             found.len() == wanted.len()
                 && found.iter().zip(wanted).all(|(found, wanted)| matches_literal(found, wanted))
         }
-        (Meaning::Map(found), Literal::Map(wanted)) => {
+        (ComparableContent::Map(found), ConfigLiteral::Map(wanted)) => {
             let mut wanted: Vec<_> = wanted.iter().collect();
             wanted.sort_by(|a, b| a.0.cmp(&b.0));
             found.len() == wanted.len()
@@ -319,10 +340,10 @@ fn matches_literal(found: &Meaning, literal: &Literal) -> bool {
 }
 
 /// Top-level words whose nodes are the items of one list.
-pub(super) const LISTS: [&str; 3] = ["moved", "import", "removed"];
+pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
 /// Tells whether a text holds a reference or an expression.
 pub(super) fn is_computed(text: &str) -> bool {
     text.contains('$')
-        && !matches!(Template::parse(text, |_| false), Ok(Some(template)) if template.is_text())
+        && !matches!(TextTemplate::parse(text, |_| false), Ok(Some(template)) if template.is_text())
 }

@@ -1,11 +1,11 @@
 //! One instance of a block with `for_each`: where its key is written, and its block as one of its own.
 
-use super::literal::Literal;
-use super::references::{Renames, redirect_text};
-use super::request::{File, Path};
-use crate::config::syntax::document::{Entry, Node, NodeValue};
+use super::literal::ConfigLiteral;
+use super::references::{PathRenames, redirect_text};
+use super::request::{EditPath, EditableFile};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::config::syntax::limits::parse;
-use crate::config::syntax::scalar_class::{Class, scalar_class};
+use crate::config::syntax::scalar_class::{ScalarClass, scalar_class};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
@@ -16,28 +16,28 @@ const EACH: &str = "each";
 
 /// What is written of an instance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Instance {
+pub struct InstanceSource {
     /// Where its key stands; else what it is computed from.
-    pub key: Result<Key, Span>,
+    pub key: Result<InstanceKeyPath, Span>,
     /// It is the only one of its block.
     pub is_only: bool,
     /// What its block says of it, without `for_each`; else the place of what cannot be written out.
-    pub body: Result<Vec<(Name, Literal)>, Span>,
+    pub body: Result<Vec<(Name, ConfigLiteral)>, Span>,
 }
 
 /// Where an instance's key stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum InstanceKeyPath {
     /// It is the item of a list.
-    Item(Path),
+    Item(EditPath),
     /// It is the key of a map.
-    Entry(Path),
+    Entry(EditPath),
 }
 
-impl Key {
+impl InstanceKeyPath {
     /// Returns its path.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub fn path(&self) -> &EditPath {
         match self {
             Self::Item(path) | Self::Entry(path) => path,
         }
@@ -46,7 +46,7 @@ impl Key {
 
 /// Returns what a file says of an instance of a block that is declared there; `None` when none is.
 #[must_use]
-pub fn find_instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance> {
+pub fn find_instance(file: &EditableFile<'_>, block: &str, key: &str) -> Option<InstanceSource> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
     let mut steps = block.split('.');
     let first = steps.next()?;
@@ -56,64 +56,72 @@ pub fn find_instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance
     })?;
     let entries = found.entries()?;
     let each = &entries.iter().find(|entry| entry.key == FOR_EACH)?.value;
-    let way = Path::from_text(block).with_key(FOR_EACH);
+    let way = EditPath::from_text(block).with_key(FOR_EACH);
     let is_it = |node: &Node| node.scalar().is_some_and(|scalar| scalar.text == key);
     let (place, value, count) = match &each.value {
         NodeValue::Sequence(items) => {
             let at = items.iter().position(is_it);
-            (at.map(|at| Key::Item(way.with_item(at))), at.and_then(|at| items.get(at)), items.len())
+            (
+                at.map(|at| InstanceKeyPath::Item(way.with_item(at))),
+                at.and_then(|at| items.get(at)),
+                items.len(),
+            )
         }
         NodeValue::Scalar(scalar) if scalar.sole_argument && is_it(each) => {
-            (Some(Key::Item(way.with_item(0))), Some(each), 1)
+            (Some(InstanceKeyPath::Item(way.with_item(0))), Some(each), 1)
         }
         NodeValue::Mapping(keys) => {
             let entry = keys.iter().find(|entry| entry.key == key);
-            (entry.map(|_| Key::Entry(way.with_key(key))), entry.map(|entry| &entry.value), keys.len())
+            (
+                entry.map(|_| InstanceKeyPath::Entry(way.with_key(key))),
+                entry.map(|entry| &entry.value),
+                keys.len(),
+            )
         }
         _ => (None, None, 0),
     };
     // What is shared is written somewhere else.
     let (Some(place), Some(value), None) = (place, value, each.through) else {
-        return Some(Instance { key: Err(each.span), is_only: false, body: Err(each.span) });
+        return Some(InstanceSource { key: Err(each.span), is_only: false, body: Err(each.span) });
     };
-    let own = Own { key: Literal::text(key), value: node_to_literal(value) };
+    let own = EachBinding { key: ConfigLiteral::text(key), value: node_to_literal(value) };
     let body = entries
         .iter()
         .filter(|entry| entry.key != FOR_EACH)
         .map(|entry| own.resolve_entry(entry))
         .collect();
-    Some(Instance { key: Ok(place), is_only: count == 1, body })
+    Some(InstanceSource { key: Ok(place), is_only: count == 1, body })
 }
 
 /// What `each` stands for in one instance.
-struct Own {
-    key: Literal,
-    value: Literal,
+struct EachBinding {
+    key: ConfigLiteral,
+    value: ConfigLiteral,
 }
 
-impl Own {
-    fn resolve_entry(&self, entry: &Entry) -> Result<(Name, Literal), Span> {
+impl EachBinding {
+    fn resolve_entry(&self, entry: &DocumentEntry) -> Result<(Name, ConfigLiteral), Span> {
         Ok((entry.key.clone(), self.resolve_node(&entry.value)?))
     }
 
-    fn resolve_node(&self, node: &Node) -> Result<Literal, Span> {
+    fn resolve_node(&self, node: &Node) -> Result<ConfigLiteral, Span> {
         Ok(match &node.value {
-            NodeValue::Sequence(items) => {
-                Literal::List(items.iter().map(|item| self.resolve_node(item)).collect::<Result<_, _>>()?)
-            }
-            NodeValue::Mapping(entries) => Literal::Map(
+            NodeValue::Sequence(items) => ConfigLiteral::List(
+                items.iter().map(|item| self.resolve_node(item)).collect::<Result<_, _>>()?,
+            ),
+            NodeValue::Mapping(entries) => ConfigLiteral::Map(
                 entries.iter().map(|entry| self.resolve_entry(entry)).collect::<Result<_, _>>()?,
             ),
             NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
                 let text = self.substitute_each(&scalar.text).ok_or(node.span)?;
-                if scalar.sole_argument { Literal::List(vec![text]) } else { text }
+                if scalar.sole_argument { ConfigLiteral::List(vec![text]) } else { text }
             }
             _ => node_to_literal(node),
         })
     }
 
     /// Returns a text with what `each` stands for in its place.
-    fn substitute_each(&self, text: &str) -> Option<Literal> {
+    fn substitute_each(&self, text: &str) -> Option<ConfigLiteral> {
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
         let whole = inner.or_else(|| text.strip_prefix('$')).unwrap_or_default();
         let names = |path: &str| path.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
@@ -126,7 +134,7 @@ impl Own {
         collect_leaves(&mut vec![EACH, "value"], &self.value, &mut leaves);
         let mut text = text.to_owned();
         for (path, leaf) in &leaves {
-            if let Literal::Text(said) | Literal::Number(said) = leaf
+            if let ConfigLiteral::Text(said) | ConfigLiteral::Number(said) = leaf
                 && !said.contains('$')
             {
                 text = text.replace(&format!("${{{}}}", path.join(".")), said);
@@ -134,13 +142,13 @@ impl Own {
         }
         let said: Vec<(Vec<&str>, String)> =
             leaves.into_iter().filter_map(|(path, leaf)| Some((path, literal_to_cel(leaf)?))).collect();
-        let new = redirect_text(&text, &Renames::from_replacements(&said), false).ok()?.unwrap_or(text);
+        let new = redirect_text(&text, &PathRenames::from_replacements(&said), false).ok()?.unwrap_or(text);
         let rest = [(vec![EACH], String::new())];
-        let is_left = redirect_text(&new, &Renames::from_replacements(&rest), false);
-        matches!(is_left, Ok(None)).then(|| Literal::text(new))
+        let is_left = redirect_text(&new, &PathRenames::from_replacements(&rest), false);
+        matches!(is_left, Ok(None)).then(|| ConfigLiteral::text(new))
     }
 
-    fn value_at(&self, path: &str) -> Option<&Literal> {
+    fn value_at(&self, path: &str) -> Option<&ConfigLiteral> {
         let mut steps = path.split('.');
         let first = match steps.next()? {
             "key" => &self.key,
@@ -148,7 +156,9 @@ impl Own {
             _ => return None,
         };
         steps.try_fold(first, |literal, step| match literal {
-            Literal::Map(entries) => entries.iter().find(|(key, _)| key == step).map(|(_, inner)| inner),
+            ConfigLiteral::Map(entries) => {
+                entries.iter().find(|(key, _)| key == step).map(|(_, inner)| inner)
+            }
             _ => None,
         })
     }
@@ -157,11 +167,11 @@ impl Own {
 /// Collects the plain values of a literal with their paths.
 fn collect_leaves<'l>(
     path: &mut Vec<&'l str>,
-    literal: &'l Literal,
-    leaves: &mut Vec<(Vec<&'l str>, &'l Literal)>,
+    literal: &'l ConfigLiteral,
+    leaves: &mut Vec<(Vec<&'l str>, &'l ConfigLiteral)>,
 ) {
     match literal {
-        Literal::Map(entries) => {
+        ConfigLiteral::Map(entries) => {
             for (key, inner) in entries {
                 path.push(key);
                 collect_leaves(path, inner, leaves);
@@ -173,29 +183,29 @@ fn collect_leaves<'l>(
 }
 
 /// Returns a plain value as an expression says it.
-fn literal_to_cel(literal: &Literal) -> Option<String> {
+fn literal_to_cel(literal: &ConfigLiteral) -> Option<String> {
     match literal {
-        Literal::Null => Some("null".to_owned()),
-        Literal::Boolean(value) => Some(value.to_string()),
-        Literal::Number(number) => Some(number.to_string()),
-        Literal::Text(text) if !text.contains(['\'', '\\', '$', '\n']) => Some(format!("'{text}'")),
+        ConfigLiteral::Null => Some("null".to_owned()),
+        ConfigLiteral::Boolean(value) => Some(value.to_string()),
+        ConfigLiteral::Number(number) => Some(number.to_string()),
+        ConfigLiteral::Text(text) if !text.contains(['\'', '\\', '$', '\n']) => Some(format!("'{text}'")),
         _ => None,
     }
 }
 
 /// Returns what stands in a file as something to write.
-fn node_to_literal(node: &Node) -> Literal {
+fn node_to_literal(node: &Node) -> ConfigLiteral {
     match &node.value {
-        NodeValue::Null => Literal::Null,
-        NodeValue::Bare => Literal::Map(Vec::new()),
-        NodeValue::Sequence(items) => Literal::List(items.iter().map(node_to_literal).collect()),
-        NodeValue::Mapping(entries) => Literal::Map(
+        NodeValue::Null => ConfigLiteral::Null,
+        NodeValue::Bare => ConfigLiteral::Map(Vec::new()),
+        NodeValue::Sequence(items) => ConfigLiteral::List(items.iter().map(node_to_literal).collect()),
+        NodeValue::Mapping(entries) => ConfigLiteral::Map(
             entries.iter().map(|entry| (entry.key.clone(), node_to_literal(&entry.value))).collect(),
         ),
         NodeValue::Scalar(scalar) => match scalar_class(scalar) {
-            Class::Text => Literal::Text(scalar.text.clone()),
-            Class::Number => Literal::Number(scalar.text.clone()),
-            Class::Boolean => Literal::Boolean(scalar.text == "true"),
+            ScalarClass::Text => ConfigLiteral::Text(scalar.text.clone()),
+            ScalarClass::Number => ConfigLiteral::Number(scalar.text.clone()),
+            ScalarClass::Boolean => ConfigLiteral::Boolean(scalar.text == "true"),
         },
     }
 }
@@ -206,9 +216,9 @@ mod tests {
     use crate::kinds::REGISTRY;
     use crate::model::source::Source;
 
-    fn of(path: &str, text: &str, key: &str) -> Instance {
+    fn of(path: &str, text: &str, key: &str) -> InstanceSource {
         let source = Source::new(path, text);
-        find_instance(&File { source: &source, registry: &REGISTRY }, "vm.web", key).unwrap()
+        find_instance(&EditableFile { source: &source, registry: &REGISTRY }, "vm.web", key).unwrap()
     }
 
     #[test]
@@ -217,26 +227,29 @@ mod tests {
         let kdl = "vm web plan=p size=2 x=\"${each.key}\" {\n  for_each a b\n  y \"n-${each.value}\" \"${each.key + '-x'}\" $vpc.m\n}\n";
         for (path, text) in [("a.yaml", yaml), ("a.kdl", kdl)] {
             let found = of(path, text, "b");
-            assert_eq!(found.key, Ok(Key::Item(Path::from_text("vm.web.for_each").with_item(1))));
+            assert_eq!(
+                found.key,
+                Ok(InstanceKeyPath::Item(EditPath::from_text("vm.web.for_each").with_item(1)))
+            );
             assert!(!found.is_only);
-            let texts = ["n-b", "${'b' + '-x'}", "$vpc.m"].map(Literal::text);
+            let texts = ["n-b", "${'b' + '-x'}", "$vpc.m"].map(ConfigLiteral::text);
             let body = [
-                ("plan", Literal::text("p")),
-                ("size", Literal::Number("2".into())),
-                ("x", Literal::text("b")),
-                ("y", Literal::List(texts.into())),
+                ("plan", ConfigLiteral::text("p")),
+                ("size", ConfigLiteral::Number("2".into())),
+                ("x", ConfigLiteral::text("b")),
+                ("y", ConfigLiteral::List(texts.into())),
             ];
-            assert_eq!(found.body.map(Literal::Map), Ok(Literal::map(body)), "{path}");
+            assert_eq!(found.body.map(ConfigLiteral::Map), Ok(ConfigLiteral::map(body)), "{path}");
         }
         let mapped = "vm:\n  web:\n    for_each: { a: { n: 1, p: $vars.x } }\n    size: $each.value.n\n    plan: ${each.value.p}\n    z: \"${each.value.n + 1}\"\n";
         let found = of("a.yaml", mapped, "a");
-        assert!(found.is_only && matches!(found.key, Ok(Key::Entry(_))));
+        assert!(found.is_only && matches!(found.key, Ok(InstanceKeyPath::Entry(_))));
         let body = [
-            ("size", Literal::Number("1".into())),
-            ("plan", Literal::text("$vars.x")),
-            ("z", Literal::text("${1 + 1}")),
+            ("size", ConfigLiteral::Number("1".into())),
+            ("plan", ConfigLiteral::text("$vars.x")),
+            ("z", ConfigLiteral::text("${1 + 1}")),
         ];
-        assert_eq!(found.body.map(Literal::Map), Ok(Literal::map(body)));
+        assert_eq!(found.body.map(ConfigLiteral::Map), Ok(ConfigLiteral::map(body)));
     }
 
     #[test]

@@ -2,47 +2,47 @@
 
 use std::ops::Range;
 
-use super::content::{LISTS, is_computed};
-use super::lines::{Lines, Patch};
-use super::literal::{Literal, kdl_node, kdl_tail, kdl_word};
-use super::references::{Renames, redirect_text};
-use super::refusals::{self, Refusal};
-use super::request::{Edit, File, Path, Step, is_list_of_texts};
-use crate::config::syntax::kdl::layout_tree::{Block, Entry, Node, Tree, Value};
+use super::content::{LIST_KEYWORDS, is_computed};
+use super::lines::{CommentedText, TextPatch};
+use super::literal::{ConfigLiteral, kdl_node, kdl_tail, kdl_word};
+use super::references::{PathRenames, redirect_text};
+use super::refusals::{self, EditError};
+use super::request::{Edit, EditPath, EditPathStep, EditableFile, is_list_of_texts};
+use crate::config::syntax::kdl::layout_tree::{KdlBlock, KdlEntry, KdlNode, KdlTree, KdlValue};
 use crate::config::syntax::limits::byte_span;
 use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
 /// The longest line that a property is added to.
-const WIDEST: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// A text to edit.
-pub(super) struct Editor<'t> {
-    lines: Lines<'t>,
-    tree: &'t Tree,
-    file: &'t File<'t>,
+pub(super) struct KdlEditor<'t> {
+    lines: CommentedText<'t>,
+    tree: &'t KdlTree,
+    file: &'t EditableFile<'t>,
 }
 
 /// Where a path leads.
 #[derive(Clone, Copy)]
-enum Site<'t> {
+enum KdlEditTarget<'t> {
     /// A node; with `labelled`, its first argument is its name.
-    Node { node: &'t Node, siblings: &'t [Node], block: Option<&'t Block>, labelled: bool },
+    Node { node: &'t KdlNode, siblings: &'t [KdlNode], block: Option<&'t KdlBlock>, labelled: bool },
     /// A property of a node.
-    Property(&'t Node, &'t Entry),
+    Property(&'t KdlNode, &'t KdlEntry),
     /// One of several arguments.
-    Argument(&'t Node, &'t Entry),
+    Argument(&'t KdlNode, &'t KdlEntry),
 }
 
-impl<'t> Editor<'t> {
+impl<'t> KdlEditor<'t> {
     /// Returns an editor of a text.
-    pub(super) fn new(text: &'t str, tree: &'t Tree, file: &'t File<'t>) -> Self {
-        Self { lines: Lines { text, comments: &tree.comments }, tree, file }
+    pub(super) fn new(text: &'t str, tree: &'t KdlTree, file: &'t EditableFile<'t>) -> Self {
+        Self { lines: CommentedText { text, comments: &tree.comments }, tree, file }
     }
 
     /// Returns the bytes to replace for an edit.
-    pub(super) fn patches(&self, edit: &Edit) -> Result<Vec<Patch>, Refusal> {
+    pub(super) fn patches(&self, edit: &Edit) -> Result<Vec<TextPatch>, EditError> {
         match edit {
             Edit::Set(path, literal) => self.set_value(path, literal),
             Edit::Append(path, literal) => self.append_item(path, literal),
@@ -50,7 +50,7 @@ impl<'t> Editor<'t> {
             Edit::Rename(path, to) => self.rename(path, to),
             Edit::Redirect(renames) => {
                 let mut patches = Vec::new();
-                let renames = Renames::new(renames);
+                let renames = PathRenames::new(renames);
                 self.redirect_references(&self.tree.nodes, &renames, &mut Vec::new(), &mut patches)?;
                 Ok(patches)
             }
@@ -61,22 +61,29 @@ impl<'t> Editor<'t> {
         byte_span(SourceId(0), range.start, range.end)
     }
 
-    fn of_node(node: &'t Node, siblings: &'t [Node], block: Option<&'t Block>, labelled: bool) -> Site<'t> {
-        Site::Node { node, siblings, block, labelled }
+    fn of_node(
+        node: &'t KdlNode,
+        siblings: &'t [KdlNode],
+        block: Option<&'t KdlBlock>,
+        labelled: bool,
+    ) -> KdlEditTarget<'t> {
+        KdlEditTarget::Node { node, siblings, block, labelled }
     }
 
     /// Returns the sites along a path, as far as it is written; of a block, the one that names it counts
     /// for both its steps.
-    fn locate(&self, path: &Path) -> (Option<Site<'t>>, usize) {
+    fn locate(&self, path: &EditPath) -> (Option<KdlEditTarget<'t>>, usize) {
         let nodes = self.tree.nodes.as_slice();
-        let (Some(Step::Key(word)), second) = (path.0.first(), path.0.get(1)) else { return (None, 0) };
+        let (Some(EditPathStep::Key(word)), second) = (path.0.first(), path.0.get(1)) else {
+            return (None, 0);
+        };
         let mut named = nodes.iter().filter(|node| node.name == *word);
         let (mut site, mut used) = match second {
-            Some(Step::Item(n)) if LISTS.contains(&word.as_str()) => match named.nth(*n) {
+            Some(EditPathStep::Item(n)) if LIST_KEYWORDS.contains(&word.as_str()) => match named.nth(*n) {
                 Some(node) => (Self::of_node(node, nodes, None, false), 2),
                 None => return (None, 1),
             },
-            Some(Step::Key(name)) => {
+            Some(EditPathStep::Key(name)) => {
                 let blocks: Vec<_> = named.collect();
                 let labelled = blocks
                     .iter()
@@ -101,59 +108,62 @@ impl<'t> Editor<'t> {
         (Some(site), used)
     }
 
-    fn child_site(site: Site<'t>, step: &Step) -> Option<Site<'t>> {
-        let Site::Node { node, labelled, .. } = site else { return None };
+    fn child_site(site: KdlEditTarget<'t>, step: &EditPathStep) -> Option<KdlEditTarget<'t>> {
+        let KdlEditTarget::Node { node, labelled, .. } = site else { return None };
         let children = node.children();
         let child = |child| Self::of_node(child, children, node.block.as_ref(), false);
         match step {
-            Step::Key(key) => match node.property(key) {
-                Some(entry) => Some(Site::Property(node, entry)),
+            EditPathStep::Key(key) => match node.property(key) {
+                Some(entry) => Some(KdlEditTarget::Property(node, entry)),
                 None => children.iter().find(|child| child.name == *key).map(child),
             },
-            Step::Item(n) if children.iter().any(|child| child.name == "-") => children.get(*n).map(child),
-            Step::Item(n) => {
-                node.arguments().nth(n + usize::from(labelled)).map(|entry| Site::Argument(node, entry))
+            EditPathStep::Item(n) if children.iter().any(|child| child.name == "-") => {
+                children.get(*n).map(child)
             }
+            EditPathStep::Item(n) => node
+                .arguments()
+                .nth(n + usize::from(labelled))
+                .map(|entry| KdlEditTarget::Argument(node, entry)),
         }
     }
 
     /// Returns the name of a top-level block, and where it stands.
-    fn block_label(&self, node: &'t Node) -> Option<(&'t str, &'t Range<usize>)> {
+    fn block_label(&self, node: &'t KdlNode) -> Option<(&'t str, &'t Range<usize>)> {
         let mut arguments = node.arguments();
         let (first, second) = (arguments.next()?, arguments.next());
         let has_body = node.block.is_some() || node.entries.iter().any(|entry| entry.key.is_some());
         let named = second.is_none()
             && (has_body || self.file.is_kind(&node.name))
-            && !LISTS.contains(&node.name.as_str());
+            && !LIST_KEYWORDS.contains(&node.name.as_str());
         match &first.value {
-            Value::Text(text) if named => Some((text, &first.at)),
-            Value::Number if named => Some((&self.lines.text[first.at.clone()], &first.at)),
+            KdlValue::Text(text) if named => Some((text, &first.at)),
+            KdlValue::Number if named => Some((&self.lines.text[first.at.clone()], &first.at)),
             _ => None,
         }
     }
 
     /// Returns the site of a path that is written.
-    fn find_site(&self, path: &Path) -> Result<Site<'t>, Refusal> {
+    fn find_site(&self, path: &EditPath) -> Result<KdlEditTarget<'t>, EditError> {
         match self.locate(path) {
             (Some(site), used) if used == path.0.len() => Ok(site),
             _ => Err(refusals::missing_path(&path.to_string())),
         }
     }
 
-    fn set_value(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+    fn set_value(&self, path: &EditPath, literal: &ConfigLiteral) -> Result<Vec<TextPatch>, EditError> {
         let (site, used) = self.locate(path);
         let Some(keys) = path.keys_from(used) else {
             return Err(refusals::missing_path(&path.to_string()));
         };
         match (site, keys.split_first()) {
             (Some(site), None) => self.replace_value(site, path, literal),
-            (Some(Site::Node { node, labelled, .. }), Some((key, inner))) => {
+            (Some(KdlEditTarget::Node { node, labelled, .. }), Some((key, inner))) => {
                 if node.arguments().nth(usize::from(labelled)).is_some() {
                     return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
                 }
                 self.add_entry(node, path, key, &literal.clone().nest_under(inner))
             }
-            (Some(Site::Property(_, entry) | Site::Argument(_, entry)), Some(_)) => {
+            (Some(KdlEditTarget::Property(_, entry) | KdlEditTarget::Argument(_, entry)), Some(_)) => {
                 Err(refusals::no_map(Self::span(&entry.at)))
             }
             (None, _) => Ok(vec![self.add_at_top(path, literal)]),
@@ -161,40 +171,50 @@ impl<'t> Editor<'t> {
     }
 
     /// Refuses what is computed.
-    fn check_plain(value: &Value, at: &Range<usize>) -> Result<(), Refusal> {
+    fn check_plain(value: &KdlValue, at: &Range<usize>) -> Result<(), EditError> {
         match value {
-            Value::Text(text) if is_computed(text) => Err(refusals::computed_value(text, Self::span(at))),
+            KdlValue::Text(text) if is_computed(text) => {
+                Err(refusals::computed_value(text, Self::span(at)))
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_node(node: &Node, skip: usize) -> Result<(), Refusal> {
+    fn check_node(node: &KdlNode, skip: usize) -> Result<(), EditError> {
         let values = node.entries.iter().skip(skip);
         values.into_iter().try_for_each(|entry| Self::check_plain(&entry.value, &entry.at))?;
         node.children().iter().try_for_each(|child| Self::check_node(child, 0))
     }
 
-    fn replace_value(&self, site: Site<'t>, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+    fn replace_value(
+        &self,
+        site: KdlEditTarget<'t>,
+        path: &EditPath,
+        literal: &ConfigLiteral,
+    ) -> Result<Vec<TextPatch>, EditError> {
         match site {
-            Site::Property(node, entry) => {
+            KdlEditTarget::Property(node, entry) => {
                 Self::check_plain(&entry.value, &entry.at)?;
                 if literal.is_scalar() {
-                    return Ok(vec![Patch::new(entry.at.clone(), self.requote_scalar(&entry.at, literal))]);
+                    return Ok(vec![TextPatch::new(
+                        entry.at.clone(),
+                        self.requote_scalar(&entry.at, literal),
+                    )]);
                 }
                 let mut patches = vec![self.remove_argument(node, entry)];
-                let Some(Step::Key(key)) = path.0.last() else { return Ok(patches) };
+                let Some(EditPathStep::Key(key)) = path.0.last() else { return Ok(patches) };
                 patches.push(self.add_child(node, path, key, literal));
                 Ok(patches)
             }
             // One of several words cannot become a block.
-            Site::Argument(_, entry) if !literal.is_scalar() => {
+            KdlEditTarget::Argument(_, entry) if !literal.is_scalar() => {
                 Err(refusals::no_map(Self::span(&entry.at)))
             }
-            Site::Argument(_, entry) => {
+            KdlEditTarget::Argument(_, entry) => {
                 Self::check_plain(&entry.value, &entry.at)?;
-                Ok(vec![Patch::new(entry.at.clone(), self.requote_scalar(&entry.at, literal))])
+                Ok(vec![TextPatch::new(entry.at.clone(), self.requote_scalar(&entry.at, literal))])
             }
-            Site::Node { node, labelled, .. } => {
+            KdlEditTarget::Node { node, labelled, .. } => {
                 Self::check_node(node, usize::from(labelled))?;
                 if let (Some(only), true) = (node.entries.first(), literal.is_scalar())
                     && !labelled
@@ -202,7 +222,10 @@ impl<'t> Editor<'t> {
                     && node.block.is_none()
                     && only.key.is_none()
                 {
-                    return Ok(vec![Patch::new(only.at.clone(), self.requote_scalar(&only.at, literal))]);
+                    return Ok(vec![TextPatch::new(
+                        only.at.clone(),
+                        self.requote_scalar(&only.at, literal),
+                    )]);
                 }
                 let from = if labelled {
                     node.entries.first().map_or(node.name_at.end, |label| label.at.end)
@@ -212,15 +235,15 @@ impl<'t> Editor<'t> {
                 let indent = self.lines.indent_at(node.start());
                 let head = &self.lines.text[node.start()..from];
                 let tail = kdl_tail(head, literal, self.file.is_list(path), &indent, self.lines.layout());
-                Ok(vec![Patch::new(from..node.end.max(from), tail)])
+                Ok(vec![TextPatch::new(from..node.end.max(from), tail)])
             }
         }
     }
 
     /// Returns a scalar, a text in quotes where the old one had them.
-    fn requote_scalar(&self, old: &Range<usize>, literal: &Literal) -> String {
+    fn requote_scalar(&self, old: &Range<usize>, literal: &ConfigLiteral) -> String {
         match literal {
-            Literal::Text(text) if self.lines.text[old.clone()].starts_with('"') => {
+            ConfigLiteral::Text(text) if self.lines.text[old.clone()].starts_with('"') => {
                 quoting::kdl_quoted(text)
             }
             literal => kdl_word(literal),
@@ -230,26 +253,32 @@ impl<'t> Editor<'t> {
     /// Adds an entry to a node: a property where the line has room, or a child.
     fn add_entry(
         &self,
-        node: &'t Node,
-        path: &Path,
+        node: &'t KdlNode,
+        path: &EditPath,
         key: &Name,
-        literal: &Literal,
-    ) -> Result<Vec<Patch>, Refusal> {
+        literal: &ConfigLiteral,
+    ) -> Result<Vec<TextPatch>, EditError> {
         if node.children().iter().any(|child| child.name == "-") {
             return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
         }
         if literal.is_scalar() && node.block.is_none() {
             let property = format!(" {}={}", quoting::quote_kdl(key), kdl_word(literal));
             let line = node.end - self.lines.line_start(node.start());
-            if line + property.len() <= WIDEST {
+            if line + property.len() <= MAX_LINE_WIDTH {
                 let behind = node.entries.last().map_or(node.name_at.end, |entry| entry.at.end);
-                return Ok(vec![Patch::new_insertion(behind, property)]);
+                return Ok(vec![TextPatch::new_insertion(behind, property)]);
             }
         }
         Ok(vec![self.add_child(node, path, key, literal)])
     }
 
-    fn add_child(&self, node: &'t Node, path: &Path, key: &Name, literal: &Literal) -> Patch {
+    fn add_child(
+        &self,
+        node: &'t KdlNode,
+        path: &EditPath,
+        key: &Name,
+        literal: &ConfigLiteral,
+    ) -> TextPatch {
         let layout = self.lines.layout();
         let outer = self.lines.indent_at(node.start());
         let inner = format!("{outer}{}", layout.step);
@@ -257,13 +286,13 @@ impl<'t> Editor<'t> {
         let Some(block) = &node.block else {
             let child = kdl_node(key, literal, listed, &inner, layout);
             let end = layout.end;
-            return Patch::new_insertion(node.end, format!(" {{{end}{inner}{child}{end}{outer}}}"));
+            return TextPatch::new_insertion(node.end, format!(" {{{end}{inner}{child}{end}{outer}}}"));
         };
         self.in_block(block, &outer, |indent| kdl_node(key, literal, listed, indent, layout))
     }
 
     /// Adds a node to a block.
-    fn in_block(&self, block: &Block, outer: &str, child: impl Fn(&str) -> String) -> Patch {
+    fn in_block(&self, block: &KdlBlock, outer: &str, child: impl Fn(&str) -> String) -> TextPatch {
         let layout = self.lines.layout();
         let inner = format!("{outer}{}", layout.step);
         let text = &self.lines.text[block.at.clone()];
@@ -271,11 +300,11 @@ impl<'t> Editor<'t> {
         match block.nodes.last() {
             None if text.trim_matches(['{', '}']).trim().is_empty() => {
                 let end = layout.end;
-                Patch::new(block.at.clone(), format!("{{{end}{inner}{}{end}{outer}}}", child(&inner)))
+                TextPatch::new(block.at.clone(), format!("{{{end}{inner}{}{end}{outer}}}", child(&inner)))
             }
             Some(last) if !self.lines.is_first(last.start()) => match last.semicolon {
-                Some(semicolon) => Patch::new_insertion(semicolon, format!(" {}", child(outer))),
-                None => Patch::new_insertion(last.end, format!("; {}", child(outer))),
+                Some(semicolon) => TextPatch::new_insertion(semicolon, format!(" {}", child(outer))),
+                None => TextPatch::new_insertion(last.end, format!("; {}", child(outer))),
             },
             last => {
                 let indent = block.nodes.first().filter(|first| self.lines.is_first(first.start()));
@@ -285,7 +314,7 @@ impl<'t> Editor<'t> {
                 let at = self.lines.insertion_point(behind, &outer_of(&indent));
                 if at >= close || !self.lines.is_first(close) {
                     let end = layout.end;
-                    return Patch::new_insertion(close, format!("{end}{line}{end}{outer}"));
+                    return TextPatch::new_insertion(close, format!("{end}{line}{end}{outer}"));
                 }
                 self.lines.insert_line(at, &line)
             }
@@ -293,7 +322,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Adds a whole block to the end of the file.
-    fn add_at_top(&self, path: &Path, literal: &Literal) -> Patch {
+    fn add_at_top(&self, path: &EditPath, literal: &ConfigLiteral) -> TextPatch {
         let layout = self.lines.layout();
         let keys = path.keys_from(0).unwrap_or_default();
         let node = match keys.as_slice() {
@@ -301,7 +330,7 @@ impl<'t> Editor<'t> {
                 let head = format!("{} {}", quoting::quote_kdl(kind), quoting::quote_kdl(name));
                 let body = literal.clone().nest_under(inner);
                 let tail = match &body {
-                    Literal::Map(none) if none.is_empty() => String::new(),
+                    ConfigLiteral::Map(none) if none.is_empty() => String::new(),
                     body => kdl_tail(&head, body, false, "", layout),
                 };
                 format!("{head}{tail}")
@@ -314,20 +343,20 @@ impl<'t> Editor<'t> {
         self.at_end(&node)
     }
 
-    fn at_end(&self, node: &str) -> Patch {
+    fn at_end(&self, node: &str) -> TextPatch {
         let text = self.lines.text;
         let patch = self.lines.insert_line(text.len(), node);
         if text.is_empty() || text.ends_with('\n') {
             patch
         } else {
-            Patch { text: format!("{}{}", patch.text, self.lines.layout().end), ..patch }
+            TextPatch { text: format!("{}{}", patch.text, self.lines.layout().end), ..patch }
         }
     }
 
-    fn append_item(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+    fn append_item(&self, path: &EditPath, literal: &ConfigLiteral) -> Result<Vec<TextPatch>, EditError> {
         let layout = self.lines.layout();
-        if let [Step::Key(word)] = path.0.as_slice()
-            && LISTS.contains(&word.as_str())
+        if let [EditPathStep::Key(word)] = path.0.as_slice()
+            && LIST_KEYWORDS.contains(&word.as_str())
         {
             let last = self.tree.nodes.iter().rfind(|node| node.name == *word);
             let node = kdl_node(word, literal, false, "", layout);
@@ -339,9 +368,9 @@ impl<'t> Editor<'t> {
                 _ => self.at_end(&node),
             }]);
         }
-        let whole = Literal::List(vec![literal.clone()]);
+        let whole = ConfigLiteral::List(vec![literal.clone()]);
         match self.locate(path) {
-            (Some(Site::Node { node, labelled: false, .. }), used) if used == path.0.len() => {
+            (Some(KdlEditTarget::Node { node, labelled: false, .. }), used) if used == path.0.len() => {
                 let items = node.children().iter().any(|child| child.name == "-");
                 if let (Some(block), true) = (&node.block, items) {
                     let outer = self.lines.indent_at(node.start());
@@ -350,28 +379,28 @@ impl<'t> Editor<'t> {
                 }
                 match node.entries.last() {
                     Some(last) if last.key.is_none() && literal.is_scalar() => {
-                        Ok(vec![Patch::new_insertion(last.at.end, format!(" {}", kdl_word(literal)))])
+                        Ok(vec![TextPatch::new_insertion(last.at.end, format!(" {}", kdl_word(literal)))])
                     }
                     None if node.children().is_empty() => self.set_value(path, &whole),
                     _ => Err(refusals::no_map(Self::span(&(node.start()..node.end)))),
                 }
             }
-            (Some(Site::Property(_, entry)), used) if used == path.0.len() => {
+            (Some(KdlEditTarget::Property(_, entry)), used) if used == path.0.len() => {
                 Err(refusals::no_map(Self::span(&entry.at)))
             }
             _ => self.set_value(path, &whole),
         }
     }
 
-    fn remove(&self, path: &Path) -> Result<Vec<Patch>, Refusal> {
-        if let [Step::Key(word)] = path.0.as_slice() {
+    fn remove(&self, path: &EditPath) -> Result<Vec<TextPatch>, EditError> {
+        if let [EditPathStep::Key(word)] = path.0.as_slice() {
             let nodes = self.tree.nodes.iter().filter(|node| node.name == *word);
             let patches: Vec<_> =
                 nodes.map(|node| self.without_node(node, &self.tree.nodes, None)).collect();
             return if patches.is_empty() { Err(refusals::missing_path(word)) } else { Ok(patches) };
         }
         Ok(vec![match self.find_site(path)? {
-            Site::Argument(node, entry)
+            KdlEditTarget::Argument(node, entry)
                 if node.entries.len() == 2
                     && !self.file.is_list(&path.parent())
                     && !Self::stays_a_list(node, entry, path) =>
@@ -379,30 +408,32 @@ impl<'t> Editor<'t> {
                 // One value alone would be no list here.
                 let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, entry));
                 let text = kept.map_or("", |kept| &self.lines.text[kept.at.clone()]);
-                Patch::new(node.name_at.end..node.end, format!(" {{ - {text} }}"))
+                TextPatch::new(node.name_at.end..node.end, format!(" {{ - {text} }}"))
             }
-            Site::Property(node, entry) | Site::Argument(node, entry) => self.remove_argument(node, entry),
-            Site::Node { node, siblings, block, .. } => self.without_node(node, siblings, block),
+            KdlEditTarget::Property(node, entry) | KdlEditTarget::Argument(node, entry) => {
+                self.remove_argument(node, entry)
+            }
+            KdlEditTarget::Node { node, siblings, block, .. } => self.without_node(node, siblings, block),
         }])
     }
 
     /// Tells whether the argument that is left is still a list by itself.
-    fn stays_a_list(node: &Node, gone: &Entry, path: &Path) -> bool {
+    fn stays_a_list(node: &KdlNode, gone: &KdlEntry, path: &EditPath) -> bool {
         let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, gone));
         let keys = path.parent().keys_from(0).unwrap_or_default();
-        matches!(kept.map(|kept| &kept.value), Some(Value::Text(text)) if is_list_of_texts(&keys, text))
+        matches!(kept.map(|kept| &kept.value), Some(KdlValue::Text(text)) if is_list_of_texts(&keys, text))
     }
 
     /// Removes an argument or a property with the space before it.
-    fn remove_argument(&self, node: &Node, entry: &Entry) -> Patch {
+    fn remove_argument(&self, node: &KdlNode, entry: &KdlEntry) -> TextPatch {
         let position = node.entries.iter().position(|other| std::ptr::eq(other, entry)).unwrap_or_default();
         let before = position.checked_sub(1).map_or(node.name_at.end, |before| node.entries[before].at.end);
         let gap = &self.lines.text[before..entry.start()];
         let from = if gap.trim().is_empty() { before } else { before + gap.trim_end().len() };
-        Patch::new(from..entry.at.end, "")
+        TextPatch::new(from..entry.at.end, "")
     }
 
-    fn without_node(&self, node: &Node, siblings: &[Node], block: Option<&Block>) -> Patch {
+    fn without_node(&self, node: &KdlNode, siblings: &[KdlNode], block: Option<&KdlBlock>) -> TextPatch {
         let end = node.semicolon.unwrap_or(node.end);
         if let (Some(block), [_]) = (block, siblings) {
             // A block that has comments of its own stays for them.
@@ -413,42 +444,47 @@ impl<'t> Editor<'t> {
             };
             let whole = self.lines.whole_lines(node.start()..end, false).filter(others);
             let whole = whole.filter(|whole| inside(whole.start) && inside(whole.end));
-            return whole.map_or_else(|| Patch::new(block.at.clone(), "{}"), |whole| Patch::new(whole, ""));
+            return whole
+                .map_or_else(|| TextPatch::new(block.at.clone(), "{}"), |whole| TextPatch::new(whole, ""));
         }
         let position = siblings.iter().position(|other| std::ptr::eq(other, node)).unwrap_or_default();
         let at_top = block.is_none() && position == 0;
         if let Some(whole) = self.lines.whole_lines(node.start()..end, at_top) {
-            return Patch::new(whole, "");
+            return TextPatch::new(whole, "");
         }
         let before = position.checked_sub(1).map(|before| &siblings[before]);
         let same_line = |from: usize, to: usize| !self.lines.text[from..to].contains('\n');
         match (siblings.get(position + 1), before) {
-            (Some(next), _) if same_line(end, next.start()) => Patch::new(node.start()..next.start(), ""),
-            (_, Some(before)) if same_line(before.end, node.start()) => Patch::new(before.end..end, ""),
-            _ => Patch::new(node.start()..end, ""),
+            (Some(next), _) if same_line(end, next.start()) => {
+                TextPatch::new(node.start()..next.start(), "")
+            }
+            (_, Some(before)) if same_line(before.end, node.start()) => TextPatch::new(before.end..end, ""),
+            _ => TextPatch::new(node.start()..end, ""),
         }
     }
 
-    fn rename(&self, path: &Path, to: &Name) -> Result<Vec<Patch>, Refusal> {
-        let sibling = Path([&path.0[..path.0.len().saturating_sub(1)], &[Step::Key(to.clone())]].concat());
-        if let Ok(Site::Node { node, .. }) = self.find_site(&sibling) {
+    fn rename(&self, path: &EditPath, to: &Name) -> Result<Vec<TextPatch>, EditError> {
+        let sibling = EditPath(
+            [&path.0[..path.0.len().saturating_sub(1)], &[EditPathStep::Key(to.clone())]].concat(),
+        );
+        if let Ok(KdlEditTarget::Node { node, .. }) = self.find_site(&sibling) {
             return Err(refusals::name_taken(to, Self::span(&node.name_at)));
         }
-        if let Ok(Site::Property(_, entry)) = self.find_site(&sibling) {
+        if let Ok(KdlEditTarget::Property(_, entry)) = self.find_site(&sibling) {
             return Err(refusals::name_taken(to, Self::span(&entry.at)));
         }
         let at = match self.find_site(path)? {
-            Site::Property(_, Entry { key: Some((_, at)), .. }) => at,
-            Site::Node { node, labelled: true, .. } => {
+            KdlEditTarget::Property(_, KdlEntry { key: Some((_, at)), .. }) => at,
+            KdlEditTarget::Node { node, labelled: true, .. } => {
                 self.block_label(node).map_or(&node.name_at, |(_, at)| at)
             }
-            Site::Node { node, .. } => &node.name_at,
-            Site::Property(..) | Site::Argument(..) => {
+            KdlEditTarget::Node { node, .. } => &node.name_at,
+            KdlEditTarget::Property(..) | KdlEditTarget::Argument(..) => {
                 return Err(refusals::missing_path(&path.to_string()));
             }
         };
         let quoted = self.lines.text[at.clone()].starts_with('"');
-        Ok(vec![Patch::new(
+        Ok(vec![TextPatch::new(
             at.clone(),
             if quoted { quoting::kdl_quoted(to) } else { quoting::quote_kdl(to) },
         )])
@@ -457,11 +493,11 @@ impl<'t> Editor<'t> {
     /// Leads the references of every value elsewhere. The recursion is as deep as the tree.
     fn redirect_references(
         &self,
-        nodes: &'t [Node],
-        renames: &Renames<'_>,
+        nodes: &'t [KdlNode],
+        renames: &PathRenames<'_>,
         keys: &mut Vec<&'t str>,
-        patches: &mut Vec<Patch>,
-    ) -> Result<(), Refusal> {
+        patches: &mut Vec<TextPatch>,
+    ) -> Result<(), EditError> {
         for node in nodes {
             self.redirect_setting_key(keys, &node.name, &node.name_at, renames, patches);
             keys.push(node.name.as_str());
@@ -469,13 +505,13 @@ impl<'t> Editor<'t> {
                 if let Some((key, at)) = &entry.key {
                     self.redirect_setting_key(keys, key, at, renames, patches);
                 }
-                let Value::Text(text) = &entry.value else { continue };
+                let KdlValue::Text(text) = &entry.value else { continue };
                 let plain = keys.contains(&"depends_on")
                     || entry.key.as_ref().is_some_and(|(key, _)| key == "depends_on");
                 let new = redirect_text(text, renames, plain)
                     .map_err(|_| refusals::unclear_index(Self::span(&entry.at)))?;
                 if let Some(new) = new {
-                    patches.push(Patch::new(
+                    patches.push(TextPatch::new(
                         entry.at.clone(),
                         self.rewrite_text(&entry.at, text, &new, renames),
                     ));
@@ -493,13 +529,13 @@ impl<'t> Editor<'t> {
         keys: &[&str],
         key: &str,
         at: &Range<usize>,
-        renames: &Renames<'_>,
-        patches: &mut Vec<Patch>,
+        renames: &PathRenames<'_>,
+        patches: &mut Vec<TextPatch>,
     ) {
         let in_set = matches!(keys, ["environments", _, "set"]);
         if let Some(new) = in_set.then(|| renames.rename_path(key)).flatten() {
             let quoted = self.lines.text[at.clone()].starts_with('"');
-            patches.push(Patch::new(
+            patches.push(TextPatch::new(
                 at.clone(),
                 if quoted { quoting::kdl_quoted(&new) } else { quoting::quote_kdl(&new) },
             ));
@@ -507,7 +543,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Returns a text's new form in the style of the old one.
-    fn rewrite_text(&self, at: &Range<usize>, old: &str, new: &str, renames: &Renames<'_>) -> String {
+    fn rewrite_text(&self, at: &Range<usize>, old: &str, new: &str, renames: &PathRenames<'_>) -> String {
         let raw = &self.lines.text[at.clone()];
         if raw == old {
             quoting::quote_kdl(new)

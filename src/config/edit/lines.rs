@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::literal::Layout;
+use super::literal::IndentStyle;
 
 /// What some editors write at the beginning of a file.
-const MARK: char = '\u{feff}';
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A text with its comments.
 #[derive(Clone, Copy)]
-pub(super) struct Lines<'t> {
+pub(super) struct CommentedText<'t> {
     /// The text.
     pub(super) text: &'t str,
     /// Its comments in order.
@@ -18,14 +18,14 @@ pub(super) struct Lines<'t> {
 
 /// A part of a text and what takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Patch {
+pub(super) struct TextPatch {
     /// The bytes to replace.
     pub(super) range: Range<usize>,
     /// What takes their place.
     pub(super) text: String,
 }
 
-impl Patch {
+impl TextPatch {
     /// Returns a replacement.
     pub(super) fn new(range: Range<usize>, text: impl Into<String>) -> Self {
         Self { range, text: text.into() }
@@ -37,10 +37,10 @@ impl Patch {
     }
 }
 
-impl<'t> Lines<'t> {
+impl<'t> CommentedText<'t> {
     /// Returns where the first line begins: behind the mark that a file may begin with.
     fn first_line_start(self) -> usize {
-        if self.text.starts_with(MARK) { MARK.len_utf8() } else { 0 }
+        if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
     }
 
     /// Returns where the line of an offset begins.
@@ -72,7 +72,7 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns how the file is laid out.
-    pub(super) fn layout(self) -> Layout<'t> {
+    pub(super) fn layout(self) -> IndentStyle<'t> {
         let end = match self.text.find('\n') {
             Some(n) if self.text[..n].ends_with('\r') => "\r\n",
             _ => "\n",
@@ -83,7 +83,7 @@ impl<'t> Lines<'t> {
             let counts = !text.is_empty() && !text.starts_with(['#', '/', '*']) && (1..=8).contains(&width);
             counts.then(|| &line[..width])
         });
-        Layout { step: indented.unwrap_or("  "), end }
+        IndentStyle { step: indented.unwrap_or("  "), end }
     }
 
     /// Returns where the comment behind an offset on its line ends, or the offset.
@@ -161,15 +161,15 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns the patch that adds a line at such a place.
-    pub(super) fn insert_line(self, at: usize, line: &str) -> Patch {
+    pub(super) fn insert_line(self, at: usize, line: &str) -> TextPatch {
         let end = self.layout().end;
         let starts = at == 0 || self.text[..at].ends_with('\n');
-        Patch::new_insertion(at, if starts { format!("{line}{end}") } else { format!("{end}{line}") })
+        TextPatch::new_insertion(at, if starts { format!("{line}{end}") } else { format!("{end}{line}") })
     }
 }
 
 /// Returns a text with its patches made; `None` when two of them overlap.
-pub(super) fn apply_patches(text: &str, mut patches: Vec<Patch>) -> Option<String> {
+pub(super) fn apply_patches(text: &str, mut patches: Vec<TextPatch>) -> Option<String> {
     patches.sort_by_key(|patch| (patch.range.start, patch.range.end));
     let mut out = String::with_capacity(text.len() + 64);
     let mut at = 0;
@@ -192,7 +192,7 @@ mod tests {
         let comments: Vec<_> = ["# one", "# two", "# three"]
             .map(|comment| text.find(comment).map(|at| at..at + comment.len()).unwrap())
             .into();
-        let lines = Lines { text, comments: &comments };
+        let lines = CommentedText { text, comments: &comments };
         let b = text.find("b: 2").unwrap();
         let whole = lines.whole_lines(b..b + 4, false).unwrap();
         assert_eq!(&text[whole], "# one\n# two\nb: 2 # three\n\n");
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn patches_do_not_overlap() {
-        let patch = |range, text: &str| Patch::new(range, text);
+        let patch = |range, text: &str| TextPatch::new(range, text);
         assert_eq!(apply_patches("abcd", vec![patch(2..3, "X"), patch(0..1, "")]).unwrap(), "bXd");
         assert_eq!(apply_patches("abcd", vec![patch(0..2, "X"), patch(1..3, "")]), None);
     }

@@ -1,6 +1,6 @@
 //! The way to an entry of a list that is known by its place; and what there is at the end of a way.
 
-use super::request::{File, Path, Step};
+use super::request::{EditPath, EditPathStep, EditableFile};
 use crate::config::syntax::document::{Node, NodeValue};
 use crate::config::syntax::limits::parse;
 use crate::model::source::{SourceId, Span};
@@ -8,22 +8,21 @@ use crate::model::source::{SourceId, Span};
 /// Returns the path of the entry of a list that stands at a place of a file; `None` when none does, or the
 /// file has syntax errors.
 #[must_use]
-pub fn entry_at(file: &File<'_>, span: Span) -> Option<Path> {
+pub fn entry_at(file: &EditableFile<'_>, span: Span) -> Option<EditPath> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
-    document
-        .root
-        .iter()
-        .find_map(|entry| find_item_path(&entry.value, &Path::default().with_key(entry.key.clone()), span))
+    document.root.iter().find_map(|entry| {
+        find_item_path(&entry.value, &EditPath::default().with_key(entry.key.clone()), span)
+    })
 }
 
 /// Tells whether a file says something at a path of keys.
 #[must_use]
-pub fn has_path(file: &File<'_>, path: &Path) -> bool {
+pub fn has_path(file: &EditableFile<'_>, path: &EditPath) -> bool {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));
     let Some(Ok(document)) = parsed else { return false };
     let mut entries = document.root.as_slice();
     for (n, step) in path.0.iter().enumerate() {
-        let Step::Key(key) = step else { return false };
+        let EditPathStep::Key(key) = step else { return false };
         let Some(entry) = entries.iter().find(|entry| entry.key == *key) else { return false };
         if n + 1 == path.0.len() {
             return true;
@@ -33,7 +32,7 @@ pub fn has_path(file: &File<'_>, path: &Path) -> bool {
     false
 }
 
-fn find_item_path(node: &Node, way: &Path, span: Span) -> Option<Path> {
+fn find_item_path(node: &Node, way: &EditPath, span: Span) -> Option<EditPath> {
     let here = |at: Span| (at.start, at.end) == (span.start, span.end);
     match &node.value {
         // The only argument of a KDL node is the whole list.
@@ -73,19 +72,23 @@ mod tests {
             let document = parse(SourceId(0), &source, &|_| false).unwrap().unwrap();
             let NodeValue::Sequence(items) = &document.root[0].value.value else { panic!("{path}") };
             assert!(text.contains(entry));
-            let file = File { source: &source, registry: &registry };
+            let file = EditableFile { source: &source, registry: &registry };
             assert_eq!(entry_at(&file, items[1].span).unwrap().to_string(), "moved[1]");
             let deep = Source::new(
                 path,
                 if path == "a.yaml" { "a:\n  b: { c: [x, y] }\n" } else { "a { b { c x y; }; }\n" },
             );
             let at = u32::try_from(deep.text.find('y').unwrap()).unwrap();
-            let deep = File { source: &deep, registry: &registry };
+            let deep = EditableFile { source: &deep, registry: &registry };
             let place = Span { source: SourceId(0), start: at, end: at + 1 };
             assert_eq!(entry_at(&deep, place).unwrap().to_string(), "a.b.c[1]");
-            assert!(has_path(&deep, &Path::from_text("a.b.c")) && has_path(&deep, &Path::from_text("a")));
             assert!(
-                !has_path(&deep, &Path::from_text("a.c")) && !has_path(&deep, &Path::from_text("a.b.c.x"))
+                has_path(&deep, &EditPath::from_text("a.b.c"))
+                    && has_path(&deep, &EditPath::from_text("a"))
+            );
+            assert!(
+                !has_path(&deep, &EditPath::from_text("a.c"))
+                    && !has_path(&deep, &EditPath::from_text("a.b.c.x"))
             );
             let nowhere = Span { source: SourceId(0), start: 0, end: 1 };
             assert_eq!(entry_at(&file, nowhere), None);

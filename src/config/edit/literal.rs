@@ -1,4 +1,6 @@
-//! `Literal`: a value to write, and its text in each syntax.
+//! `ConfigLiteral`: a value to write, and its text in each syntax.
+
+use granit_parser::ScalarStyle;
 
 use crate::config::resolve::template;
 use crate::config::syntax::quoting;
@@ -6,11 +8,11 @@ use crate::model::address::Name;
 use crate::model::value::Value;
 
 /// The longest line that properties are added to.
-const WIDEST: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// A value as a file writes it; texts may hold `$paths` and `${…}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Literal {
+pub enum ConfigLiteral {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -20,12 +22,12 @@ pub enum Literal {
     /// A text, or an expression in it.
     Text(Name),
     /// A list.
-    List(Vec<Literal>),
+    List(Vec<ConfigLiteral>),
     /// A map in the order written.
-    Map(Vec<(Name, Literal)>),
+    Map(Vec<(Name, ConfigLiteral)>),
 }
 
-impl Literal {
+impl ConfigLiteral {
     /// Returns what a file must say to mean a value; `None` of secrets and of what is not known.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
@@ -52,7 +54,7 @@ impl Literal {
 
     /// Returns a map.
     #[must_use]
-    pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Literal)>) -> Self {
+    pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, ConfigLiteral)>) -> Self {
         Self::Map(entries.into_iter().map(|(key, value)| (Name::new(key), value)).collect())
     }
 
@@ -68,17 +70,19 @@ impl Literal {
 }
 
 /// Returns a literal on one line of YAML.
-pub(super) fn yaml_inline(literal: &Literal, flow: bool) -> String {
-    let each = |literal: &Literal| yaml_inline(literal, true);
+pub(super) fn yaml_inline(literal: &ConfigLiteral, flow: bool) -> String {
+    let each = |literal: &ConfigLiteral| yaml_inline(literal, true);
     match literal {
-        Literal::Null => "null".to_owned(),
-        Literal::Boolean(value) => value.to_string(),
-        Literal::Number(number) => number.to_string(),
-        Literal::Text(text) => quoting::quote_yaml(text, flow),
-        Literal::List(items) => format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", ")),
-        Literal::Map(entries) if entries.is_empty() => "{}".to_owned(),
-        Literal::Map(entries) => {
-            let entry = |(key, value): &(Name, Literal)| {
+        ConfigLiteral::Null => "null".to_owned(),
+        ConfigLiteral::Boolean(value) => value.to_string(),
+        ConfigLiteral::Number(number) => number.to_string(),
+        ConfigLiteral::Text(text) => quoting::quote_yaml(text, flow),
+        ConfigLiteral::List(items) => {
+            format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", "))
+        }
+        ConfigLiteral::Map(entries) if entries.is_empty() => "{}".to_owned(),
+        ConfigLiteral::Map(entries) => {
+            let entry = |(key, value): &(Name, ConfigLiteral)| {
                 format!("{}: {}", quoting::quote_yaml(key, true), each(value))
             };
             format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
@@ -88,7 +92,7 @@ pub(super) fn yaml_inline(literal: &Literal, flow: bool) -> String {
 
 /// How lines of YAML or KDL are laid out in a file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Layout<'l> {
+pub(super) struct IndentStyle<'l> {
     /// What a level is indented by.
     pub(super) step: &'l str,
     /// What ends a line.
@@ -96,14 +100,19 @@ pub(super) struct Layout<'l> {
 }
 
 /// Returns a YAML entry, its further lines indented as far as its first.
-pub(super) fn yaml_entry(key: &str, literal: &Literal, indent: &str, layout: Layout<'_>) -> String {
+pub(super) fn yaml_entry(
+    key: &str,
+    literal: &ConfigLiteral,
+    indent: &str,
+    layout: IndentStyle<'_>,
+) -> String {
     let key = quoting::quote_yaml(key, false);
     match literal {
-        Literal::Map(entries) if !entries.is_empty() => {
+        ConfigLiteral::Map(entries) if !entries.is_empty() => {
             let inner = format!("{indent}{}", layout.step);
             format!("{key}:{}{inner}{}", layout.end, yaml_lines(literal, &inner, layout))
         }
-        Literal::List(items) if items.iter().any(|item| !item.is_scalar()) => {
+        ConfigLiteral::List(items) if items.iter().any(|item| !item.is_scalar()) => {
             let inner = format!("{indent}{}", layout.step);
             format!("{key}:{}{inner}{}", layout.end, yaml_lines(literal, &inner, layout))
         }
@@ -112,14 +121,14 @@ pub(super) fn yaml_entry(key: &str, literal: &Literal, indent: &str, layout: Lay
 }
 
 /// Returns a collection as lines of YAML; the first without its indentation.
-pub(super) fn yaml_lines(literal: &Literal, indent: &str, layout: Layout<'_>) -> String {
+pub(super) fn yaml_lines(literal: &ConfigLiteral, indent: &str, layout: IndentStyle<'_>) -> String {
     let between = format!("{}{indent}", layout.end);
     match literal {
-        Literal::Map(entries) if !entries.is_empty() => {
-            let entry = |(key, value): &(Name, Literal)| yaml_entry(key, value, indent, layout);
+        ConfigLiteral::Map(entries) if !entries.is_empty() => {
+            let entry = |(key, value): &(Name, ConfigLiteral)| yaml_entry(key, value, indent, layout);
             entries.iter().map(entry).collect::<Vec<_>>().join(&between)
         }
-        Literal::List(items) if !items.is_empty() => {
+        ConfigLiteral::List(items) if !items.is_empty() => {
             let inner = format!("{indent}  ");
             let item = |item| format!("- {}", yaml_lines(item, &inner, layout));
             items.iter().map(item).collect::<Vec<_>>().join(&between)
@@ -129,44 +138,47 @@ pub(super) fn yaml_lines(literal: &Literal, indent: &str, layout: Layout<'_>) ->
 }
 
 /// Returns a scalar in KDL.
-pub(super) fn kdl_word(literal: &Literal) -> String {
+pub(super) fn kdl_word(literal: &ConfigLiteral) -> String {
     match literal {
-        Literal::Boolean(value) => format!("#{value}"),
-        Literal::Number(number) => number.to_string(),
-        Literal::Text(text) => quoting::quote_kdl(text),
-        Literal::Null | Literal::List(_) | Literal::Map(_) => "#null".to_owned(),
+        ConfigLiteral::Boolean(value) => format!("#{value}"),
+        ConfigLiteral::Number(number) => number.to_string(),
+        ConfigLiteral::Text(text) => quoting::quote_kdl(text),
+        ConfigLiteral::Null | ConfigLiteral::List(_) | ConfigLiteral::Map(_) => "#null".to_owned(),
     }
 }
 
 /// Returns what follows a name in KDL, a space before it. `listed`: one value alone is a list there.
 pub(super) fn kdl_tail(
     head: &str,
-    literal: &Literal,
+    literal: &ConfigLiteral,
     listed: bool,
     indent: &str,
-    layout: Layout<'_>,
+    layout: IndentStyle<'_>,
 ) -> String {
     match literal {
-        Literal::List(items) if items.is_empty() && listed => String::new(),
-        Literal::List(items) if items.is_empty() => " \"${[]}\"".to_owned(),
-        Literal::List(items) if items.iter().all(Literal::is_scalar) && (listed || items.len() > 1) => [""]
-            .into_iter()
-            .map(str::to_owned)
-            .chain(items.iter().map(kdl_word))
-            .collect::<Vec<_>>()
-            .join(" "),
-        Literal::List(items) => {
+        ConfigLiteral::List(items) if items.is_empty() && listed => String::new(),
+        ConfigLiteral::List(items) if items.is_empty() => " \"${[]}\"".to_owned(),
+        ConfigLiteral::List(items)
+            if items.iter().all(ConfigLiteral::is_scalar) && (listed || items.len() > 1) =>
+        {
+            [""].into_iter()
+                .map(str::to_owned)
+                .chain(items.iter().map(kdl_word))
+                .collect::<Vec<_>>()
+                .join(" ")
+        }
+        ConfigLiteral::List(items) => {
             let inner = format!("{indent}{}", layout.step);
             let item = |item| format!("-{}", kdl_tail("-", item, false, &inner, layout));
             kdl_block(&items.iter().map(item).collect::<Vec<_>>(), indent, layout)
         }
-        Literal::Map(entries) => kdl_map(head, entries, indent, layout),
+        ConfigLiteral::Map(entries) => kdl_map(head, entries, indent, layout),
         scalar => format!(" {}", kdl_word(scalar)),
     }
 }
 
 /// Scalars as properties while the line has room for them, the rest as a block.
-fn kdl_map(head: &str, entries: &[(Name, Literal)], indent: &str, layout: Layout<'_>) -> String {
+fn kdl_map(head: &str, entries: &[(Name, ConfigLiteral)], indent: &str, layout: IndentStyle<'_>) -> String {
     if entries.is_empty() {
         return " {}".to_owned();
     }
@@ -174,7 +186,7 @@ fn kdl_map(head: &str, entries: &[(Name, Literal)], indent: &str, layout: Layout
     let inner = format!("{indent}{}", layout.step);
     for (key, value) in entries {
         let property = format!(" {}={}", quoting::quote_kdl(key), kdl_word(value));
-        let room = indent.len() + head.len() + properties.len() + property.len() <= WIDEST;
+        let room = indent.len() + head.len() + properties.len() + property.len() <= MAX_LINE_WIDTH;
         if value.is_scalar() && room && children.is_empty() {
             properties.push_str(&property);
         } else {
@@ -191,18 +203,35 @@ fn kdl_map(head: &str, entries: &[(Name, Literal)], indent: &str, layout: Layout
 /// Returns a node of KDL, its further lines indented as far as its first.
 pub(super) fn kdl_node(
     key: &str,
-    literal: &Literal,
+    literal: &ConfigLiteral,
     listed: bool,
     indent: &str,
-    layout: Layout<'_>,
+    layout: IndentStyle<'_>,
 ) -> String {
     let name = quoting::quote_kdl(key);
     let tail = kdl_tail(&name, literal, listed, indent, layout);
     format!("{name}{tail}")
 }
 
-fn kdl_block(nodes: &[String], indent: &str, layout: Layout<'_>) -> String {
-    let Layout { step, end } = layout;
+fn kdl_block(nodes: &[String], indent: &str, layout: IndentStyle<'_>) -> String {
+    let IndentStyle { step, end } = layout;
     let lines = nodes.join(&format!("{end}{indent}{step}"));
     format!(" {{{end}{indent}{step}{lines}{end}{indent}}}")
+}
+
+pub(super) fn has_parts(literal: &ConfigLiteral) -> bool {
+    match literal {
+        ConfigLiteral::Map(entries) => !entries.is_empty(),
+        ConfigLiteral::List(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns a text in the quotes that another one had.
+pub(super) fn quote_in_style(text: &str, style: ScalarStyle, flow: bool) -> String {
+    match style {
+        ScalarStyle::SingleQuoted if !text.chars().any(quoting::needs_escape) => quoting::yaml_single(text),
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => quoting::yaml_double(text),
+        _ => quoting::quote_yaml(text, flow),
+    }
 }

@@ -18,13 +18,13 @@ mod yaml;
 
 pub use apply::apply_edits;
 pub(super) use apply::read_content;
-pub use instance::{Instance, Key, find_instance};
+pub use instance::{InstanceKeyPath, InstanceSource, find_instance};
 pub use list_entry::{entry_at, has_path};
-pub use literal::Literal;
+pub use literal::ConfigLiteral;
 pub use overrides::override_path_edits;
-pub use refusals::Refusal;
+pub use refusals::EditError;
 pub(super) use refusals::unexpected_result;
-pub use request::{Edit, File, Path, Step};
+pub use request::{Edit, EditPath, EditPathStep, EditableFile};
 pub(super) use request::{is_list, is_list_of_texts};
 
 #[cfg(test)]

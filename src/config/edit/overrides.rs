@@ -1,13 +1,13 @@
 //! What environments replace, where addresses change: `environments.prod.set: { shop.vm.web.plan: … }`.
 
-use super::request::{Edit, File, Path};
+use super::request::{Edit, EditPath, EditableFile};
 use crate::config::syntax::limits::parse;
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 
 /// Returns the edits by which each path that an environment replaces is written as `new` has it; `None` keeps it.
 #[must_use]
-pub fn override_path_edits(file: &File<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
+pub fn override_path_edits(file: &EditableFile<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));
     let Some(Ok(document)) = parsed else { return Vec::new() };
     let mut edits = Vec::new();
@@ -17,8 +17,9 @@ pub fn override_path_edits(file: &File<'_>, new: &dyn Fn(&str) -> Option<String>
             let set = words.iter().filter(|word| word.key == "set");
             for entry in set.flat_map(|set| set.value.entries().unwrap_or_default()) {
                 if let Some(new) = new(&entry.key) {
-                    let place =
-                        Path::from_text("environments").with_key(environment.key.clone()).with_key("set");
+                    let place = EditPath::from_text("environments")
+                        .with_key(environment.key.clone())
+                        .with_key("set");
                     edits.push(Edit::Rename(place.with_key(entry.key.clone()), Name::new(new)));
                 }
             }

@@ -6,15 +6,15 @@ use crate::config::resolve::template::{find_expression_close, is_path};
 use crate::model::address::Name;
 
 /// Paths and what takes their places.
-pub(super) struct Renames<'r> {
+pub(super) struct PathRenames<'r> {
     pairs: Vec<(Vec<&'r str>, Vec<&'r str>)>,
 }
 
 /// The expression reaches a path in a way that cannot be rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Indexed;
+pub(super) struct UnrewritableReference;
 
-impl<'r> Renames<'r> {
+impl<'r> PathRenames<'r> {
     /// Returns the pairs taken apart.
     pub(super) fn new(pairs: &'r [(Name, Name)]) -> Self {
         let parts = |path: &'r Name| path.split('.').collect();
@@ -38,9 +38,9 @@ impl<'r> Renames<'r> {
 /// text itself is a path.
 pub(super) fn redirect_text(
     text: &str,
-    renames: &Renames<'_>,
+    renames: &PathRenames<'_>,
     plain: bool,
-) -> Result<Option<String>, Indexed> {
+) -> Result<Option<String>, UnrewritableReference> {
     if plain && let Some(new) = renames.rename_path(text) {
         return Ok(Some(new));
     }
@@ -73,7 +73,10 @@ pub(super) fn redirect_text(
 }
 
 /// Returns an expression with its references led elsewhere.
-fn redirect_expression(source: &str, renames: &Renames<'_>) -> Result<Option<String>, Indexed> {
+fn redirect_expression(
+    source: &str,
+    renames: &PathRenames<'_>,
+) -> Result<Option<String>, UnrewritableReference> {
     let mut out = String::with_capacity(source.len());
     let (mut at, mut copied) = (0, 0);
     let bytes = source.as_bytes();
@@ -110,8 +113,8 @@ fn rename_chain(
     source: &str,
     chain: &[(&str, Range<usize>)],
     end: usize,
-    renames: &Renames<'_>,
-) -> Result<Option<(usize, String)>, Indexed> {
+    renames: &PathRenames<'_>,
+) -> Result<Option<(usize, String)>, UnrewritableReference> {
     let same = |from: &[&str]| chain.iter().zip(from).take_while(|((name, _), part)| name == *part).count();
     for (from, to) in &renames.pairs {
         let common = same(from);
@@ -121,7 +124,7 @@ fn rename_chain(
             return Ok(Some((common, format!("{}{rest}", to[0]))));
         }
         if common == chain.len() && source[end..].trim_start().starts_with('[') {
-            return Err(Indexed);
+            return Err(UnrewritableReference);
         }
     }
     Ok(None)
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn references_follow_and_nothing_else_does() {
         let pairs = [("vm.web".into(), "vm.front".into()), ("vpc.a.b".into(), "vpc.a-c.1".into())];
-        let renames = Renames::new(&pairs);
+        let renames = PathRenames::new(&pairs);
         let new = |text| redirect_text(text, &renames, false).unwrap();
         for (text, wanted) in [
             ("$vm.web", Some("$vm.front")),
@@ -202,8 +205,8 @@ mod tests {
         ] {
             assert_eq!(new(text).as_deref(), wanted, "{text}");
         }
-        assert_eq!(redirect_text("${vm[vars.x].id}", &renames, false), Err(Indexed));
-        assert_eq!(redirect_text("${vpc.a[each.key]}", &renames, false), Err(Indexed));
+        assert_eq!(redirect_text("${vm[vars.x].id}", &renames, false), Err(UnrewritableReference));
+        assert_eq!(redirect_text("${vpc.a[each.key]}", &renames, false), Err(UnrewritableReference));
         assert_eq!(redirect_text("vm.web.a", &renames, true), Ok(Some("vm.front.a".to_owned())));
     }
 }

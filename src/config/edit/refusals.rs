@@ -6,21 +6,21 @@ use crate::model::source::Span;
 
 /// Why an edit is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(pub Box<Diagnostic>);
+pub struct EditError(pub Box<Diagnostic>);
 
-impl From<Diagnostic> for Refusal {
+impl From<Diagnostic> for EditError {
     fn from(problem: Diagnostic) -> Self {
         Self(Box::new(problem))
     }
 }
 
 /// The text is not read without errors, before or after.
-pub(super) fn unreadable_text(problem: Diagnostic) -> Refusal {
+pub(super) fn unreadable_text(problem: Diagnostic) -> EditError {
     problem.into()
 }
 
 /// Nothing stands at the path.
-pub(super) fn missing_path(path: &str) -> Refusal {
+pub(super) fn missing_path(path: &str) -> EditError {
     Diagnostic::error(codes::EDIT_MISSING, "nothing is written at this path")
         .detail(format!("The file has no `{path}`."))
         .help("check the path; a value may stand in another file of the stack, or come from a default")
@@ -28,7 +28,7 @@ pub(super) fn missing_path(path: &str) -> Refusal {
 }
 
 /// Something else stands there already.
-pub(super) fn name_taken(name: &str, at: Span) -> Refusal {
+pub(super) fn name_taken(name: &str, at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_TAKEN, "this name is taken")
         .with_label(at, "")
         .detail(format!("`{name}` stands here already."))
@@ -37,7 +37,7 @@ pub(super) fn name_taken(name: &str, at: Span) -> Refusal {
 }
 
 /// The path goes on where no map is.
-pub(super) fn no_map(at: Span) -> Refusal {
+pub(super) fn no_map(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_MISSING, "nothing can be written below this value")
         .with_label(at, "this is no map")
         .help("change the file by hand")
@@ -45,7 +45,7 @@ pub(super) fn no_map(at: Span) -> Refusal {
 }
 
 /// The value is computed.
-pub(super) fn computed_value(text: &str, at: Span) -> Refusal {
+pub(super) fn computed_value(text: &str, at: Span) -> EditError {
     let from = match text.strip_prefix('$').filter(|rest| !rest.contains(['{', '$'])) {
         Some(path) => format!("`{path}`"),
         None => "an expression".to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn computed_value(text: &str, at: Span) -> Refusal {
 }
 
 /// The value stands elsewhere, and others share it.
-pub(super) fn shared_value(through: Span, at: Option<Span>) -> Refusal {
+pub(super) fn shared_value(through: Span, at: Option<Span>) -> EditError {
     let problem = Diagnostic::error(codes::EDIT_SHARED, "this value is shared")
         .with_label(through, "repeats what stands elsewhere")
         .detail(
@@ -81,7 +81,7 @@ pub(super) fn shared_value(through: Span, at: Option<Span>) -> Refusal {
 }
 
 /// What an index is used for cannot be told.
-pub(super) fn unclear_index(at: Span) -> Refusal {
+pub(super) fn unclear_index(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_UNSURE, "this expression cannot be rewritten safely")
         .with_label(at, "")
         .detail("It reaches the name through brackets.")
@@ -90,7 +90,7 @@ pub(super) fn unclear_index(at: Span) -> Refusal {
 }
 
 /// The new text does not mean what was asked for.
-pub(in crate::config) fn unexpected_result(what: &str) -> Refusal {
+pub(in crate::config) fn unexpected_result(what: &str) -> EditError {
     let detail = format!(
         "Read again, the file would not say just what was asked for ({what}), so it was left as it is."
     );

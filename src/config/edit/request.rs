@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::literal::Literal;
+use super::literal::ConfigLiteral;
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
 use crate::model::address::Name;
@@ -11,7 +11,7 @@ use crate::model::source::Source;
 
 /// A file to edit.
 #[derive(Clone, Copy)]
-pub struct File<'a> {
+pub struct EditableFile<'a> {
     /// Its text, and its path, whose ending names the syntax.
     pub source: &'a Source,
     /// The kinds: which words name blocks, and where a value alone is a list.
@@ -20,11 +20,11 @@ pub struct File<'a> {
 
 /// The way to a value from the top of a file: `database.main.storage_gb`, as addresses have it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Path(pub Vec<Step>);
+pub struct EditPath(pub Vec<EditPathStep>);
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum EditPathStep {
     /// The entry of a map.
     Key(Name),
     /// The item of a list, from 0.
@@ -35,46 +35,46 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
     /// Writes a value: in place of the one that is there, or as a new entry, its parents with it.
-    Set(Path, Literal),
+    Set(EditPath, ConfigLiteral),
     /// Adds an item to the end of a list, which is made if it is not there. `moved`, `import` and
     /// `removed` are lists.
-    Append(Path, Literal),
+    Append(EditPath, ConfigLiteral),
     /// Removes an entry or item with the comments that belong to it; the last one of a top-level word
     /// takes the word with it.
-    Remove(Path),
+    Remove(EditPath),
     /// Gives an entry another key: a block its name, an instance of a written map its key.
-    Rename(Path, Name),
+    Rename(EditPath, Name),
     /// Lets every reference lead elsewhere: `$from…`, `from…` inside `${…}` and in `depends_on`. Each
     /// pair is a dotted path and what takes its place.
     Redirect(Vec<(Name, Name)>),
 }
 
-impl Path {
+impl EditPath {
     /// Returns the path of a dotted text; numbers are keys.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
-        Self(text.split('.').map(|part| Step::Key(Name::new(part))).collect())
+        Self(text.split('.').map(|part| EditPathStep::Key(Name::new(part))).collect())
     }
 
     /// Returns this path and one more key.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<Name>) -> Self {
-        self.0.push(Step::Key(key.into()));
+        self.0.push(EditPathStep::Key(key.into()));
         self
     }
 
     /// Returns this path and the item of a list.
     #[must_use]
     pub fn with_item(mut self, item: usize) -> Self {
-        self.0.push(Step::Item(item));
+        self.0.push(EditPathStep::Item(item));
         self
     }
 
     /// Returns the keys from a step on, unless an item is among them.
     pub(super) fn keys_from(&self, step: usize) -> Option<Vec<Name>> {
-        let key = |step: &Step| match step {
-            Step::Key(key) => Some(key.clone()),
-            Step::Item(_) => None,
+        let key = |step: &EditPathStep| match step {
+            EditPathStep::Key(key) => Some(key.clone()),
+            EditPathStep::Item(_) => None,
         };
         self.0[step..].iter().map(key).collect()
     }
@@ -91,20 +91,20 @@ impl Path {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for EditPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, step) in self.0.iter().enumerate() {
             match step {
-                Step::Key(key) if n == 0 => f.write_str(key)?,
-                Step::Key(key) => write!(f, ".{key}")?,
-                Step::Item(item) => write!(f, "[{item}]")?,
+                EditPathStep::Key(key) if n == 0 => f.write_str(key)?,
+                EditPathStep::Key(key) => write!(f, ".{key}")?,
+                EditPathStep::Item(item) => write!(f, "[{item}]")?,
             }
         }
         Ok(())
     }
 }
 
-impl File<'_> {
+impl EditableFile<'_> {
     /// Returns the file's syntax.
     pub(super) fn syntax(&self) -> Syntax {
         syntax_of(&self.source.path).unwrap_or(Syntax::Yaml)
@@ -116,7 +116,7 @@ impl File<'_> {
     }
 
     /// Tells whether one value alone is a list at a path.
-    pub(super) fn is_list(&self, path: &Path) -> bool {
+    pub(super) fn is_list(&self, path: &EditPath) -> bool {
         path.keys_from(0).is_some_and(|keys| is_list(self.registry, &keys))
     }
 }

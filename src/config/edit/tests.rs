@@ -13,34 +13,34 @@ use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::Source;
 
-fn scalar() -> impl Strategy<Value = Literal> {
+fn scalar() -> impl Strategy<Value = ConfigLiteral> {
     prop_oneof![
-        Just(Literal::Null),
-        any::<bool>().prop_map(Literal::Boolean),
-        "(0|[1-9][0-9]{0,3})(\\.[0-9]{1,2})?".prop_map(|text| Literal::Number(text.into())),
-        "[a-z][a-z_]{0,6}".prop_map(|text| Literal::Text(text.into())),
-        "[ -#%-~é]{0,12}".prop_map(|text| Literal::Text(text.into())),
+        Just(ConfigLiteral::Null),
+        any::<bool>().prop_map(ConfigLiteral::Boolean),
+        "(0|[1-9][0-9]{0,3})(\\.[0-9]{1,2})?".prop_map(|text| ConfigLiteral::Number(text.into())),
+        "[a-z][a-z_]{0,6}".prop_map(|text| ConfigLiteral::Text(text.into())),
+        "[ -#%-~é]{0,12}".prop_map(|text| ConfigLiteral::Text(text.into())),
     ]
 }
 
-fn tree() -> impl Strategy<Value = Literal> {
+fn tree() -> impl Strategy<Value = ConfigLiteral> {
     scalar().prop_recursive(3, 20, 4, |inner| {
         let entry = ("[a-z][a-z_]{0,6}".prop_map(Name::from), inner.clone());
         prop_oneof![
-            vec(inner, 0..4).prop_map(Literal::List),
+            vec(inner, 0..4).prop_map(ConfigLiteral::List),
             vec(entry, 1..4).prop_map(|mut entries| {
                 let mut seen = std::collections::HashSet::new();
                 entries.retain(|(key, _)| seen.insert(key.clone()));
-                Literal::Map(entries)
+                ConfigLiteral::Map(entries)
             })
         ]
     })
 }
 
 /// The parts of a file, each with one entry, its comments and blank lines.
-fn parts(entries: &[(Literal, u8)], syntax: Syntax) -> Vec<String> {
+fn parts(entries: &[(ConfigLiteral, u8)], syntax: Syntax) -> Vec<String> {
     let mark = if syntax == Syntax::Yaml { "#" } else { "//" };
-    let part = |(n, (value, dice)): (usize, &(Literal, u8))| {
+    let part = |(n, (value, dice)): (usize, &(ConfigLiteral, u8))| {
         let above = if dice & 1 > 0 { format!("{mark} above {n}\n") } else { String::new() };
         let blank = if dice & 2 > 0 { "\n" } else { "" };
         let written = write_new_file(syntax, &[(Name::from(format!("k{n}")), value.clone())], &REGISTRY);
@@ -55,15 +55,15 @@ fn parts(entries: &[(Literal, u8)], syntax: Syntax) -> Vec<String> {
 }
 
 /// A path into a value, led by dice.
-fn path_into(value: &Literal, mut path: Path, dice: &[u8]) -> (Path, Literal) {
+fn path_into(value: &ConfigLiteral, mut path: EditPath, dice: &[u8]) -> (EditPath, ConfigLiteral) {
     let Some((first, rest)) = dice.split_first() else { return (path, value.clone()) };
     match value {
-        Literal::Map(entries) if !entries.is_empty() && first % 4 > 0 => {
+        ConfigLiteral::Map(entries) if !entries.is_empty() && first % 4 > 0 => {
             let (key, inner) = &entries[usize::from(*first) % entries.len()];
             path = path.with_key(key.clone());
             path_into(inner, path, rest)
         }
-        Literal::List(items) if !items.is_empty() && first % 4 > 1 => {
+        ConfigLiteral::List(items) if !items.is_empty() && first % 4 > 1 => {
             let n = usize::from(*first) % items.len();
             path_into(&items[n], path.with_item(n), rest)
         }
@@ -92,17 +92,17 @@ proptest! {
             let same: Vec<_> = entries.iter().map(|(value, dice)| (value.clone(), (dice & !8) | ends)).collect();
             let parts = parts(&same, syntax);
             let n = which.index(entries.len());
-            let (path, old) = path_into(&entries[n].0, Path::from_text(&format!("k{n}")), &dice);
+            let (path, old) = path_into(&entries[n].0, EditPath::from_text(&format!("k{n}")), &dice);
             let edit_made = match what {
                 0 => Edit::Remove(path.clone()),
-                1 if matches!(path.0.last(), Some(Step::Key(_))) => Edit::Rename(path.clone(), "renamed".into()),
-                2 if matches!(old, Literal::Map(_)) => Edit::Set(path.clone().with_key("added"), new.clone()),
-                3 if matches!(old, Literal::List(_)) => Edit::Append(path.clone(), new.clone()),
+                1 if matches!(path.0.last(), Some(EditPathStep::Key(_))) => Edit::Rename(path.clone(), "renamed".into()),
+                2 if matches!(old, ConfigLiteral::Map(_)) => Edit::Set(path.clone().with_key("added"), new.clone()),
+                3 if matches!(old, ConfigLiteral::List(_)) => Edit::Append(path.clone(), new.clone()),
                 _ => Edit::Set(path.clone(), new.clone()),
             };
             let text = parts.concat();
             let source = Source::new(name, text.as_str());
-            let made = apply_edits(&File { source: &source, registry: &REGISTRY }, std::slice::from_ref(&edit_made));
+            let made = apply_edits(&EditableFile { source: &source, registry: &REGISTRY }, std::slice::from_ref(&edit_made));
             let Ok(made) = made else {
                 let refusal = made.unwrap_err();
                 // What KDL cannot say is refused, and so is what one form of it cannot hold.
@@ -119,13 +119,13 @@ proptest! {
 }
 
 /// Tells whether every value can stand anywhere.
-fn is_usual(new: &Literal, entries: &[(Literal, u8)]) -> bool {
-    fn usual(value: &Literal) -> bool {
+fn is_usual(new: &ConfigLiteral, entries: &[(ConfigLiteral, u8)]) -> bool {
+    fn usual(value: &ConfigLiteral) -> bool {
         match value {
-            Literal::List(items) => {
+            ConfigLiteral::List(items) => {
                 !items.is_empty() && items.iter().all(|item| item.is_scalar() && usual(item))
             }
-            Literal::Map(entries) => entries.iter().all(|(_, value)| usual(value)),
+            ConfigLiteral::Map(entries) => entries.iter().all(|(_, value)| usual(value)),
             _ => true,
         }
     }

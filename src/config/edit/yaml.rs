@@ -4,49 +4,53 @@ use std::ops::Range;
 
 use granit_parser::ScalarStyle;
 
-use super::content::{Meaning, is_computed};
-use super::lines::{Lines, Patch};
-use super::literal::{Literal, yaml_entry, yaml_inline, yaml_lines};
-use super::references::{Renames, redirect_text};
-use super::refusals::{self, Refusal};
-use super::request::{Edit, Path, Step};
+use super::content::{ComparableContent, is_computed};
+use super::lines::{CommentedText, TextPatch};
+use super::literal::{ConfigLiteral, has_parts, quote_in_style, yaml_entry, yaml_inline, yaml_lines};
+use super::references::{PathRenames, redirect_text};
+use super::refusals::{self, EditError};
+use super::request::{Edit, EditPath, EditPathStep};
 use crate::config::syntax::limits::byte_span;
 use crate::config::syntax::quoting;
-use crate::config::syntax::yaml::layout_tree::{Collection, Content, Item, Node, Tree};
+use crate::config::syntax::yaml::layout_tree::{YamlCollection, YamlContent, YamlItem, YamlNode, YamlTree};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
 /// A text to edit, and what it says.
-pub(super) struct Editor<'t> {
-    lines: Lines<'t>,
-    tree: &'t Tree,
+pub(super) struct YamlEditor<'t> {
+    lines: CommentedText<'t>,
+    tree: &'t YamlTree,
     id: SourceId,
 }
 
 /// One step of the way to a value: the collection, and the item in it.
 #[derive(Clone, Copy)]
-struct Place<'t> {
-    holder: &'t Node,
-    collection: &'t Collection,
+struct YamlItemPosition<'t> {
+    holder: &'t YamlNode,
+    collection: &'t YamlCollection,
     index: usize,
     /// The collection is in brackets, or in one that is.
     flow: bool,
 }
 
-impl<'t> Place<'t> {
-    fn item(self) -> &'t Item {
+impl<'t> YamlItemPosition<'t> {
+    fn item(self) -> &'t YamlItem {
         &self.collection.items[self.index]
     }
 }
 
-impl<'t> Editor<'t> {
+impl<'t> YamlEditor<'t> {
     /// Returns an editor of a text.
-    pub(super) fn new(text: &'t str, tree: &'t Tree, id: SourceId) -> Self {
-        Self { lines: Lines { text, comments: &tree.comments }, tree, id }
+    pub(super) fn new(text: &'t str, tree: &'t YamlTree, id: SourceId) -> Self {
+        Self { lines: CommentedText { text, comments: &tree.comments }, tree, id }
     }
 
     /// Returns the bytes to replace for an edit.
-    pub(super) fn patches(&self, edit: &Edit, says: &mut Meaning) -> Result<Vec<Patch>, Refusal> {
+    pub(super) fn patches(
+        &self,
+        edit: &Edit,
+        says: &mut ComparableContent,
+    ) -> Result<Vec<TextPatch>, EditError> {
         match edit {
             Edit::Set(path, literal) => self.set_value(path, literal, says),
             Edit::Append(path, literal) => self.append_item(path, literal, says),
@@ -55,7 +59,12 @@ impl<'t> Editor<'t> {
             Edit::Redirect(renames) => {
                 let mut patches = Vec::new();
                 if let Some(root) = &self.tree.root {
-                    self.redirect_references(root, &Renames::new(renames), &mut Vec::new(), &mut patches)?;
+                    self.redirect_references(
+                        root,
+                        &PathRenames::new(renames),
+                        &mut Vec::new(),
+                        &mut patches,
+                    )?;
                 }
                 Ok(patches)
             }
@@ -67,15 +76,19 @@ impl<'t> Editor<'t> {
     }
 
     /// Returns the way to a path as far as it is written.
-    fn locate(&self, path: &Path, says: &mut Meaning) -> Result<Vec<Place<'t>>, Refusal> {
-        let mut chain: Vec<Place<'t>> = Vec::new();
+    fn locate(
+        &self,
+        path: &EditPath,
+        says: &mut ComparableContent,
+    ) -> Result<Vec<YamlItemPosition<'t>>, EditError> {
+        let mut chain: Vec<YamlItemPosition<'t>> = Vec::new();
         let Some(mut node) = self.tree.root.as_ref() else { return Ok(chain) };
         let mut flow = false;
         for (n, step) in path.0.iter().enumerate() {
             let collection = match &node.content {
-                Content::Alias => return Err(refusals::shared_value(self.span(&node.range), None)),
-                Content::Scalar { .. } => return Ok(chain),
-                Content::Sequence(collection) | Content::Mapping(collection) => collection,
+                YamlContent::Alias => return Err(refusals::shared_value(self.span(&node.range), None)),
+                YamlContent::Scalar { .. } => return Ok(chain),
+                YamlContent::Sequence(collection) | YamlContent::Mapping(collection) => collection,
             };
             flow |= collection.flow;
             let position = |key: &str| {
@@ -85,8 +98,8 @@ impl<'t> Editor<'t> {
                     .position(|item| item.key.as_ref().is_some_and(|known| known.text == key))
             };
             let index = match step {
-                Step::Key(key) => position(key),
-                Step::Item(item) => (*item < collection.items.len()).then_some(*item),
+                EditPathStep::Key(key) => position(key),
+                EditPathStep::Item(item) => (*item < collection.items.len()).then_some(*item),
             };
             let Some(index) = index else {
                 let merged = position("<<").filter(|_| says.get(&path.0[..=n]).is_some());
@@ -98,14 +111,18 @@ impl<'t> Editor<'t> {
                     None => Ok(chain),
                 };
             };
-            chain.push(Place { holder: node, collection, index, flow });
+            chain.push(YamlItemPosition { holder: node, collection, index, flow });
             node = &collection.items[index].value;
         }
         Ok(chain)
     }
 
     /// Returns the way to a path that is written.
-    fn find_place(&self, path: &Path, says: &mut Meaning) -> Result<Place<'t>, Refusal> {
+    fn find_place(
+        &self,
+        path: &EditPath,
+        says: &mut ComparableContent,
+    ) -> Result<YamlItemPosition<'t>, EditError> {
         let chain = self.locate(path, says)?;
         match chain.last() {
             Some(place) if chain.len() == path.0.len() => Ok(*place),
@@ -113,7 +130,12 @@ impl<'t> Editor<'t> {
         }
     }
 
-    fn set_value(&self, path: &Path, literal: &Literal, says: &mut Meaning) -> Result<Vec<Patch>, Refusal> {
+    fn set_value(
+        &self,
+        path: &EditPath,
+        literal: &ConfigLiteral,
+        says: &mut ComparableContent,
+    ) -> Result<Vec<TextPatch>, EditError> {
         let chain = self.locate(path, says)?;
         if let Some(place) = chain.last().filter(|_| chain.len() == path.0.len()) {
             self.check_plain(&place.item().value)?;
@@ -131,45 +153,47 @@ impl<'t> Editor<'t> {
 
     fn append_item(
         &self,
-        path: &Path,
-        literal: &Literal,
-        says: &mut Meaning,
-    ) -> Result<Vec<Patch>, Refusal> {
+        path: &EditPath,
+        literal: &ConfigLiteral,
+        says: &mut ComparableContent,
+    ) -> Result<Vec<TextPatch>, EditError> {
         let chain = self.locate(path, says)?;
-        let whole = Literal::List(vec![literal.clone()]);
+        let whole = ConfigLiteral::List(vec![literal.clone()]);
         match chain.last().filter(|_| chain.len() == path.0.len()) {
             None => self.set_value(path, &whole, says),
             Some(place) => match &place.item().value.content {
-                Content::Sequence(list) if !list.items.is_empty() => {
+                YamlContent::Sequence(list) if !list.items.is_empty() => {
                     self.add_entry(Some(*place), None, literal).map(|patch| vec![patch])
                 }
-                Content::Alias => Err(refusals::shared_value(self.span(&place.item().value.range), None)),
+                YamlContent::Alias => {
+                    Err(refusals::shared_value(self.span(&place.item().value.range), None))
+                }
                 _ => self.set_value(path, &whole, says),
             },
         }
     }
 
     /// Refuses what is computed or stands elsewhere.
-    fn check_plain(&self, node: &Node) -> Result<(), Refusal> {
+    fn check_plain(&self, node: &YamlNode) -> Result<(), EditError> {
         match &node.content {
-            Content::Alias => Err(refusals::shared_value(self.span(&node.range), None)),
-            Content::Scalar { text, .. } if is_computed(text) => {
+            YamlContent::Alias => Err(refusals::shared_value(self.span(&node.range), None)),
+            YamlContent::Scalar { text, .. } if is_computed(text) => {
                 Err(refusals::computed_value(text, self.span(&node.range)))
             }
-            Content::Scalar { .. } => Ok(()),
-            Content::Sequence(all) | Content::Mapping(all) => {
+            YamlContent::Scalar { .. } => Ok(()),
+            YamlContent::Sequence(all) | YamlContent::Mapping(all) => {
                 all.items.iter().try_for_each(|item| self.check_plain(&item.value))
             }
         }
     }
 
     /// Writes a value in place of the one of an item.
-    fn replace_value(&self, item: &Item, literal: &Literal, flow: bool) -> Patch {
+    fn replace_value(&self, item: &YamlItem, literal: &ConfigLiteral, flow: bool) -> TextPatch {
         let node = &item.value;
         if node.is_nothing() {
             let at = item.key.as_ref().map_or(item.start + 1, |key| key.colon.unwrap_or(key.at.end));
             let colon = if item.key.as_ref().is_some_and(|key| key.colon.is_none()) { ":" } else { "" };
-            return Patch::new_insertion(at, format!("{colon} {}", yaml_inline(literal, flow)));
+            return TextPatch::new_insertion(at, format!("{colon} {}", yaml_inline(literal, flow)));
         }
         let start = node.anchor.as_ref().map_or(node.range.start, |anchor| {
             anchor.end + self.lines.text[anchor.end..node.range.end].len()
@@ -177,36 +201,37 @@ impl<'t> Editor<'t> {
         });
         let range = start..node.range.end;
         match (&node.content, literal) {
-            (Content::Scalar { style, .. }, Literal::Text(text)) => {
-                Patch::new(range, quote_in_style(text, *style, flow))
+            (YamlContent::Scalar { style, .. }, ConfigLiteral::Text(text)) => {
+                TextPatch::new(range, quote_in_style(text, *style, flow))
             }
-            (Content::Sequence(old) | Content::Mapping(old), Literal::Map(_) | Literal::List(_))
-                if !old.flow && has_parts(literal) && node.anchor.is_none() =>
-            {
+            (
+                YamlContent::Sequence(old) | YamlContent::Mapping(old),
+                ConfigLiteral::Map(_) | ConfigLiteral::List(_),
+            ) if !old.flow && has_parts(literal) && node.anchor.is_none() => {
                 let indent = self.lines.indent_at(start);
-                Patch::new(range, yaml_lines(literal, &indent, self.lines.layout()))
+                TextPatch::new(range, yaml_lines(literal, &indent, self.lines.layout()))
             }
-            (Content::Sequence(old) | Content::Mapping(old), literal) if !old.flow => {
+            (YamlContent::Sequence(old) | YamlContent::Mapping(old), literal) if !old.flow => {
                 // A block stands below its key; one line stands behind it.
                 let from = item.key.as_ref().and_then(|key| key.colon).filter(|_| node.anchor.is_none());
                 let text = yaml_inline(literal, flow);
                 match from {
-                    Some(colon) => Patch::new(colon..range.end, format!(" {text}")),
-                    None => Patch::new(range, text),
+                    Some(colon) => TextPatch::new(colon..range.end, format!(" {text}")),
+                    None => TextPatch::new(range, text),
                 }
             }
-            (_, literal) => Patch::new(range, yaml_inline(literal, flow)),
+            (_, literal) => TextPatch::new(range, yaml_inline(literal, flow)),
         }
     }
 
     /// Adds an entry, or an item without a key, to the value of a place, or to the top.
     fn add_entry(
         &self,
-        place: Option<Place<'t>>,
+        place: Option<YamlItemPosition<'t>>,
         key: Option<&Name>,
-        literal: &Literal,
-    ) -> Result<Patch, Refusal> {
-        let parent = place.map(Place::item);
+        literal: &ConfigLiteral,
+    ) -> Result<TextPatch, EditError> {
+        let parent = place.map(YamlItemPosition::item);
         let Some(node) = parent.map(|item| &item.value).or(self.tree.root.as_ref()) else {
             return Ok(self.add_first_entry(key, literal));
         };
@@ -216,8 +241,8 @@ impl<'t> Editor<'t> {
             None => yaml_inline(literal, flow),
         };
         match &node.content {
-            Content::Alias => Err(refusals::shared_value(self.span(&node.range), None)),
-            Content::Scalar { text, style, .. } => {
+            YamlContent::Alias => Err(refusals::shared_value(self.span(&node.range), None)),
+            YamlContent::Scalar { text, style, .. } => {
                 let nothing = *style == ScalarStyle::Plain
                     && matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL");
                 match (nothing || node.is_nothing(), parent) {
@@ -225,14 +250,14 @@ impl<'t> Editor<'t> {
                     _ => Err(refusals::no_map(self.span(&node.range))),
                 }
             }
-            Content::Sequence(_) if key.is_some() => Err(refusals::no_map(self.span(&node.range))),
-            Content::Sequence(all) | Content::Mapping(all) => {
+            YamlContent::Sequence(_) if key.is_some() => Err(refusals::no_map(self.span(&node.range))),
+            YamlContent::Sequence(all) | YamlContent::Mapping(all) => {
                 let Some(last) = all.items.last() else {
                     let text = inline(true);
                     let text = if key.is_some() { format!("{{ {text} }}") } else { format!("[{text}]") };
                     let from = node.anchor.as_ref().map_or(node.range.start, |anchor| anchor.end);
                     let space = if node.anchor.is_some() { " " } else { "" };
-                    return Ok(Patch::new(from..node.range.end, format!("{space}{text}")));
+                    return Ok(TextPatch::new(from..node.range.end, format!("{space}{text}")));
                 };
                 Ok(if all.flow || flow {
                     self.behind_in_brackets(last, &inline(true))
@@ -244,43 +269,43 @@ impl<'t> Editor<'t> {
     }
 
     /// Adds the first entry of a file.
-    fn add_first_entry(&self, key: Option<&Name>, literal: &Literal) -> Patch {
+    fn add_first_entry(&self, key: Option<&Name>, literal: &ConfigLiteral) -> TextPatch {
         let text = self.lines.text;
         let line = key.map_or_else(String::new, |key| yaml_entry(key, literal, "", self.lines.layout()));
         let patch = self.lines.insert_line(text.len(), &line);
         if text.is_empty() || text.ends_with('\n') {
             patch
         } else {
-            Patch { text: format!("{}{}", patch.text, self.lines.layout().end), ..patch }
+            TextPatch { text: format!("{}{}", patch.text, self.lines.layout().end), ..patch }
         }
     }
 
     /// Adds an entry below a key without a value.
     fn below_nothing(
         &self,
-        item: &Item,
-        node: &Node,
+        item: &YamlItem,
+        node: &YamlNode,
         key: Option<&Name>,
-        literal: &Literal,
+        literal: &ConfigLiteral,
         flow: bool,
-    ) -> Patch {
-        let list = || Literal::List(vec![literal.clone()]);
-        let whole = key.map_or_else(list, |key| Literal::Map(vec![(key.clone(), literal.clone())]));
+    ) -> TextPatch {
+        let list = || ConfigLiteral::List(vec![literal.clone()]);
+        let whole = key.map_or_else(list, |key| ConfigLiteral::Map(vec![(key.clone(), literal.clone())]));
         let colon = item.key.as_ref().and_then(|key| key.colon);
         let (Some(colon), false) = (colon, flow) else { return self.replace_value(item, &whole, flow) };
         let layout = self.lines.layout();
         let indent = format!("{}{}", self.lines.indent_at(item.start), layout.step);
         let lines = format!("{}{indent}{}", layout.end, yaml_lines(&whole, &indent, layout));
         if node.is_nothing() {
-            return Patch::new_insertion(
+            return TextPatch::new_insertion(
                 self.lines.line_end(self.lines.trailing_comment_end(colon)),
                 lines,
             );
         }
-        Patch::new(colon..node.range.end, lines)
+        TextPatch::new(colon..node.range.end, lines)
     }
 
-    fn behind_in_brackets(&self, last: &Item, inline: &str) -> Patch {
+    fn behind_in_brackets(&self, last: &YamlItem, inline: &str) -> TextPatch {
         let text = self.lines.text;
         let end = last.end();
         let gap = text[end..].len() - text[end..].trim_start().len();
@@ -292,16 +317,21 @@ impl<'t> Editor<'t> {
             " ".to_owned()
         };
         match comma {
-            Some(comma) => Patch::new_insertion(
+            Some(comma) => TextPatch::new_insertion(
                 if own_line { self.lines.trailing_comment_end(comma) } else { comma },
                 format!("{between}{inline}"),
             ),
-            None => Patch::new_insertion(end, format!(",{between}{inline}")),
+            None => TextPatch::new_insertion(end, format!(",{between}{inline}")),
         }
     }
 
     /// Adds a line to a block.
-    fn append_block_line(&self, all: &Collection, key: Option<&Name>, literal: &Literal) -> Patch {
+    fn append_block_line(
+        &self,
+        all: &YamlCollection,
+        key: Option<&Name>,
+        literal: &ConfigLiteral,
+    ) -> TextPatch {
         let (first, last) = (all.items.first(), all.items.last());
         let indent = first.map(|item| self.lines.indent_at(item.start)).unwrap_or_default();
         let layout = self.lines.layout();
@@ -309,11 +339,11 @@ impl<'t> Editor<'t> {
             Some(key) => yaml_entry(key, literal, &indent, layout),
             None => format!("- {}", yaml_lines(literal, &format!("{indent}  "), layout)),
         };
-        let at = self.lines.insertion_point(last.map_or(0, Item::end), &indent);
+        let at = self.lines.insertion_point(last.map_or(0, YamlItem::end), &indent);
         self.lines.insert_line(at, &format!("{indent}{line}"))
     }
 
-    fn remove(&self, path: &Path, says: &mut Meaning) -> Result<Vec<Patch>, Refusal> {
+    fn remove(&self, path: &EditPath, says: &mut ComparableContent) -> Result<Vec<TextPatch>, EditError> {
         let place = self.find_place(path, says)?;
         let items = &place.collection.items;
         if items.len() == 1 {
@@ -324,19 +354,19 @@ impl<'t> Editor<'t> {
     }
 
     /// Removes the only item of a collection, which stays as an empty one.
-    fn remove_only(&self, place: Place<'t>, parent: Option<&Item>) -> Patch {
+    fn remove_only(&self, place: YamlItemPosition<'t>, parent: Option<&YamlItem>) -> TextPatch {
         let item = place.item();
         let empty = if item.key.is_some() { "{}" } else { "[]" };
         let Some(parent) = parent else {
             let part = item.start..item.end();
             let whole = self.lines.whole_lines(part.clone(), true).unwrap_or(part);
-            return Patch::new(whole, if place.collection.flow { empty } else { "" });
+            return TextPatch::new(whole, if place.collection.flow { empty } else { "" });
         };
         let holder = place.holder;
         if place.collection.flow {
             let from = holder.anchor.as_ref().map_or(holder.range.start, |anchor| anchor.end);
             let space = if holder.anchor.is_some() { " " } else { "" };
-            return Patch::new(from..holder.range.end, format!("{space}{empty}"));
+            return TextPatch::new(from..holder.range.end, format!("{space}{empty}"));
         }
         let end = self.lines.trailing_comment_end(holder.range.end.max(item.end()));
         match parent.key.as_ref().and_then(|key| key.colon).filter(|_| holder.anchor.is_none()) {
@@ -345,73 +375,79 @@ impl<'t> Editor<'t> {
                 let own = self.lines.comments.iter().find(|comment| comment.start >= colon);
                 let own = own.filter(|comment| comment.end <= self.lines.line_end(colon));
                 let said = own.map_or("", |comment| &self.lines.text[colon..comment.end]);
-                Patch::new(colon..end, format!(" {empty}{said}"))
+                TextPatch::new(colon..end, format!(" {empty}{said}"))
             }
-            None => Patch::new(holder.range.start..end, empty),
+            None => TextPatch::new(holder.range.start..end, empty),
         }
     }
 
-    fn remove_in_brackets(&self, place: Place<'t>) -> Patch {
+    fn remove_in_brackets(&self, place: YamlItemPosition<'t>) -> TextPatch {
         let items = &place.collection.items;
         let (item, text) = (place.item(), self.lines.text);
         let end = item.end();
         let gap = text[end..].len() - text[end..].trim_start().len();
         let comma = if text[end + gap..].starts_with(',') { end + gap + 1 } else { end };
         if let Some(whole) = self.lines.whole_lines(item.start..comma, false) {
-            return Patch::new(whole, "");
+            return TextPatch::new(whole, "");
         }
         match (place.index.checked_sub(1).map(|before| &items[before]), items.get(place.index + 1)) {
-            (_, Some(next)) => Patch::new(item.start..next.start, ""),
-            (Some(before), None) => Patch::new(before.end()..end, ""),
-            (None, None) => Patch::new(item.start..end, ""),
+            (_, Some(next)) => TextPatch::new(item.start..next.start, ""),
+            (Some(before), None) => TextPatch::new(before.end()..end, ""),
+            (None, None) => TextPatch::new(item.start..end, ""),
         }
     }
 
-    fn remove_lines(&self, place: Place<'t>) -> Patch {
+    fn remove_lines(&self, place: YamlItemPosition<'t>) -> TextPatch {
         let item = place.item();
         let at_top = place.index == 0
             && self.tree.root.as_ref().is_some_and(|root| std::ptr::eq(root, place.holder));
         if let Some(whole) = self.lines.whole_lines(item.start..item.end(), at_top) {
-            return Patch::new(whole, "");
+            return TextPatch::new(whole, "");
         }
         // It shares its line with the dash that it stands behind.
         let next = place.collection.items.get(place.index + 1).map_or(item.end(), |next| next.start);
         let behind = self.lines.trailing_comment_end(item.end());
         let own = self.lines.comments.iter().map(|comment| comment.start);
         let comment = own.skip_while(|start| *start < behind).find(|start| *start < next);
-        Patch::new(item.start..comment.unwrap_or(next), "")
+        TextPatch::new(item.start..comment.unwrap_or(next), "")
     }
 
-    fn rename(&self, path: &Path, to: &Name, says: &mut Meaning) -> Result<Vec<Patch>, Refusal> {
+    fn rename(
+        &self,
+        path: &EditPath,
+        to: &Name,
+        says: &mut ComparableContent,
+    ) -> Result<Vec<TextPatch>, EditError> {
         let place = self.find_place(path, says)?;
         let Some(key) = &place.item().key else { return Err(refusals::missing_path(&path.to_string())) };
-        let known = |item: &&Item| item.key.as_ref().is_some_and(|key| key.text == *to);
+        let known = |item: &&YamlItem| item.key.as_ref().is_some_and(|key| key.text == *to);
         if let Some(other) = place.collection.items.iter().find(known).and_then(|item| item.key.as_ref()) {
             return Err(refusals::name_taken(to, self.span(&other.at)));
         }
         let text = if key.plain { quoting::quote_yaml(to, place.flow) } else { quoting::yaml_quoted(to) };
-        Ok(vec![Patch::new(key.at.clone(), text)])
+        Ok(vec![TextPatch::new(key.at.clone(), text)])
     }
 
     /// Leads the references of every scalar elsewhere. The recursion is as deep as the tree.
     fn redirect_references(
         &self,
-        node: &'t Node,
-        renames: &Renames<'_>,
+        node: &'t YamlNode,
+        renames: &PathRenames<'_>,
         keys: &mut Vec<&'t str>,
-        patches: &mut Vec<Patch>,
-    ) -> Result<(), Refusal> {
+        patches: &mut Vec<TextPatch>,
+    ) -> Result<(), EditError> {
         match &node.content {
-            Content::Alias => {}
-            Content::Scalar { text, style, at } => {
+            YamlContent::Alias => {}
+            YamlContent::Scalar { text, style, at } => {
                 let plain = keys.contains(&"depends_on");
                 let new = redirect_text(text, renames, plain)
                     .map_err(|_| refusals::unclear_index(self.span(at)))?;
                 if let Some(new) = new {
-                    patches.push(Patch::new(at.clone(), self.rewrite_scalar(at, &new, *style, renames)));
+                    patches
+                        .push(TextPatch::new(at.clone(), self.rewrite_scalar(at, &new, *style, renames)));
                 }
             }
-            Content::Sequence(all) | Content::Mapping(all) => {
+            YamlContent::Sequence(all) | YamlContent::Mapping(all) => {
                 for item in &all.items {
                     let Some(key) = &item.key else {
                         self.redirect_references(&item.value, renames, keys, patches)?;
@@ -420,7 +456,7 @@ impl<'t> Editor<'t> {
                     if let ["environments", _, "set"] = keys.as_slice()
                         && let Some(new) = renames.rename_path(&key.text)
                     {
-                        patches.push(Patch::new(key.at.clone(), quoting::quote_yaml(&new, all.flow)));
+                        patches.push(TextPatch::new(key.at.clone(), quoting::quote_yaml(&new, all.flow)));
                     }
                     keys.push(key.text.as_str());
                     self.redirect_references(&item.value, renames, keys, patches)?;
@@ -437,7 +473,7 @@ impl<'t> Editor<'t> {
         at: &Range<usize>,
         new: &str,
         style: ScalarStyle,
-        renames: &Renames<'_>,
+        renames: &PathRenames<'_>,
     ) -> String {
         let raw = &self.lines.text[at.clone()];
         match style {
@@ -454,22 +490,5 @@ impl<'t> Editor<'t> {
                 .flatten()
                 .unwrap_or_else(|| quoting::yaml_double(new)),
         }
-    }
-}
-
-fn has_parts(literal: &Literal) -> bool {
-    match literal {
-        Literal::Map(entries) => !entries.is_empty(),
-        Literal::List(items) => !items.is_empty(),
-        _ => false,
-    }
-}
-
-/// Returns a text in the quotes that another one had.
-fn quote_in_style(text: &str, style: ScalarStyle, flow: bool) -> String {
-    match style {
-        ScalarStyle::SingleQuoted if !text.chars().any(quoting::needs_escape) => quoting::yaml_single(text),
-        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => quoting::yaml_double(text),
-        _ => quoting::quote_yaml(text, flow),
     }
 }

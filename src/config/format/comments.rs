@@ -1,12 +1,12 @@
-//! `Notes`: a text's comments and blank lines, each taken once, by what stands near them.
+//! `CommentReader`: a text's comments and blank lines, each taken once, by what stands near them.
 
 use std::ops::Range;
 
-use super::outline::{Behind, Note};
+use super::outline::{TrailingComment, TriviaLine};
 
 /// How a syntax writes what stands between values.
 #[derive(Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct CommentSyntax {
     /// What stands at a comment's beginning, where it is one of a single line.
     pub(super) comment: &'static str,
     /// What may stand between a value and the comment behind it.
@@ -14,27 +14,27 @@ pub(super) struct Marks {
 }
 
 /// The comments of a text, in order.
-pub(super) struct Notes<'t> {
+pub(super) struct CommentReader<'t> {
     text: &'t str,
     comments: &'t [Range<usize>],
-    marks: Marks,
+    marks: CommentSyntax,
     /// The first comment that has no place yet.
     next: usize,
     /// Where the last thing ended that has its place.
     pub(super) at: usize,
 }
 
-impl<'t> Notes<'t> {
+impl<'t> CommentReader<'t> {
     /// Begins at a text's top.
-    pub(super) fn new(text: &'t str, comments: &'t [Range<usize>], marks: Marks) -> Self {
+    pub(super) fn new(text: &'t str, comments: &'t [Range<usize>], marks: CommentSyntax) -> Self {
         Self { text, comments, marks, next: 0, at: 0 }
     }
 
-    fn note_at(&self, at: &Range<usize>) -> Note {
+    fn note_at(&self, at: &Range<usize>) -> TriviaLine {
         let written = &self.text[at.clone()];
         match written.strip_prefix(self.marks.comment) {
-            Some(text) => Note::Comment(text.trim_end().to_owned()),
-            None => Note::Raw(written.to_owned()),
+            Some(text) => TriviaLine::Comment(text.trim_end().to_owned()),
+            None => TriviaLine::Raw(written.to_owned()),
         }
     }
 
@@ -56,28 +56,28 @@ impl<'t> Notes<'t> {
     }
 
     /// Takes the comments and blank lines up to an offset; `first` drops a blank line before them.
-    pub(super) fn take_leading_notes(&mut self, to: usize, first: bool) -> Vec<Note> {
-        let mut notes: Vec<Note> = Vec::new();
+    pub(super) fn take_leading_notes(&mut self, to: usize, first: bool) -> Vec<TriviaLine> {
+        let mut notes: Vec<TriviaLine> = Vec::new();
         while let Some(comment) = self.comments.get(self.next).filter(|comment| comment.start < to) {
             if self.is_blank_before(comment.start) && !(first && notes.is_empty()) {
-                notes.push(Note::Blank);
+                notes.push(TriviaLine::Blank);
             }
             notes.push(self.note_at(comment));
             self.at = comment.end;
             self.next += 1;
         }
         if to < self.text.len() && self.is_blank_before(to) && !(first && notes.is_empty()) {
-            notes.push(Note::Blank);
+            notes.push(TriviaLine::Blank);
         }
         self.at = self.at.max(to);
         notes
     }
 
     /// Takes the comment on the same line as what begins at an offset.
-    pub(super) fn take_trailing_comment(&mut self, start: usize) -> Option<Behind> {
+    pub(super) fn take_trailing_comment(&mut self, start: usize) -> Option<TrailingComment> {
         let comment = self.comments.get(self.next)?;
         let gap = self.text.get(self.at..comment.start)?;
-        let Note::Comment(text) = self.note_at(comment) else { return None };
+        let TriviaLine::Comment(text) = self.note_at(comment) else { return None };
         let is_between = |c: char| c.is_whitespace() || self.marks.separators.contains(&c);
         if gap.contains('\n') || !gap.chars().all(is_between) {
             return None;
@@ -87,7 +87,7 @@ impl<'t> Notes<'t> {
         let line = self.text[..comment.start].rfind('\n').map_or(0, |n| n + 1);
         // Behind a value of several lines, it cannot keep its column.
         let column = if start >= line { self.text[start..comment.start].chars().count() } else { 0 };
-        Some(Behind { text, column })
+        Some(TrailingComment { text, column })
     }
 }
 
@@ -101,13 +101,16 @@ mod tests {
         let comments: Vec<_> = ["# a", "# b", "# c", "# d"]
             .map(|comment| text.find(comment).map(|at| at..at + comment.len()).unwrap())
             .into();
-        let marks = Marks { comment: "#", separators: &[','] };
-        let mut notes = Notes::new(text, &comments, marks);
-        let comment = |text: &str| Note::Comment(text.to_owned());
+        let marks = CommentSyntax { comment: "#", separators: &[','] };
+        let mut notes = CommentReader::new(text, &comments, marks);
+        let comment = |text: &str| TriviaLine::Comment(text.to_owned());
         let key = text.find("k:").unwrap();
-        assert_eq!(notes.take_leading_notes(key, true), [comment(" a"), Note::Blank, comment(" b")]);
+        assert_eq!(notes.take_leading_notes(key, true), [comment(" a"), TriviaLine::Blank, comment(" b")]);
         notes.at = key + 4;
-        assert_eq!(notes.take_trailing_comment(key), Some(Behind { text: " c".to_owned(), column: 6 }));
+        assert_eq!(
+            notes.take_trailing_comment(key),
+            Some(TrailingComment { text: " c".to_owned(), column: 6 })
+        );
         assert_eq!(notes.take_trailing_comment(key), None);
         assert_eq!(notes.take_before(text.len()), Some("# d"));
         assert_eq!(notes.take_leading_notes(text.len(), false), []);

@@ -2,22 +2,22 @@
 
 use std::collections::HashMap;
 
-use super::outline::{Item, Kind, Note, Outline, Value};
+use super::outline::{Outline, OutlineItem, OutlineValue, OutlineValueKind, TriviaLine};
 
 /// Writes out what aliases repeat, and returns how many there were. What is repeated comes without its
 /// comments, which stay where they stand.
 pub(super) fn expand_aliases(outline: &mut Outline) -> usize {
-    let mut expander = Expander { anchors: HashMap::new(), count: 0 };
+    let mut expander = AnchorExpander { anchors: HashMap::new(), count: 0 };
     expander.expand_outline(outline);
     expander.count
 }
 
-struct Expander {
-    anchors: HashMap<String, Kind>,
+struct AnchorExpander {
+    anchors: HashMap<String, OutlineValueKind>,
     count: usize,
 }
 
-impl Expander {
+impl AnchorExpander {
     fn expand_outline(&mut self, outline: &mut Outline) {
         for item in &mut outline.items {
             self.expand_value(&mut item.value);
@@ -31,11 +31,13 @@ impl Expander {
         }
     }
 
-    fn expand_value(&mut self, value: &mut Value) {
-        if let Kind::Alias(name) = &value.kind {
+    fn expand_value(&mut self, value: &mut OutlineValue) {
+        if let OutlineValueKind::Alias(name) = &value.kind {
             self.count += 1;
-            value.kind = self.anchors.get(name).cloned().unwrap_or(Kind::Null);
-        } else if let Kind::List(outline, _) | Kind::Map(outline, _) = &mut value.kind {
+            value.kind = self.anchors.get(name).cloned().unwrap_or(OutlineValueKind::Null);
+        } else if let OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) =
+            &mut value.kind
+        {
             self.expand_outline(outline);
         }
         if let Some(name) = value.anchor.take() {
@@ -47,21 +49,21 @@ impl Expander {
 }
 
 /// Adds the keys that a merge brings and the map does not have.
-fn merge_keys(outline: &mut Outline, at: usize, merge: Item) {
+fn merge_keys(outline: &mut Outline, at: usize, merge: OutlineItem) {
     let maps = match merge.value.kind {
-        Kind::Map(map, _) => vec![map],
-        Kind::List(list, _) => list
+        OutlineValueKind::Map(map, _) => vec![map],
+        OutlineValueKind::List(list, _) => list
             .items
             .into_iter()
             .filter_map(|item| match item.value.kind {
-                Kind::Map(map, _) => Some(map),
+                OutlineValueKind::Map(map, _) => Some(map),
                 _ => None,
             })
             .collect(),
         _ => Vec::new(),
     };
-    let mut notes: Vec<Note> = merge.above;
-    notes.extend(merge.behind.map(|behind| Note::Comment(behind.text)));
+    let mut notes: Vec<TriviaLine> = merge.above;
+    notes.extend(merge.behind.map(|behind| TriviaLine::Comment(behind.text)));
     let mut at = at;
     for mut item in maps.into_iter().flat_map(|map| map.items) {
         let key = item.key.as_ref().map(|key| key.text.clone());
@@ -79,8 +81,8 @@ fn merge_keys(outline: &mut Outline, at: usize, merge: Item) {
 }
 
 /// Drops the comments of what is repeated.
-fn strip_comments(kind: &mut Kind) {
-    if let Kind::List(outline, _) | Kind::Map(outline, _) = kind {
+fn strip_comments(kind: &mut OutlineValueKind) {
+    if let OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) = kind {
         outline.foot.clear();
         for item in &mut outline.items {
             item.above.clear();

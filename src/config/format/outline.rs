@@ -1,38 +1,38 @@
 //! `Outline`: a file as its author laid it out, in neither syntax.
 
-use crate::config::edit::Literal;
-use crate::config::syntax::scalar_class::Class;
+use crate::config::edit::ConfigLiteral;
+use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
 /// A file, or the inside of a collection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Outline {
     /// Its entries or items.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<OutlineItem>,
     /// What stands behind the last one.
-    pub(super) foot: Vec<Note>,
+    pub(super) foot: Vec<TriviaLine>,
 }
 
 /// An entry of a map or an item of a list.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Item {
+pub(super) struct OutlineItem {
     /// What stands on the lines above.
-    pub(super) above: Vec<Note>,
+    pub(super) above: Vec<TriviaLine>,
     /// Its key, in a map.
-    pub(super) key: Option<Word>,
+    pub(super) key: Option<OutlineKey>,
     /// The name of a KDL block, behind its kind.
-    pub(super) label: Option<Word>,
+    pub(super) label: Option<OutlineKey>,
     /// Its value.
-    pub(super) value: Value,
+    pub(super) value: OutlineValue,
     /// The comment on its line.
-    pub(super) behind: Option<Behind>,
+    pub(super) behind: Option<TrailingComment>,
     /// Written as a KDL property.
     pub(super) property: bool,
 }
 
 /// A key.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Word {
+pub(super) struct OutlineKey {
     /// What it says.
     pub(super) text: Name,
     /// As it is written.
@@ -41,7 +41,7 @@ pub(super) struct Word {
 
 /// A comment behind an entry.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Behind {
+pub(super) struct TrailingComment {
     /// What it says, without its mark.
     pub(super) text: String,
     /// How far behind the beginning of its entry it stands.
@@ -50,7 +50,7 @@ pub(super) struct Behind {
 
 /// What stands on lines of its own.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Note {
+pub(super) enum TriviaLine {
     /// Nothing.
     Blank,
     /// A comment of one line, without its mark.
@@ -61,18 +61,18 @@ pub(super) enum Note {
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Value {
+pub(super) struct OutlineValue {
     /// `&name`.
     pub(super) anchor: Option<String>,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: OutlineValueKind,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum OutlineValueKind {
     /// Nothing is written where YAML reads `null`.
-    Nothing,
+    Empty,
     /// `null`.
     Null,
     /// A KDL name alone.
@@ -82,21 +82,21 @@ pub(super) enum Kind {
         /// What it says.
         text: Name,
         /// What it may be read as.
-        class: Class,
+        class: ScalarClass,
         /// As it is written.
-        raw: Raw,
+        raw: RawScalar,
     },
     /// `*name`.
     Alias(String),
     /// A list.
-    List(Outline, Style),
+    List(Outline, CollectionStyle),
     /// A map.
-    Map(Outline, Style),
+    Map(Outline, CollectionStyle),
 }
 
 /// How a scalar is written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Raw {
+pub(super) enum RawScalar {
     /// In whatever way says it.
     Free,
     /// On one line.
@@ -109,26 +109,26 @@ pub(super) enum Raw {
 
 /// How a collection is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum CollectionStyle {
     /// On one line: YAML's brackets, KDL's arguments, properties or braces.
     Inline,
     /// In YAML's brackets over several lines; in KDL, items with dashes on one line.
-    Broken,
+    Wrapped,
     /// On lines of its own.
     Block,
 }
 
-impl Item {
+impl OutlineItem {
     /// Returns an entry without comments.
-    pub(super) fn new(key: Option<Name>, value: Value) -> Self {
-        let key = key.map(|text| Word { text, raw: None });
+    pub(super) fn new(key: Option<Name>, value: OutlineValue) -> Self {
+        let key = key.map(|text| OutlineKey { text, raw: None });
         Self { above: Vec::new(), key, label: None, value, behind: None, property: false }
     }
 
     /// Tells whether a comment stands at it or in it.
     pub(super) fn has_comments(&self) -> bool {
         self.behind.is_some()
-            || self.above.iter().any(|note| *note != Note::Blank)
+            || self.above.iter().any(|note| *note != TriviaLine::Blank)
             || self.value.outline().is_some_and(Outline::has_comments)
     }
 }
@@ -137,10 +137,13 @@ impl Outline {
     /// Puts what is said of the words of a line above the line: between them no comment can stand.
     pub(super) fn above_their_lines(&mut self) {
         for item in &mut self.items {
-            let (Kind::Map(inner, _) | Kind::List(inner, _)) = &mut item.value.kind else { continue };
+            let (OutlineValueKind::Map(inner, _) | OutlineValueKind::List(inner, _)) = &mut item.value.kind
+            else {
+                continue;
+            };
             for property in inner.items.iter_mut().filter(|inner| inner.property) {
                 item.above.append(&mut property.above);
-                item.above.extend(property.behind.take().map(|behind| Note::Comment(behind.text)));
+                item.above.extend(property.behind.take().map(|behind| TriviaLine::Comment(behind.text)));
             }
             inner.above_their_lines();
         }
@@ -148,20 +151,20 @@ impl Outline {
 
     /// Tells whether a comment stands in it.
     pub(super) fn has_comments(&self) -> bool {
-        !self.foot.is_empty() || self.items.iter().any(Item::has_comments)
+        !self.foot.is_empty() || self.items.iter().any(OutlineItem::has_comments)
     }
 }
 
-impl Value {
+impl OutlineValue {
     /// Returns a value of a kind.
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: OutlineValueKind) -> Self {
         Self { anchor: None, kind }
     }
 
     /// Returns what is in a collection.
     pub(super) fn outline(&self) -> Option<&Outline> {
         match &self.kind {
-            Kind::List(outline, _) | Kind::Map(outline, _) => Some(outline),
+            OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) => Some(outline),
             _ => None,
         }
     }
@@ -169,34 +172,37 @@ impl Value {
     /// Tells whether it stands on one line and needs none of its own.
     pub(super) fn is_short(&self) -> bool {
         match &self.kind {
-            Kind::Nothing | Kind::Null | Kind::Bare => true,
-            Kind::Scalar { text, .. } => !text.contains('\n'),
-            Kind::Alias(_) | Kind::List(..) | Kind::Map(..) => false,
+            OutlineValueKind::Empty | OutlineValueKind::Null | OutlineValueKind::Bare => true,
+            OutlineValueKind::Scalar { text, .. } => !text.contains('\n'),
+            OutlineValueKind::Alias(_) | OutlineValueKind::List(..) | OutlineValueKind::Map(..) => false,
         }
     }
 }
 
-impl From<&Literal> for Value {
-    fn from(literal: &Literal) -> Self {
-        let scalar = |text: Name, class| Kind::Scalar { text, class, raw: Raw::Free };
+impl From<&ConfigLiteral> for OutlineValue {
+    fn from(literal: &ConfigLiteral) -> Self {
+        let scalar = |text: Name, class| OutlineValueKind::Scalar { text, class, raw: RawScalar::Free };
         Self::new(match literal {
-            Literal::Null => Kind::Null,
-            Literal::Boolean(value) => {
-                scalar(Name::new_static(if *value { "true" } else { "false" }), Class::Boolean)
+            ConfigLiteral::Null => OutlineValueKind::Null,
+            ConfigLiteral::Boolean(value) => {
+                scalar(Name::new_static(if *value { "true" } else { "false" }), ScalarClass::Boolean)
             }
-            Literal::Number(text) => scalar(text.clone(), Class::Number),
-            Literal::Text(text) => scalar(text.clone(), Class::Text),
-            Literal::List(items) => {
-                let items = items.iter().map(|item| Item::new(None, item.into())).collect();
-                Kind::List(Outline { items, foot: Vec::new() }, Style::Inline)
+            ConfigLiteral::Number(text) => scalar(text.clone(), ScalarClass::Number),
+            ConfigLiteral::Text(text) => scalar(text.clone(), ScalarClass::Text),
+            ConfigLiteral::List(items) => {
+                let items = items.iter().map(|item| OutlineItem::new(None, item.into())).collect();
+                OutlineValueKind::List(Outline { items, foot: Vec::new() }, CollectionStyle::Inline)
             }
-            Literal::Map(entries) => Kind::Map(outline_from_entries(entries), Style::Block),
+            ConfigLiteral::Map(entries) => {
+                OutlineValueKind::Map(outline_from_entries(entries), CollectionStyle::Block)
+            }
         })
     }
 }
 
 /// Returns the outline of a map's entries.
-pub(super) fn outline_from_entries(entries: &[(Name, Literal)]) -> Outline {
-    let items = entries.iter().map(|(key, value)| Item::new(Some(key.clone()), value.into())).collect();
+pub(super) fn outline_from_entries(entries: &[(Name, ConfigLiteral)]) -> Outline {
+    let items =
+        entries.iter().map(|(key, value)| OutlineItem::new(Some(key.clone()), value.into())).collect();
     Outline { items, foot: Vec::new() }
 }

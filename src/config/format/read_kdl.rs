@@ -1,16 +1,19 @@
 //! KDL → `Outline`.
 
-use super::comments::{Marks, Notes};
-use super::outline::{Behind, Item, Kind, Note, Outline, Raw, Style, Value, Word};
-use crate::config::syntax::kdl::layout_tree::{self, Entry, Node};
-use crate::config::syntax::scalar_class::Class;
+use super::comments::{CommentReader, CommentSyntax};
+use super::outline::{
+    CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
+    TrailingComment, TriviaLine,
+};
+use crate::config::syntax::kdl::layout_tree::{self, KdlEntry, KdlNode};
+use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
 /// Reads a KDL text that has no errors; `None` when it is none. `is_block` tells which top-level words
 /// are followed by a name.
 pub(super) fn read_kdl_outline(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Option<Outline> {
     let tree = layout_tree::parse_kdl_layout(text)?;
-    let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
+    let mut reader = KdlReader { text, notes: CommentReader::new(text, &tree.comments, MARKS) };
     let mut items = Vec::with_capacity(tree.nodes.len());
     for node in &tree.nodes {
         let item = reader.read_node(node, items.is_empty());
@@ -21,17 +24,21 @@ pub(super) fn read_kdl_outline(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Op
 }
 
 /// Makes the only argument of a block its name.
-fn set_block_label(item: (Item, Vec<Item>), node: &Node, is_kind: &dyn Fn(&str) -> bool) -> Item {
+fn set_block_label(
+    item: (OutlineItem, Vec<OutlineItem>),
+    node: &KdlNode,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> OutlineItem {
     let (mut item, mut arguments) = item;
-    let body = matches!(item.value.kind, Kind::Map(..));
+    let body = matches!(item.value.kind, OutlineValueKind::Map(..));
     let lists = ["moved", "import", "removed"].contains(&node.name.as_str());
     if arguments.len() == 1 && (body || is_kind(&node.name)) && !lists {
-        if let Kind::Scalar { text, raw, .. } = arguments.remove(0).value.kind {
+        if let OutlineValueKind::Scalar { text, raw, .. } = arguments.remove(0).value.kind {
             let raw = match raw {
-                Raw::Inline(raw) => Some(raw),
+                RawScalar::Inline(raw) => Some(raw),
                 _ => None,
             };
-            item.label = Some(Word { text, raw });
+            item.label = Some(OutlineKey { text, raw });
             return item;
         }
     } else if !arguments.is_empty() {
@@ -41,43 +48,46 @@ fn set_block_label(item: (Item, Vec<Item>), node: &Node, is_kind: &dyn Fn(&str) 
 }
 
 /// Returns the value of a node that has arguments only.
-fn of_arguments(mut arguments: Vec<Item>) -> Kind {
+fn of_arguments(mut arguments: Vec<OutlineItem>) -> OutlineValueKind {
     match arguments.len() {
         1 => arguments.remove(0).value.kind,
-        _ => Kind::List(Outline { items: arguments, foot: Vec::new() }, Style::Inline),
+        _ => {
+            OutlineValueKind::List(Outline { items: arguments, foot: Vec::new() }, CollectionStyle::Inline)
+        }
     }
 }
 
-struct Reader<'t> {
+struct KdlReader<'t> {
     text: &'t str,
-    notes: Notes<'t>,
+    notes: CommentReader<'t>,
 }
 
 /// How KDL writes comments, and what stands before one.
-const MARKS: Marks = Marks { comment: "//", separators: &[';', '\\'] };
+const MARKS: CommentSyntax = CommentSyntax { comment: "//", separators: &[';', '\\'] };
 
-impl Reader<'_> {
+impl KdlReader<'_> {
     /// Takes the comments inside a node's line: they go above it.
-    fn take_inline_comments(&mut self, to: usize, notes: &mut Vec<Note>) {
+    fn take_inline_comments(&mut self, to: usize, notes: &mut Vec<TriviaLine>) {
         while let Some(written) = self.notes.take_before(to) {
             for line in written.lines() {
                 let line = line.strip_prefix("//").unwrap_or(line);
                 let space = if line.starts_with(' ') { "" } else { " " };
-                notes.push(Note::Comment(format!("{space}{}", line.trim_end())));
+                notes.push(TriviaLine::Comment(format!("{space}{}", line.trim_end())));
             }
         }
         self.notes.at = self.notes.at.max(to);
     }
 
     /// Returns a node and its arguments, which its value does not hold yet.
-    fn read_node(&mut self, node: &Node, first: bool) -> (Item, Vec<Item>) {
+    fn read_node(&mut self, node: &KdlNode, first: bool) -> (OutlineItem, Vec<OutlineItem>) {
         let mut above = self.notes.take_leading_notes(node.start(), first);
-        let key = Word { text: node.name.clone(), raw: Some(self.text[node.name_at.clone()].to_owned()) };
+        let key =
+            OutlineKey { text: node.name.clone(), raw: Some(self.text[node.name_at.clone()].to_owned()) };
         let (mut arguments, mut properties) = (Vec::new(), Vec::new());
         for entry in &node.entries {
             let Some((key, at)) = &entry.key else {
                 self.take_inline_comments(entry.at.end, &mut above);
-                arguments.push(Item::new(None, self.read_scalar(entry)));
+                arguments.push(OutlineItem::new(None, self.read_scalar(entry)));
                 continue;
             };
             // What stands between two properties is said of the second, and what stands behind one whose
@@ -89,35 +99,48 @@ impl Reader<'_> {
             );
             let goes_on = self.text[entry.at.end..].trim_start_matches([' ', '\t']).starts_with('\\');
             let behind = if goes_on { self.notes.take_trailing_comment(entry.start()) } else { None };
-            let key = Word { text: key.clone(), raw: Some(self.text[at.clone()].to_owned()) };
-            let item = Item::new(None, self.read_scalar(entry));
-            properties.push(Item { above: own, behind, key: Some(key), property: true, ..item });
+            let key = OutlineKey { text: key.clone(), raw: Some(self.text[at.clone()].to_owned()) };
+            let item = OutlineItem::new(None, self.read_scalar(entry));
+            properties.push(OutlineItem { above: own, behind, key: Some(key), property: true, ..item });
         }
         let mut behind = None;
         let kind = match &node.block {
-            None if properties.is_empty() => Kind::Bare,
-            None => Kind::Map(Outline { items: properties, foot: Vec::new() }, Style::Inline),
+            None if properties.is_empty() => OutlineValueKind::Bare,
+            None => OutlineValueKind::Map(
+                Outline { items: properties, foot: Vec::new() },
+                CollectionStyle::Inline,
+            ),
             Some(block) => {
                 self.take_inline_comments(block.at.start, &mut above);
                 self.notes.at = block.at.start + 1;
                 behind = self
                     .notes
                     .take_trailing_comment(node.start())
-                    .map(|behind| Behind { column: 0, ..behind });
+                    .map(|behind| TrailingComment { column: 0, ..behind });
                 self.read_block(block, properties)
             }
         };
         self.take_inline_comments(node.end, &mut above);
         self.notes.at = self.notes.at.max(node.semicolon.unwrap_or(node.end));
         let behind = behind.or_else(|| self.notes.take_trailing_comment(node.start()));
-        let item =
-            Item { above, key: Some(key), label: None, value: Value::new(kind), behind, property: false };
+        let item = OutlineItem {
+            above,
+            key: Some(key),
+            label: None,
+            value: OutlineValue::new(kind),
+            behind,
+            property: false,
+        };
         (item, arguments)
     }
 
-    fn read_block(&mut self, block: &layout_tree::Block, properties: Vec<Item>) -> Kind {
+    fn read_block(
+        &mut self,
+        block: &layout_tree::KdlBlock,
+        properties: Vec<OutlineItem>,
+    ) -> OutlineValueKind {
         let inline = !self.text[block.at.clone()].contains('\n');
-        let style = if inline { Style::Inline } else { Style::Block };
+        let style = if inline { CollectionStyle::Inline } else { CollectionStyle::Block };
         let mut items = properties;
         let mut list = !block.nodes.is_empty();
         let known = items.len();
@@ -135,26 +158,31 @@ impl Reader<'_> {
         }
         let foot = self.notes.take_leading_notes(block.at.end - 1, items.is_empty());
         let foot = match foot.split_last() {
-            Some((Note::Blank, rest)) => rest.to_vec(),
+            Some((TriviaLine::Blank, rest)) => rest.to_vec(),
             _ => foot,
         };
         self.notes.at = block.at.end;
         let outline = Outline { items, foot };
-        let style_of_items = if inline { Style::Broken } else { Style::Block };
-        if list { Kind::List(outline, style_of_items) } else { Kind::Map(outline, style) }
+        let style_of_items = if inline { CollectionStyle::Wrapped } else { CollectionStyle::Block };
+        if list {
+            OutlineValueKind::List(outline, style_of_items)
+        } else {
+            OutlineValueKind::Map(outline, style)
+        }
     }
 
-    fn read_scalar(&self, entry: &Entry) -> Value {
+    fn read_scalar(&self, entry: &KdlEntry) -> OutlineValue {
         let written = &self.text[entry.at.clone()];
-        let raw = if written.contains('\n') { Raw::Free } else { Raw::Inline(written.to_owned()) };
-        let scalar = |text: Name, class| Kind::Scalar { text, class, raw: raw.clone() };
-        Value::new(match &entry.value {
-            layout_tree::Value::Null => Kind::Null,
-            layout_tree::Value::Boolean(value) => {
-                scalar(Name::new_static(if *value { "true" } else { "false" }), Class::Boolean)
+        let raw =
+            if written.contains('\n') { RawScalar::Free } else { RawScalar::Inline(written.to_owned()) };
+        let scalar = |text: Name, class| OutlineValueKind::Scalar { text, class, raw: raw.clone() };
+        OutlineValue::new(match &entry.value {
+            layout_tree::KdlValue::Null => OutlineValueKind::Null,
+            layout_tree::KdlValue::Boolean(value) => {
+                scalar(Name::new_static(if *value { "true" } else { "false" }), ScalarClass::Boolean)
             }
-            layout_tree::Value::Number => scalar(Name::new(written), Class::Number),
-            layout_tree::Value::Text(text) => scalar(text.clone(), Class::Text),
+            layout_tree::KdlValue::Number => scalar(Name::new(written), ScalarClass::Number),
+            layout_tree::KdlValue::Text(text) => scalar(text.clone(), ScalarClass::Text),
         })
     }
 }

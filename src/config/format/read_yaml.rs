@@ -4,20 +4,23 @@ use std::ops::Range;
 
 use granit_parser::ScalarStyle;
 
-use super::comments::{Marks, Notes};
-use super::outline::{Item, Kind, Note, Outline, Raw, Style, Value, Word};
-use crate::config::syntax::scalar_class::{Class, plain_class};
-use crate::config::syntax::yaml::layout_tree::{self, Collection, Content, Node};
+use super::comments::{CommentReader, CommentSyntax};
+use super::outline::{
+    CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
+    TriviaLine,
+};
+use crate::config::syntax::scalar_class::{ScalarClass, plain_class};
+use crate::config::syntax::yaml::layout_tree::{self, YamlCollection, YamlContent, YamlNode};
 use crate::model::address::Name;
 
 /// Reads a YAML text that has no errors; `None` when it is none.
 pub(super) fn read_yaml_outline(text: &str) -> Option<Outline> {
     let tree = layout_tree::parse_yaml_layout(text)?;
-    let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
+    let mut reader = YamlReader { text, notes: CommentReader::new(text, &tree.comments, MARKS) };
     let mut outline = match &tree.root {
         None => Outline::default(),
         Some(root) => match reader.read_value(root, None).kind {
-            Kind::Map(outline, _) | Kind::List(outline, _) => outline,
+            OutlineValueKind::Map(outline, _) | OutlineValueKind::List(outline, _) => outline,
             _ => Outline::default(),
         },
     };
@@ -25,55 +28,60 @@ pub(super) fn read_yaml_outline(text: &str) -> Option<Outline> {
     Some(outline)
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     text: &'t str,
-    notes: Notes<'t>,
+    notes: CommentReader<'t>,
 }
 
 /// How YAML writes comments, and what stands before one.
-const MARKS: Marks = Marks { comment: "#", separators: &[',', ':'] };
+const MARKS: CommentSyntax = CommentSyntax { comment: "#", separators: &[',', ':'] };
 
-impl Reader<'_> {
-    fn read_value(&mut self, node: &Node, close: Option<usize>) -> Value {
+impl YamlReader<'_> {
+    fn read_value(&mut self, node: &YamlNode, close: Option<usize>) -> OutlineValue {
         let anchor = node.anchor.as_ref().map(|at| self.text[at.start + 1..at.end].to_owned());
         let kind = match &node.content {
-            Content::Alias => {
+            YamlContent::Alias => {
                 self.notes.at = node.range.end;
-                Kind::Alias(self.text[node.range.start + 1..node.range.end].to_owned())
+                OutlineValueKind::Alias(self.text[node.range.start + 1..node.range.end].to_owned())
             }
-            Content::Scalar { text, style, at } => {
+            YamlContent::Scalar { text, style, at } => {
                 self.notes.at = self.notes.at.max(at.end);
                 self.read_scalar(text, *style, at)
             }
-            Content::Sequence(all) => {
+            YamlContent::Sequence(all) => {
                 let (outline, style) = self.read_collection(all, node, close);
-                Kind::List(outline, style)
+                OutlineValueKind::List(outline, style)
             }
-            Content::Mapping(all) => {
+            YamlContent::Mapping(all) => {
                 let (outline, style) = self.read_collection(all, node, close);
-                Kind::Map(outline, style)
+                OutlineValueKind::Map(outline, style)
             }
         };
-        Value { anchor, kind }
+        OutlineValue { anchor, kind }
     }
 
-    fn read_scalar(&self, text: &Name, style: ScalarStyle, at: &Range<usize>) -> Kind {
+    fn read_scalar(&self, text: &Name, style: ScalarStyle, at: &Range<usize>) -> OutlineValueKind {
         let raw = &self.text[at.clone()];
         let (class, raw) = match style {
-            ScalarStyle::Plain if raw.is_empty() => return Kind::Nothing,
+            ScalarStyle::Plain if raw.is_empty() => return OutlineValueKind::Empty,
             ScalarStyle::Plain if matches!(text.as_str(), "~" | "null" | "Null" | "NULL") => {
-                return Kind::Null;
+                return OutlineValueKind::Null;
             }
             ScalarStyle::Plain => (plain_class(text), raw_lines(raw)),
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                (Class::Text, raw_lines(&in_double_quotes(raw)))
+                (ScalarClass::Text, raw_lines(&in_double_quotes(raw)))
             }
-            ScalarStyle::Literal | ScalarStyle::Folded => (Class::Text, split_block_scalar(raw)),
+            ScalarStyle::Literal | ScalarStyle::Folded => (ScalarClass::Text, split_block_scalar(raw)),
         };
-        Kind::Scalar { text: text.clone(), class, raw }
+        OutlineValueKind::Scalar { text: text.clone(), class, raw }
     }
 
-    fn read_collection(&mut self, all: &Collection, node: &Node, close: Option<usize>) -> (Outline, Style) {
+    fn read_collection(
+        &mut self,
+        all: &YamlCollection,
+        node: &YamlNode,
+        close: Option<usize>,
+    ) -> (Outline, CollectionStyle) {
         let text = self.text;
         let start = node.anchor.as_ref().map_or(node.range.start, |anchor| anchor.end);
         let inner = text.get(start..node.range.end).unwrap_or_default().trim_start();
@@ -93,7 +101,7 @@ impl Reader<'_> {
             let above = self.notes.take_leading_notes(item.start, items.is_empty());
             let key = item.key.as_ref().map(|key| {
                 self.notes.at = key.colon.unwrap_or(key.at.end);
-                Word { text: key.text.clone(), raw: Some(text[key.at.clone()].to_owned()) }
+                OutlineKey { text: key.text.clone(), raw: Some(text[key.at.clone()].to_owned()) }
             });
             if item.key.is_none() && !all.flow {
                 self.notes.at = item.start + 1;
@@ -103,27 +111,27 @@ impl Reader<'_> {
             let value = self.read_value(&item.value, close);
             let behind =
                 head.or_else(|| if is_block { None } else { self.notes.take_trailing_comment(item.start) });
-            items.push(Item { above, key, label: None, value, behind, property: false });
+            items.push(OutlineItem { above, key, label: None, value, behind, property: false });
         }
         let foot = match (brackets, all.items.first()) {
             (true, _) => {
                 let foot = self.notes.take_leading_notes(node.range.end - 1, items.is_empty());
                 self.notes.at = node.range.end;
-                foot.into_iter().filter(|note| *note != Note::Blank).collect()
+                foot.into_iter().filter(|note| *note != TriviaLine::Blank).collect()
             }
             (false, Some(first)) if !all.flow => self.take_foot_comments(first.start),
             _ => Vec::new(),
         };
         let style = match (all.flow, broken) {
-            (false, _) => Style::Block,
-            (true, true) => Style::Broken,
-            (true, false) => Style::Inline,
+            (false, _) => CollectionStyle::Block,
+            (true, true) => CollectionStyle::Wrapped,
+            (true, false) => CollectionStyle::Inline,
         };
         (Outline { items, foot }, style)
     }
 
     /// Takes the comments behind the last item of a block that stand at least as far right as it.
-    fn take_foot_comments(&mut self, first: usize) -> Vec<Note> {
+    fn take_foot_comments(&mut self, first: usize) -> Vec<TriviaLine> {
         let column = |at: usize| at - self.text[..at].rfind('\n').map_or(0, |n| n + 1);
         let wanted = column(first);
         let mut end = None;
@@ -146,9 +154,9 @@ fn in_double_quotes(raw: &str) -> String {
     }
 }
 
-fn raw_lines(raw: &str) -> Raw {
+fn raw_lines(raw: &str) -> RawScalar {
     if !raw.contains('\n') {
-        return Raw::Inline(raw.to_owned());
+        return RawScalar::Inline(raw.to_owned());
     }
     let mut lines: Vec<String> =
         raw.lines().map(|line| line.trim_start_matches([' ', '\t']).to_owned()).collect();
@@ -159,11 +167,11 @@ fn raw_lines(raw: &str) -> Raw {
             line.truncate(line.trim_end().len());
         }
     }
-    Raw::Lines(lines)
+    RawScalar::Lines(lines)
 }
 
 /// Takes a block scalar apart: its header without the indentation that it may say, and its lines.
-fn split_block_scalar(raw: &str) -> Raw {
+fn split_block_scalar(raw: &str) -> RawScalar {
     let mut all = raw.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     let header = all.next().unwrap_or_default();
     let mark: String = header.chars().take_while(|c| !c.is_whitespace()).collect();
@@ -173,8 +181,8 @@ fn split_block_scalar(raw: &str) -> Raw {
     if mark.contains(|c: char| c.is_ascii_digit() || c == '+') || header.contains('#') {
         // Its indentation depends on its parent's, its end on the blank lines behind it: what it says is written
         // anew.
-        return Raw::Free;
+        return RawScalar::Free;
     }
     let cut = |line: &&str| line.get(indent..).unwrap_or_default().to_owned();
-    Raw::Block(mark, lines.iter().map(cut).collect())
+    RawScalar::Block(mark, lines.iter().map(cut).collect())
 }

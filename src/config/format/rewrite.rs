@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::outline::{self, Item, Kind, Note, Outline, Style, Value, Word};
-use super::write_kdl::{self, DECLARATIONS};
+use super::outline::{
+    self, CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, TriviaLine,
+};
+use super::write_kdl::{self, LIST_KEYWORDS};
 use super::{expand_anchors, read_kdl, read_yaml, write_yaml};
 use crate::config::edit::{
-    File, Literal, Refusal, is_list, is_list_of_texts, read_content, unexpected_result,
+    ConfigLiteral, EditError, EditableFile, is_list, is_list_of_texts, read_content, unexpected_result,
 };
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
@@ -18,13 +20,13 @@ use crate::model::source::Source;
 ///
 /// # Errors
 /// When the file has syntax errors, or its canonical form would not say the same.
-pub fn format_file(file: &File<'_>) -> Result<String, Refusal> {
+pub fn format_file(file: &EditableFile<'_>) -> Result<String, EditError> {
     let unsettled = || unexpected_result("its canonical form");
     let before = read_content(file, file.source)?;
     let mut text = file.source.text.to_string();
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let source = Source::new(file.source.path.as_str(), text.as_str());
-        let file = File { source: &source, ..*file };
+        let file = EditableFile { source: &source, ..*file };
         let new = laid_out(&file).ok_or_else(unsettled)?;
         if new == text {
             return Ok(text);
@@ -39,7 +41,7 @@ pub fn format_file(file: &File<'_>) -> Result<String, Refusal> {
 }
 
 /// Returns a file's text laid out once more.
-fn laid_out(file: &File<'_>) -> Option<String> {
+fn laid_out(file: &EditableFile<'_>) -> Option<String> {
     let syntax = syntax_of(&file.source.path)?;
     let mut outline = read_outline(file, syntax)?;
     outline.above_their_lines();
@@ -51,7 +53,7 @@ fn laid_out(file: &File<'_>) -> Option<String> {
 ///
 /// # Errors
 /// When the file has syntax errors, or the other syntax cannot say the same.
-pub fn convert_file(file: &File<'_>, to: Syntax) -> Result<(String, usize), Refusal> {
+pub fn convert_file(file: &EditableFile<'_>, to: Syntax) -> Result<(String, usize), EditError> {
     let before = read_content(file, file.source)?;
     let syntax = syntax_of(&file.source.path).unwrap_or(Syntax::Yaml);
     if syntax == to {
@@ -74,7 +76,7 @@ fn convert_outline(
     mut outline: Outline,
     from: Syntax,
     to: Syntax,
-    file: &File<'_>,
+    file: &EditableFile<'_>,
 ) -> (String, usize, BTreeSet<Name>) {
     let repeated = expand_anchors::expand_aliases(&mut outline);
     let lists = list_variables(&outline);
@@ -91,12 +93,12 @@ fn convert_outline(
 
 /// Takes out the lists of declarations that have no entries, which KDL cannot say; their comments stay.
 fn without_empty_lists(outline: &mut Outline) {
-    let mut left: Vec<Note> = Vec::new();
+    let mut left: Vec<TriviaLine> = Vec::new();
     let mut kept = Vec::with_capacity(outline.items.len());
     for mut item in std::mem::take(&mut outline.items) {
-        let is_empty = matches!(&item.value.kind, Kind::List(list, _) if list.items.is_empty());
+        let is_empty = matches!(&item.value.kind, OutlineValueKind::List(list, _) if list.items.is_empty());
         let word = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or_default();
-        if is_empty && DECLARATIONS.contains(&word) {
+        if is_empty && LIST_KEYWORDS.contains(&word) {
             left.append(&mut item.above);
             left.extend(item.value.outline().map(|list| list.foot.clone()).unwrap_or_default());
         } else {
@@ -121,15 +123,15 @@ fn is_list_path(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> b
 
 /// Returns the variables whose type is a list or a set.
 fn list_variables(outline: &Outline) -> BTreeSet<Name> {
-    let word = |item: &Item| item.key.as_ref().map(|key| key.text.clone());
+    let word = |item: &OutlineItem| item.key.as_ref().map(|key| key.text.clone());
     let vars = outline.items.iter().filter(|item| word(item).is_some_and(|word| word == "vars"));
     let declared = vars.filter_map(|item| item.value.outline()).flat_map(|inner| &inner.items);
-    let is_list = |variable: &&Item| {
+    let is_list = |variable: &&OutlineItem| {
         let parts = variable.value.outline().map(|inner| inner.items.as_slice()).unwrap_or_default();
         parts.iter().any(|part| {
             let is_type = word(part).is_some_and(|word| word == "type");
             let list = |text: &str| text.starts_with("set(") || text.starts_with("list(");
-            is_type && matches!(&part.value.kind, Kind::Scalar { text, .. } if list(text))
+            is_type && matches!(&part.value.kind, OutlineValueKind::Scalar { text, .. } if list(text))
         })
     };
     declared.filter(is_list).filter_map(word).collect()
@@ -141,14 +143,15 @@ fn expand_sole_arguments(outline: &mut Outline, path: &mut Vec<Name>, is_list: &
         let Some(key) = item.key.as_ref().map(|key| key.text.clone()) else { continue };
         path.push(key);
         let listed = match &item.value.kind {
-            Kind::Scalar { text, .. } => is_list(path) || is_list_of_texts(path, text),
+            OutlineValueKind::Scalar { text, .. } => is_list(path) || is_list_of_texts(path, text),
             _ => false,
         };
         if listed && !item.property {
-            let value = std::mem::replace(&mut item.value, Value::new(Kind::Bare));
-            let items = vec![Item::new(None, value)];
-            item.value.kind = Kind::List(Outline { items, foot: Vec::new() }, Style::Inline);
-        } else if let Kind::Map(inner, _) = &mut item.value.kind {
+            let value = std::mem::replace(&mut item.value, OutlineValue::new(OutlineValueKind::Bare));
+            let items = vec![OutlineItem::new(None, value)];
+            item.value.kind =
+                OutlineValueKind::List(Outline { items, foot: Vec::new() }, CollectionStyle::Inline);
+        } else if let OutlineValueKind::Map(inner, _) = &mut item.value.kind {
             expand_sole_arguments(inner, path, is_list);
         }
         path.pop();
@@ -157,20 +160,20 @@ fn expand_sole_arguments(outline: &mut Outline, path: &mut Vec<Name>, is_list: &
 
 /// Returns the text of a new file from its top-level entries: `vm` → `web` → attributes.
 #[must_use]
-pub fn write_new_file(syntax: Syntax, entries: &[(Name, Literal)], registry: &Registry) -> String {
+pub fn write_new_file(syntax: Syntax, entries: &[(Name, ConfigLiteral)], registry: &Registry) -> String {
     let mut outline = outline::outline_from_entries(entries);
     for item in outline.items.iter_mut().skip(1) {
         if item.value.outline().is_some() {
-            item.above.push(Note::Blank);
+            item.above.push(TriviaLine::Blank);
         }
     }
     write_outline(&outline, syntax, false, registry, &BTreeSet::new())
 }
 
 /// How often a text is laid out until it stays as it is: comments in unusual places may move once more.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
-fn read_outline(file: &File<'_>, syntax: Syntax) -> Option<Outline> {
+fn read_outline(file: &EditableFile<'_>, syntax: Syntax) -> Option<Outline> {
     match syntax {
         Syntax::Yaml => read_yaml::read_yaml_outline(&file.source.text),
         Syntax::Kdl => read_kdl::read_kdl_outline(&file.source.text, &|word| is_kind(file.registry, word)),
@@ -205,14 +208,14 @@ fn with_ends(text: &str, old: &str) -> String {
 
 /// Lays the blocks of one kind together, and the nodes of one list: YAML has each word once.
 fn group_blocks(outline: Outline) -> Outline {
-    let mut all: Vec<Item> = Vec::new();
+    let mut all: Vec<OutlineItem> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for mut item in outline.items {
         let Some(word) = item.key.clone() else { continue };
         let declaration = ["moved", "import", "removed"].contains(&word.text.as_str());
         let Some(label) = item.label.take().or_else(|| declaration.then(|| word.clone())) else {
             match (places.get(&word.text).copied(), &item.value.kind) {
-                (Some(at), Kind::Map(inner, _)) => {
+                (Some(at), OutlineValueKind::Map(inner, _)) => {
                     extend_collection(&mut all, at, inner.items.clone(), item.above);
                 }
                 (Some(_), _) => {}
@@ -223,9 +226,9 @@ fn group_blocks(outline: Outline) -> Outline {
             }
             continue;
         };
-        item.key = (!declaration).then_some(Word { raw: None, ..label });
-        if item.value.kind == Kind::Bare {
-            item.value.kind = Kind::Map(Outline::default(), Style::Inline);
+        item.key = (!declaration).then_some(OutlineKey { raw: None, ..label });
+        if item.value.kind == OutlineValueKind::Bare {
+            item.value.kind = OutlineValueKind::Map(Outline::default(), CollectionStyle::Inline);
         }
         if let Some(at) = places.get(&word.text).copied() {
             extend_collection(&mut all, at, vec![item], Vec::new());
@@ -234,21 +237,33 @@ fn group_blocks(outline: Outline) -> Outline {
         places.insert(word.text.clone(), all.len());
         let above = std::mem::take(&mut item.above);
         let inner = Outline { items: vec![item], foot: Vec::new() };
-        let kind =
-            if declaration { Kind::List(inner, Style::Block) } else { Kind::Map(inner, Style::Block) };
-        all.push(Item { above, ..Item::new(Some(word.text), Value::new(kind)) });
+        let kind = if declaration {
+            OutlineValueKind::List(inner, CollectionStyle::Block)
+        } else {
+            OutlineValueKind::Map(inner, CollectionStyle::Block)
+        };
+        all.push(OutlineItem { above, ..OutlineItem::new(Some(word.text), OutlineValue::new(kind)) });
     }
     Outline { items: all, foot: outline.foot }
 }
 
 /// Adds items to the collection of an entry.
-fn extend_collection(all: &mut [Item], at: usize, mut items: Vec<Item>, above: Vec<Note>) {
+fn extend_collection(
+    all: &mut [OutlineItem],
+    at: usize,
+    mut items: Vec<OutlineItem>,
+    above: Vec<TriviaLine>,
+) {
     if let Some(first) = items.first_mut() {
         first.above.splice(0..0, above);
     }
     match all.get_mut(at).map(|item| &mut item.value.kind) {
-        Some(Kind::List(inner, _) | Kind::Map(inner, _)) => inner.items.extend(items),
-        Some(kind @ Kind::Bare) => *kind = Kind::Map(Outline { items, foot: Vec::new() }, Style::Block),
+        Some(OutlineValueKind::List(inner, _) | OutlineValueKind::Map(inner, _)) => {
+            inner.items.extend(items);
+        }
+        Some(kind @ OutlineValueKind::Bare) => {
+            *kind = OutlineValueKind::Map(Outline { items, foot: Vec::new() }, CollectionStyle::Block);
+        }
         _ => {}
     }
 }

@@ -1,26 +1,29 @@
 //! `Outline` → KDL, in its canonical form.
 
-use super::outline::{Behind, Item, Kind, Note, Outline, Raw, Style, Value, Word};
-use super::write_yaml::IsList;
+use super::outline::{
+    CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
+    TrailingComment, TriviaLine,
+};
+use super::write_yaml::SchemaListPredicate;
 use crate::config::edit::is_list_of_texts;
 use crate::config::syntax::quoting;
-use crate::config::syntax::scalar_class::Class;
+use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
 /// The longest line that properties, arguments or a block are put on.
-const WIDEST: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// Top-level words whose nodes are the items of one list.
-pub(super) const DECLARATIONS: [&str; 3] = ["moved", "import", "removed"];
+pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
 /// Returns a file's text. With `own`, quotes and properties are the file's own, else another syntax's.
 pub(super) fn write_kdl_outline(
     outline: &Outline,
     own: bool,
     is_kind: &dyn Fn(&str) -> bool,
-    is_list: IsList<'_>,
+    is_list: SchemaListPredicate<'_>,
 ) -> String {
-    let mut writer = Writer { out: String::new(), own, is_list, path: Vec::new() };
+    let mut writer = KdlWriter { out: String::new(), own, is_list, path: Vec::new() };
     if own {
         writer.write_nodes(outline, 0);
     } else {
@@ -34,17 +37,17 @@ fn laid_out(outline: &Outline, is_kind: &dyn Fn(&str) -> bool) -> Outline {
     let mut all = Outline { items: Vec::new(), foot: outline.foot.clone() };
     for item in &outline.items {
         let word = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or_default();
-        let declarations = DECLARATIONS.contains(&word);
+        let declarations = LIST_KEYWORDS.contains(&word);
         let inner = match &item.value.kind {
-            Kind::Map(inner, _) if is_kind(word) && !inner.items.is_empty() => inner,
-            Kind::List(inner, _) if declarations && !inner.items.is_empty() => inner,
+            OutlineValueKind::Map(inner, _) if is_kind(word) && !inner.items.is_empty() => inner,
+            OutlineValueKind::List(inner, _) if declarations && !inner.items.is_empty() => inner,
             _ => {
                 all.items.push(item.clone());
                 continue;
             }
         };
         let mut above = item.above.clone();
-        above.extend(item.behind.iter().map(|behind| Note::Comment(behind.text.clone())));
+        above.extend(item.behind.iter().map(|behind| TriviaLine::Comment(behind.text.clone())));
         for (n, block) in inner.items.iter().enumerate() {
             let mut node = block.clone();
             node.label = if declarations { None } else { node.key.take() };
@@ -64,14 +67,14 @@ fn laid_out(outline: &Outline, is_kind: &dyn Fn(&str) -> bool) -> Outline {
     all
 }
 
-struct Writer<'a> {
+struct KdlWriter<'a> {
     out: String,
     own: bool,
-    is_list: IsList<'a>,
+    is_list: SchemaListPredicate<'a>,
     path: Vec<Name>,
 }
 
-impl Writer<'_> {
+impl KdlWriter<'_> {
     fn write_nodes(&mut self, outline: &Outline, indent: usize) {
         for item in &outline.items {
             self.write_notes(&item.above, indent);
@@ -81,18 +84,18 @@ impl Writer<'_> {
         self.write_notes(&outline.foot, indent);
     }
 
-    fn write_notes(&mut self, notes: &[Note], indent: usize) {
+    fn write_notes(&mut self, notes: &[TriviaLine], indent: usize) {
         for note in notes {
             match note {
-                Note::Blank if self.out.is_empty() => {}
-                Note::Blank => self.out.push('\n'),
-                Note::Comment(text) => {
+                TriviaLine::Blank if self.out.is_empty() => {}
+                TriviaLine::Blank => self.out.push('\n'),
+                TriviaLine::Comment(text) => {
                     self.out.push_str(&" ".repeat(indent));
                     self.out.push_str("//");
                     self.out.push_str(text);
                     self.out.push('\n');
                 }
-                Note::Raw(text) => {
+                TriviaLine::Raw(text) => {
                     self.out.push_str(&" ".repeat(indent));
                     self.out.push_str(text);
                     self.out.push('\n');
@@ -101,7 +104,7 @@ impl Writer<'_> {
         }
     }
 
-    fn format_word(&self, word: &Word) -> String {
+    fn format_word(&self, word: &OutlineKey) -> String {
         match &word.raw {
             Some(raw) if self.own && !raw.contains('\n') => raw.clone(),
             _ => quoting::quote_kdl(&word.text),
@@ -109,7 +112,7 @@ impl Writer<'_> {
     }
 
     /// Writes a node whose line is indented already.
-    fn write_node(&mut self, item: &Item, indent: usize) {
+    fn write_node(&mut self, item: &OutlineItem, indent: usize) {
         let start = self.out.len();
         let name = item.key.as_ref().map_or_else(|| "-".to_owned(), |key| self.format_word(key));
         self.out.push_str(&name);
@@ -125,22 +128,24 @@ impl Writer<'_> {
         self.path.truncate(depth);
     }
 
-    fn write_value(&mut self, item: &Item, start: usize, indent: usize) {
+    fn write_value(&mut self, item: &OutlineItem, start: usize, indent: usize) {
         match &item.value.kind {
-            Kind::Bare => self.end_line(item, start),
-            Kind::Nothing | Kind::Null if item.label.is_some() => self.end_line(item, start),
-            Kind::List(list, _) if list.items.is_empty() => {
+            OutlineValueKind::Bare => self.end_line(item, start),
+            OutlineValueKind::Empty | OutlineValueKind::Null if item.label.is_some() => {
+                self.end_line(item, start);
+            }
+            OutlineValueKind::List(list, _) if list.items.is_empty() => {
                 let text = if (self.is_list)(&self.path) { "" } else { " \"${[]}\"" };
                 self.out.push_str(text);
                 self.end_line(item, start);
                 self.write_notes(&list.foot, indent);
             }
-            Kind::Map(map, _) if map.items.is_empty() && !self.own => {
+            OutlineValueKind::Map(map, _) if map.items.is_empty() && !self.own => {
                 self.end_line(item, start);
                 self.write_notes(&map.foot, indent);
             }
-            Kind::List(list, style) => self.write_list(item, list, *style, start, indent),
-            Kind::Map(map, style) => {
+            OutlineValueKind::List(list, style) => self.write_list(item, list, *style, start, indent),
+            OutlineValueKind::Map(map, style) => {
                 let (properties, children) = self.split_properties(map, *style, start);
                 for property in properties {
                     let text = self.format_property(property);
@@ -152,8 +157,8 @@ impl Writer<'_> {
                 let items = children.into_iter().cloned().collect();
                 self.write_block(item, &Outline { items, foot: map.foot.clone() }, *style, start, indent);
             }
-            Kind::Scalar { text, raw, .. }
-                if text.contains('\n') && !(self.own && matches!(raw, Raw::Inline(_))) =>
+            OutlineValueKind::Scalar { text, raw, .. }
+                if text.contains('\n') && !(self.own && matches!(raw, RawScalar::Inline(_))) =>
             {
                 self.write_lines(text, indent);
                 self.end_line(item, start);
@@ -171,13 +176,13 @@ impl Writer<'_> {
     fn split_properties<'i>(
         &self,
         map: &'i Outline,
-        style: Style,
+        style: CollectionStyle,
         start: usize,
-    ) -> (Vec<&'i Item>, Vec<&'i Item>) {
+    ) -> (Vec<&'i OutlineItem>, Vec<&'i OutlineItem>) {
         if self.own {
             return map.items.iter().partition(|item| item.property);
         }
-        if matches!(self.path.as_slice(), [word] if !DECLARATIONS.contains(&word.as_str())) {
+        if matches!(self.path.as_slice(), [word] if !LIST_KEYWORDS.contains(&word.as_str())) {
             // `vars`, `locals`, `outputs`: a line for each entry.
             return (Vec::new(), map.items.iter().collect());
         }
@@ -187,13 +192,13 @@ impl Writer<'_> {
         let mut properties = Vec::new();
         for item in &map.items {
             let can = item.value.is_short()
-                && item.value.kind != Kind::Bare
+                && item.value.kind != OutlineValueKind::Bare
                 && !item.has_comments()
-                && !item.above.contains(&Note::Blank);
+                && !item.above.contains(&TriviaLine::Blank);
             let text = if can { self.format_property(item) } else { String::new() };
-            let room = width + text.chars().count() <= WIDEST;
+            let room = width + text.chars().count() <= MAX_LINE_WIDTH;
             // What stood on lines of its own stays below the first that needs one.
-            if can && room && (children.is_empty() || style == Style::Inline) {
+            if can && room && (children.is_empty() || style == CollectionStyle::Inline) {
                 width += text.chars().count();
                 properties.push(item);
             } else {
@@ -203,49 +208,64 @@ impl Writer<'_> {
         (properties, children)
     }
 
-    fn format_property(&self, item: &Item) -> String {
+    fn format_property(&self, item: &OutlineItem) -> String {
         let key = item.key.as_ref().map(|key| self.format_word(key)).unwrap_or_default();
         format!(" {key}={}", self.format_scalar(&item.value))
     }
 
-    fn write_list(&mut self, item: &Item, list: &Outline, style: Style, start: usize, indent: usize) {
+    fn write_list(
+        &mut self,
+        item: &OutlineItem,
+        list: &Outline,
+        style: CollectionStyle,
+        start: usize,
+        indent: usize,
+    ) {
         let plain = list.items.iter().all(|part| {
             part.value.is_short()
-                && !matches!(part.value.kind, Kind::Bare)
+                && !matches!(part.value.kind, OutlineValueKind::Bare)
                 && part.key.is_none()
                 && !part.has_comments()
         });
-        let is_word = |part: &Item| match &part.value.kind {
-            Kind::Scalar { text, .. } => is_list_of_texts(&self.path, text),
+        let is_word = |part: &OutlineItem| match &part.value.kind {
+            OutlineValueKind::Scalar { text, .. } => is_list_of_texts(&self.path, text),
             _ => false,
         };
         let several =
             list.items.len() > 1 || (self.is_list)(&self.path) || list.items.first().is_some_and(is_word);
-        let can = plain && list.foot.is_empty() && several && (!self.own || style == Style::Inline);
+        let can =
+            plain && list.foot.is_empty() && several && (!self.own || style == CollectionStyle::Inline);
         if can {
             let words: Vec<_> = list.items.iter().map(|part| self.format_scalar(&part.value)).collect();
             let text = words.join(" ");
             let line = self.out.rfind('\n').map_or(0, |n| n + 1);
-            let fits = self.out[line..].chars().count() + 1 + text.chars().count() <= WIDEST;
+            let fits = self.out[line..].chars().count() + 1 + text.chars().count() <= MAX_LINE_WIDTH;
             if fits || self.own {
                 self.out.push(' ');
                 self.out.push_str(&text);
                 return self.end_line(item, start);
             }
         }
-        let style = if self.own { style } else { Style::Block };
+        let style = if self.own { style } else { CollectionStyle::Block };
         self.write_block(item, list, style, start, indent);
     }
 
     /// Writes a block behind a node.
-    fn write_block(&mut self, item: &Item, inner: &Outline, style: Style, start: usize, indent: usize) {
-        if style != Style::Block
+    fn write_block(
+        &mut self,
+        item: &OutlineItem,
+        inner: &Outline,
+        style: CollectionStyle,
+        start: usize,
+        indent: usize,
+    ) {
+        if style != CollectionStyle::Block
             && self.own
             && !inner.has_comments()
             && let Some(text) = self.format_inline(inner)
         {
             let line = self.out.rfind('\n').map_or(0, |n| n + 1);
-            if self.out[line..].chars().count() + text.chars().count() < WIDEST {
+            if self.out[line..].chars().count() + text.chars().count() < MAX_LINE_WIDTH {
                 self.out.push(' ');
                 self.out.push_str(&text);
                 return self.end_line(item, start);
@@ -304,29 +324,29 @@ impl Writer<'_> {
         self.out.push_str(&marks);
     }
 
-    fn format_scalar(&self, value: &Value) -> String {
+    fn format_scalar(&self, value: &OutlineValue) -> String {
         match &value.kind {
-            Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
-            Kind::Scalar { text, class: Class::Boolean, .. } => format!("#{text}"),
-            Kind::Scalar { text, class: Class::Number, .. }
+            OutlineValueKind::Scalar { raw: RawScalar::Inline(raw), .. } if self.own => raw.clone(),
+            OutlineValueKind::Scalar { text, class: ScalarClass::Boolean, .. } => format!("#{text}"),
+            OutlineValueKind::Scalar { text, class: ScalarClass::Number, .. }
                 if quoting::is_number(&quoting::normalize_number(text)) =>
             {
                 quoting::normalize_number(text)
             }
-            Kind::Scalar { text, .. } => quoting::quote_kdl(text),
+            OutlineValueKind::Scalar { text, .. } => quoting::quote_kdl(text),
             _ => "#null".to_owned(),
         }
     }
 
     /// Ends the line of a node, its comment on it.
-    fn end_line(&mut self, item: &Item, start: usize) {
+    fn end_line(&mut self, item: &OutlineItem, start: usize) {
         if let Some(behind) = &item.behind {
             self.write_comment(behind, start);
         }
         self.out.push('\n');
     }
 
-    fn write_comment(&mut self, behind: &Behind, start: usize) {
+    fn write_comment(&mut self, behind: &TrailingComment, start: usize) {
         let line = self.out.rfind('\n').map_or(0, |n| n + 1);
         let width = self.out[start.max(line)..].chars().count();
         let wanted = if self.own && start >= line { behind.column } else { 0 };

@@ -1,35 +1,38 @@
 //! `Outline` → YAML, in its canonical form.
 
-use super::outline::{Item, Kind, Note, Outline, Raw, Style, Value, Word};
+use super::outline::{
+    CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
+    TriviaLine,
+};
 use crate::config::syntax::quoting;
-use crate::config::syntax::scalar_class::Class;
+use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
 /// The longest line that holds a collection in brackets.
-const WIDEST: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// The longest line that a map is put on when its author had no brackets.
-const SHORT: usize = 80;
+const MAX_FLOW_MAP_WIDTH: usize = 80;
 
 /// What the schema says of a place where nothing is written.
-pub(super) type IsList<'a> = &'a dyn Fn(&[Name]) -> bool;
+pub(super) type SchemaListPredicate<'a> = &'a dyn Fn(&[Name]) -> bool;
 
 /// Returns a file's text. With `own`, quotes are the file's own, else another syntax's.
-pub(super) fn write_yaml_outline(outline: &Outline, own: bool, is_list: IsList<'_>) -> String {
-    let mut writer = Writer { out: String::new(), own, is_list, path: Vec::new() };
+pub(super) fn write_yaml_outline(outline: &Outline, own: bool, is_list: SchemaListPredicate<'_>) -> String {
+    let mut writer = YamlWriter { out: String::new(), own, is_list, path: Vec::new() };
     let list = !outline.items.is_empty() && outline.items.iter().all(|item| item.key.is_none());
     writer.write_items(outline, 0, list);
     writer.out
 }
 
-struct Writer<'a> {
+struct YamlWriter<'a> {
     out: String,
     own: bool,
-    is_list: IsList<'a>,
+    is_list: SchemaListPredicate<'a>,
     path: Vec<Name>,
 }
 
-impl Writer<'_> {
+impl YamlWriter<'_> {
     fn write_items(&mut self, outline: &Outline, indent: usize, list: bool) {
         for item in &outline.items {
             self.write_notes(&item.above, indent);
@@ -39,13 +42,13 @@ impl Writer<'_> {
         self.write_notes(&outline.foot, indent);
     }
 
-    fn write_notes(&mut self, notes: &[Note], indent: usize) {
+    fn write_notes(&mut self, notes: &[TriviaLine], indent: usize) {
         for note in notes {
             match note {
-                Note::Blank if self.out.is_empty() => {}
-                Note::Blank => self.out.push('\n'),
-                Note::Comment(text) => self.write_comment_line(indent, text),
-                Note::Raw(text) => {
+                TriviaLine::Blank if self.out.is_empty() => {}
+                TriviaLine::Blank => self.out.push('\n'),
+                TriviaLine::Comment(text) => self.write_comment_line(indent, text),
+                TriviaLine::Raw(text) => {
                     for line in text.lines() {
                         let space = if line.starts_with(' ') { "" } else { " " };
                         self.write_comment_line(indent, &format!("{space}{}", line.trim_end()));
@@ -62,7 +65,7 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    fn format_key(&self, key: &Word, flow: bool) -> String {
+    fn format_key(&self, key: &OutlineKey, flow: bool) -> String {
         match &key.raw {
             Some(raw) if self.own && !raw.contains('\n') => raw.clone(),
             _ => quoting::quote_yaml(&key.text, flow),
@@ -70,7 +73,7 @@ impl Writer<'_> {
     }
 
     /// Writes an entry or item whose line is indented already.
-    fn write_item(&mut self, item: &Item, indent: usize, list: bool) {
+    fn write_item(&mut self, item: &OutlineItem, indent: usize, list: bool) {
         let start = self.out.len();
         if let (Some(key), false) = (&item.key, list) {
             let key_text = self.format_key(key, false);
@@ -87,13 +90,13 @@ impl Writer<'_> {
         }
     }
 
-    fn write_value(&mut self, item: &Item, start: usize, indent: usize, list: bool) {
+    fn write_value(&mut self, item: &OutlineItem, start: usize, indent: usize, list: bool) {
         if let Some(anchor) = &item.value.anchor {
             self.out.push_str(" &");
             self.out.push_str(anchor);
         }
         let Some(outline) = item.value.outline() else { return self.write_scalar(item, start, indent) };
-        let is_map = matches!(item.value.kind, Kind::Map(..));
+        let is_map = matches!(item.value.kind, OutlineValueKind::Map(..));
         if outline.items.is_empty() {
             self.out.push_str(if is_map { " {}" } else { " []" });
             self.end_line(item, start);
@@ -101,18 +104,18 @@ impl Writer<'_> {
         }
         let style = self.collection_style(&item.value, start);
         match style {
-            Style::Inline => {
+            CollectionStyle::Inline => {
                 let text = self.format_inline(&item.value);
                 self.out.push(' ');
                 self.out.push_str(&text);
                 self.end_line(item, start);
             }
-            Style::Broken => {
+            CollectionStyle::Wrapped => {
                 self.out.push(' ');
                 self.write_multiline_flow(&item.value, indent);
                 self.end_line(item, start);
             }
-            Style::Block
+            CollectionStyle::Block
                 if list && item.behind.is_none() && item.value.anchor.is_none() && is_compact(outline) =>
             {
                 // The first entry stands behind the dash.
@@ -123,7 +126,7 @@ impl Writer<'_> {
                     self.write_items(&rest, indent, !is_map);
                 }
             }
-            Style::Block => {
+            CollectionStyle::Block => {
                 self.end_line(item, start);
                 self.write_items(outline, indent + if list { 0 } else { 2 }, !is_map);
             }
@@ -131,9 +134,10 @@ impl Writer<'_> {
     }
 
     /// Decides how a collection is written that has entries.
-    fn collection_style(&self, value: &Value, start: usize) -> Style {
-        let (Kind::List(outline, style) | Kind::Map(outline, style)) = &value.kind else {
-            return Style::Inline;
+    fn collection_style(&self, value: &OutlineValue, start: usize) -> CollectionStyle {
+        let (OutlineValueKind::List(outline, style) | OutlineValueKind::Map(outline, style)) = &value.kind
+        else {
+            return CollectionStyle::Inline;
         };
         let line = self.out.rfind('\n').map_or(0, |n| n + 1);
         let column = self.out[line..].chars().count();
@@ -144,41 +148,43 @@ impl Writer<'_> {
                 && column + 1 + self.format_inline(value).chars().count() <= most
         };
         match style {
-            Style::Block if self.own => Style::Block,
-            Style::Broken if self.own => Style::Broken,
-            Style::Inline if self.own => {
-                if fits(WIDEST) {
-                    Style::Inline
+            CollectionStyle::Block if self.own => CollectionStyle::Block,
+            CollectionStyle::Wrapped if self.own => CollectionStyle::Wrapped,
+            CollectionStyle::Inline if self.own => {
+                if fits(MAX_LINE_WIDTH) {
+                    CollectionStyle::Inline
                 } else {
-                    Style::Broken
+                    CollectionStyle::Wrapped
                 }
             }
-            _ if matches!(value.kind, Kind::List(..)) => {
-                if fits(WIDEST) {
-                    Style::Inline
+            _ if matches!(value.kind, OutlineValueKind::List(..)) => {
+                if fits(MAX_LINE_WIDTH) {
+                    CollectionStyle::Inline
                 } else {
-                    Style::Block
+                    CollectionStyle::Block
                 }
             }
-            Style::Inline if self.path.len() > 1 && fits(SHORT) => Style::Inline,
-            _ => Style::Block,
+            CollectionStyle::Inline if self.path.len() > 1 && fits(MAX_FLOW_MAP_WIDTH) => {
+                CollectionStyle::Inline
+            }
+            _ => CollectionStyle::Block,
         }
     }
 
-    fn write_scalar(&mut self, item: &Item, start: usize, indent: usize) {
+    fn write_scalar(&mut self, item: &OutlineItem, start: usize, indent: usize) {
         match &item.value.kind {
-            Kind::Scalar { raw: Raw::Block(header, lines), .. } if self.own => {
+            OutlineValueKind::Scalar { raw: RawScalar::Block(header, lines), .. } if self.own => {
                 self.out.push(' ');
                 self.out.push_str(header);
                 self.end_line(item, start);
                 return self.write_block_lines(lines, indent + 2);
             }
-            Kind::Scalar { raw: Raw::Lines(lines), .. } if self.own => {
+            OutlineValueKind::Scalar { raw: RawScalar::Lines(lines), .. } if self.own => {
                 self.out.push(' ');
                 self.out.push_str(&Self::join_continued_lines(lines, indent + 2));
             }
-            Kind::Scalar { text, class: Class::Text, raw }
-                if fits_a_block(text) && !(self.own && matches!(raw, Raw::Inline(_))) =>
+            OutlineValueKind::Scalar { text, class: ScalarClass::Text, raw }
+                if fits_a_block(text) && !(self.own && matches!(raw, RawScalar::Inline(_))) =>
             {
                 let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
                 let ends = text.ends_with('\n');
@@ -227,7 +233,7 @@ impl Writer<'_> {
     }
 
     /// Ends the line of an item, its comment on it.
-    fn end_line(&mut self, item: &Item, start: usize) {
+    fn end_line(&mut self, item: &OutlineItem, start: usize) {
         if let Some(behind) = &item.behind {
             let line = self.out.rfind('\n').map_or(0, |n| n + 1);
             let width = self.out[start.max(line)..].chars().count();
@@ -240,38 +246,46 @@ impl Writer<'_> {
     }
 
     /// Returns a value that is no collection.
-    fn format_simple(&self, value: &Value, flow: bool) -> String {
+    fn format_simple(&self, value: &OutlineValue, flow: bool) -> String {
         match &value.kind {
-            Kind::Nothing if self.own => String::new(),
-            Kind::Null | Kind::Nothing => "null".to_owned(),
-            Kind::Bare if matches!(self.path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
+            OutlineValueKind::Empty if self.own => String::new(),
+            OutlineValueKind::Null | OutlineValueKind::Empty => "null".to_owned(),
+            OutlineValueKind::Bare if matches!(self.path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
                 "true".to_owned()
             }
-            Kind::Bare if (self.is_list)(&self.path) => "[]".to_owned(),
-            Kind::Bare => "{}".to_owned(),
-            Kind::Alias(name) => format!("*{name}"),
-            Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
-            Kind::Scalar { text, class: Class::Text, .. } => quoting::quote_yaml(text, flow),
-            Kind::Scalar { text, .. } => text.to_string(),
-            Kind::List(..) | Kind::Map(..) => self.format_inline(value),
+            OutlineValueKind::Bare if (self.is_list)(&self.path) => "[]".to_owned(),
+            OutlineValueKind::Bare => "{}".to_owned(),
+            OutlineValueKind::Alias(name) => format!("*{name}"),
+            OutlineValueKind::Scalar { raw: RawScalar::Inline(raw), .. } if self.own => raw.clone(),
+            OutlineValueKind::Scalar { text, class: ScalarClass::Text, .. } => {
+                quoting::quote_yaml(text, flow)
+            }
+            OutlineValueKind::Scalar { text, .. } => text.to_string(),
+            OutlineValueKind::List(..) | OutlineValueKind::Map(..) => self.format_inline(value),
         }
     }
 
     /// Returns a value on one line.
-    fn format_inline(&self, value: &Value) -> String {
+    fn format_inline(&self, value: &OutlineValue) -> String {
         let anchored = |text: String| match &value.anchor {
-            Some(anchor) if !matches!(value.kind, Kind::List(..) | Kind::Map(..)) => {
+            Some(anchor)
+                if !matches!(value.kind, OutlineValueKind::List(..) | OutlineValueKind::Map(..)) =>
+            {
                 format!("&{anchor} {text}")
             }
             _ => text,
         };
         match &value.kind {
-            Kind::List(outline, _) if outline.items.iter().all(|item| item.key.is_none()) => {
+            OutlineValueKind::List(outline, _) if outline.items.iter().all(|item| item.key.is_none()) => {
                 let items: Vec<_> = outline.items.iter().map(|item| self.format_flow_item(item)).collect();
                 format!("[{}]", items.join(", "))
             }
-            Kind::List(outline, _) | Kind::Map(outline, _) if outline.items.is_empty() => "{}".to_owned(),
-            Kind::List(outline, _) | Kind::Map(outline, _) => {
+            OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _)
+                if outline.items.is_empty() =>
+            {
+                "{}".to_owned()
+            }
+            OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) => {
                 let items: Vec<_> = outline.items.iter().map(|item| self.format_flow_item(item)).collect();
                 format!("{{ {} }}", items.join(", "))
             }
@@ -280,7 +294,7 @@ impl Writer<'_> {
     }
 
     /// Returns an entry or item inside brackets.
-    fn format_flow_item(&self, item: &Item) -> String {
+    fn format_flow_item(&self, item: &OutlineItem) -> String {
         let anchor = item.value.anchor.as_ref().filter(|_| item.value.outline().is_some());
         let value = match anchor {
             Some(anchor) => format!("&{anchor} {}", self.format_inline(&item.value)),
@@ -294,8 +308,9 @@ impl Writer<'_> {
     }
 
     /// Writes a collection in brackets over several lines.
-    fn write_multiline_flow(&mut self, value: &Value, indent: usize) {
-        let (open, close) = if matches!(value.kind, Kind::Map(..)) { ('{', '}') } else { ('[', ']') };
+    fn write_multiline_flow(&mut self, value: &OutlineValue, indent: usize) {
+        let (open, close) =
+            if matches!(value.kind, OutlineValueKind::Map(..)) { ('{', '}') } else { ('[', ']') };
         let Some(outline) = value.outline() else { return };
         self.out.push(open);
         self.out.push('\n');
@@ -307,7 +322,7 @@ impl Writer<'_> {
                 let key = self.format_key(key, true);
                 self.out.push_str(&key);
                 self.out.push(':');
-                if item.value.kind != Kind::Nothing || item.value.anchor.is_some() {
+                if item.value.kind != OutlineValueKind::Empty || item.value.anchor.is_some() {
                     self.out.push(' ');
                 }
             }
@@ -323,8 +338,8 @@ impl Writer<'_> {
         self.out.push(close);
     }
 
-    fn broken_part(&mut self, value: &Value, indent: usize) {
-        if let Kind::Scalar { raw: Raw::Lines(lines), .. } = &value.kind
+    fn broken_part(&mut self, value: &OutlineValue, indent: usize) {
+        if let OutlineValueKind::Scalar { raw: RawScalar::Lines(lines), .. } = &value.kind
             && self.own
         {
             if let Some(anchor) = &value.anchor {
@@ -336,7 +351,7 @@ impl Writer<'_> {
         }
         let empty =
             value.outline().is_none_or(|outline| outline.items.is_empty() && outline.foot.is_empty());
-        if empty || self.collection_style(value, 0) == Style::Inline {
+        if empty || self.collection_style(value, 0) == CollectionStyle::Inline {
             let text = self.format_inline(value);
             self.out.push_str(&text);
         } else {
@@ -346,14 +361,14 @@ impl Writer<'_> {
 }
 
 /// Tells whether nothing in a value needs lines of its own.
-fn is_inline(value: &Value) -> bool {
+fn is_inline(value: &OutlineValue) -> bool {
     match &value.kind {
-        Kind::Scalar { raw, text, .. } => {
-            !matches!(raw, Raw::Lines(_) | Raw::Block(..))
-                && (!text.contains('\n') || matches!(raw, Raw::Inline(_)))
+        OutlineValueKind::Scalar { raw, text, .. } => {
+            !matches!(raw, RawScalar::Lines(_) | RawScalar::Block(..))
+                && (!text.contains('\n') || matches!(raw, RawScalar::Inline(_)))
         }
-        Kind::List(outline, style) | Kind::Map(outline, style) => {
-            *style != Style::Broken && outline.items.iter().all(|item| is_inline(&item.value))
+        OutlineValueKind::List(outline, style) | OutlineValueKind::Map(outline, style) => {
+            *style != CollectionStyle::Wrapped && outline.items.iter().all(|item| is_inline(&item.value))
         }
         _ => true,
     }

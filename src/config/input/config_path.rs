@@ -1,4 +1,4 @@
-//! `Place`: a path from the root within which configuration is shared, without `.` and `..`: two
+//! `ConfigPath`: a path from the root within which configuration is shared, without `.` and `..`: two
 //! spellings of one file are one place.
 
 use std::path::PathBuf;
@@ -7,34 +7,34 @@ use crate::model::address::Name;
 
 /// A file or a directory below the root.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::config) struct Place(Vec<Name>);
+pub(in crate::config) struct ConfigPath(Vec<Name>);
 
 /// Why a path is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Away {
+pub(in crate::config) enum ConfigPathError {
     /// It is empty, absolute, or holds what not every system reads alike.
     NotPlain,
     /// It leads above the root.
     Outside,
 }
 
-impl Place {
+impl ConfigPath {
     /// Returns the place at the end of these directories.
     pub(in crate::config) fn new(parts: Vec<Name>) -> Self {
         Self(parts)
     }
 
     /// Follows a written path from here.
-    pub(in crate::config) fn join(&self, path: &str) -> Result<Self, Away> {
+    pub(in crate::config) fn join(&self, path: &str) -> Result<Self, ConfigPathError> {
         let windows = path.as_bytes().get(1) == Some(&b':');
         if path.is_empty() || path.starts_with(['/', '~']) || path.contains(['\\', '\0']) || windows {
-            return Err(Away::NotPlain);
+            return Err(ConfigPathError::NotPlain);
         }
         let mut parts = self.0.clone();
         for part in path.split('/') {
             match part {
                 "" | "." => {}
-                ".." => drop(parts.pop().ok_or(Away::Outside)?),
+                ".." => drop(parts.pop().ok_or(ConfigPathError::Outside)?),
                 name => parts.push(Name::new(name)),
             }
         }
@@ -73,19 +73,19 @@ mod tests {
 
     #[test]
     fn paths_are_followed_and_confined() {
-        let shop = Place::new(vec!["stacks".into(), "shop".into()]);
+        let shop = ConfigPath::new(vec!["stacks".into(), "shop".into()]);
         for (path, wanted) in [
             ("a.stead.yaml", Ok("stacks/shop/a.stead.yaml")),
             ("./x/../a", Ok("stacks/shop/a")),
             ("../../m//n/", Ok("m/n")),
             ("../..", Ok("")),
-            ("../../..", Err(Away::Outside)),
-            ("../../../stacks/shop", Err(Away::Outside)),
-            ("/etc/passwd", Err(Away::NotPlain)),
-            ("", Err(Away::NotPlain)),
-            ("~/x", Err(Away::NotPlain)),
-            ("C:/x", Err(Away::NotPlain)),
-            ("a\\..\\b", Err(Away::NotPlain)),
+            ("../../..", Err(ConfigPathError::Outside)),
+            ("../../../stacks/shop", Err(ConfigPathError::Outside)),
+            ("/etc/passwd", Err(ConfigPathError::NotPlain)),
+            ("", Err(ConfigPathError::NotPlain)),
+            ("~/x", Err(ConfigPathError::NotPlain)),
+            ("C:/x", Err(ConfigPathError::NotPlain)),
+            ("a\\..\\b", Err(ConfigPathError::NotPlain)),
         ] {
             let found = shop.join(path).map(|place| place.path().to_string_lossy().into_owned());
             assert_eq!(found, wanted.map(str::to_owned), "{path}");
@@ -95,7 +95,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_way_back_leads_there(from in "[ab](/[ab]){0,3}", to in "[ab](/[ab]){0,3}") {
-            let place = |text: &str| Place::default().join(text).unwrap();
+            let place = |text: &str| ConfigPath::default().join(text).unwrap();
             let (from, to) = (place(&from), place(&to));
             prop_assert_eq!(from.join(&to.seen_from(&from)), Ok(to));
         }

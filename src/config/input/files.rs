@@ -9,7 +9,7 @@ use std::rc::Rc;
 use crate::model::address::Name;
 
 /// Largest file that an expression may read.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Files below the stack's directory. No path leaves it, and no link is followed.
 pub trait Files {
@@ -31,7 +31,7 @@ pub trait Files {
     ///
     /// # Errors
     /// When it cannot be read, is a link or no directory.
-    fn list(&self, _path: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, _path: &Path) -> io::Result<Vec<DirectoryEntry>> {
         Err(io::ErrorKind::NotFound.into())
     }
 
@@ -73,16 +73,16 @@ impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
 
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct DirectoryEntry {
     /// Its name.
     pub name: OsString,
     /// What it is.
-    pub what: Listing,
+    pub what: DirectoryEntryKind,
 }
 
 /// What an entry of a directory is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listing {
+pub enum DirectoryEntryKind {
     /// A directory.
     Directory,
     /// A regular file.
@@ -120,8 +120,8 @@ pub(in crate::config) fn read_text(files: &dyn Files, path: &str) -> Result<Stri
         return Err(format!("`{path}` cannot be read: {why}"));
     }
     let bytes = files.read(Path::new(path)).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
-    if bytes.len() > MOST_BYTES {
-        return Err(format!("`{path}` is larger than {MOST_BYTES} bytes"));
+    if bytes.len() > MAX_FILE_BYTES {
+        return Err(format!("`{path}` is larger than {MAX_FILE_BYTES} bytes"));
     }
     String::from_utf8(bytes).map_err(|_| format!("`{path}` is no UTF-8 text"))
 }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn only_small_texts_are_read() {
         let read = |path: &Path| match path.to_str() {
-            Some("big") => Ok(vec![b'a'; MOST_BYTES + 1]),
+            Some("big") => Ok(vec![b'a'; MAX_FILE_BYTES + 1]),
             Some("bytes") => Ok(vec![0xff]),
             Some("good") => Ok(b"hello".to_vec()),
             _ => Err(io::ErrorKind::NotFound.into()),

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::include::Includes;
+use super::include::IncludedFiles;
 use crate::config::diagnostics::codes;
-use crate::config::input::config_path::{Away, Place};
+use crate::config::input::config_path::{ConfigPath, ConfigPathError};
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;
 use crate::config::input::parse_file;
-use crate::config::syntax::document::{Document, Entry, Node, named_entries};
-use crate::config::syntax::parse_cache::Trees;
+use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entries};
+use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{budget, decode};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::Diagnostic;
@@ -19,7 +19,7 @@ use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources, Span};
 
 /// Most files that a stack is made of, with those of its modules.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 /// What is asked for where the root ends.
 const OUTSIDE_HELP: &str =
@@ -27,20 +27,20 @@ const OUTSIDE_HELP: &str =
 
 /// A stack or a module: the documents of one directory, and what they include.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Unit {
+pub(in crate::config) struct SourceUnit {
     /// Where it stands.
-    pub(in crate::config) place: Place,
+    pub(in crate::config) place: ConfigPath,
     /// Its files as trees.
     pub(in crate::config) documents: Vec<Document>,
     /// Where each of them stands.
-    pub(in crate::config) files: Vec<Place>,
+    pub(in crate::config) files: Vec<ConfigPath>,
 }
 
 /// Everything that a stack is made of.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Gathered {
+pub(in crate::config) struct SourceUnits {
     /// The stack, then the modules.
-    pub(in crate::config) units: Vec<Unit>,
+    pub(in crate::config) units: Vec<SourceUnit>,
     /// The modules that are used, by the place of their `source`.
     pub(in crate::config) calls: BTreeMap<Span, usize>,
     /// What all values of the stack may take; what aliases repeat was charged.
@@ -48,7 +48,7 @@ pub(in crate::config) struct Gathered {
 }
 
 /// Reads what a stack is made of.
-pub(in crate::config) struct Gatherer<'g> {
+pub(in crate::config) struct SourceUnitLoader<'g> {
     /// The kinds.
     pub(in crate::config) registry: Registry,
     /// The files; those that are read are added.
@@ -56,12 +56,12 @@ pub(in crate::config) struct Gatherer<'g> {
     /// Where files are read from.
     pub(in crate::config) files: &'g dyn Files,
     /// What was found.
-    pub(in crate::config) gathered: Gathered,
+    pub(in crate::config) gathered: SourceUnits,
     /// What is wrong.
     pub(in crate::config) problems: Vec<Diagnostic>,
     /// What is known of the files.
-    trees: Option<&'g Trees>,
-    directories: BTreeMap<Place, usize>,
+    trees: Option<&'g ParseCache>,
+    directories: BTreeMap<ConfigPath, usize>,
     uses: Vec<(usize, usize, Span)>,
     read: usize,
     full: bool,
@@ -74,9 +74,9 @@ pub(in crate::config) fn gather_units(
     registry: Registry,
     sources: &mut Sources,
     files: &dyn Files,
-    trees: Option<&Trees>,
-) -> Result<Gathered, Vec<Diagnostic>> {
-    let mut gatherer = Gatherer { trees, ..Gatherer::new(registry, sources, files) };
+    trees: Option<&ParseCache>,
+) -> Result<SourceUnits, Vec<Diagnostic>> {
+    let mut gatherer = SourceUnitLoader { trees, ..SourceUnitLoader::new(registry, sources, files) };
     gatherer.read_stack();
     let mut next = 0;
     while next < gatherer.gathered.units.len() {
@@ -93,7 +93,7 @@ pub(in crate::config) fn read_own_files(
     sources: &mut Sources,
     files: &dyn Files,
 ) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    let mut gatherer = Gatherer::new(registry, sources, files);
+    let mut gatherer = SourceUnitLoader::new(registry, sources, files);
     gatherer.read_stack();
     match gatherer.gathered.units.pop() {
         Some(unit) if gatherer.problems.is_empty() => Ok(unit.documents),
@@ -101,13 +101,13 @@ pub(in crate::config) fn read_own_files(
     }
 }
 
-impl<'g> Gatherer<'g> {
+impl<'g> SourceUnitLoader<'g> {
     fn new(registry: Registry, sources: &'g mut Sources, files: &'g dyn Files) -> Self {
         Self {
             registry,
             sources,
             files,
-            gathered: Gathered::default(),
+            gathered: SourceUnits::default(),
             problems: Vec::new(),
             trees: None,
             directories: BTreeMap::new(),
@@ -122,9 +122,9 @@ impl<'g> Gatherer<'g> {
     fn read_stack(&mut self) {
         let own: Vec<(_, Source)> = self.sources.iter().map(|(id, source)| (id, source.clone())).collect();
         self.read = own.len();
-        let here = Place::new(self.files.path_from_root());
-        let mut includes = Includes::default();
-        let mut unit = Unit { place: here.clone(), ..Unit::default() };
+        let here = ConfigPath::new(self.files.path_from_root());
+        let mut includes = IncludedFiles::default();
+        let mut unit = SourceUnit { place: here.clone(), ..SourceUnit::default() };
         for (id, source) in own {
             let name = source.path.rsplit('/').next().unwrap_or_default();
             let place = here.join(name).unwrap_or_default();
@@ -141,22 +141,22 @@ impl<'g> Gatherer<'g> {
         self.complete_unit(unit, includes);
     }
 
-    fn complete_unit(&mut self, mut unit: Unit, mut includes: Includes) {
+    fn complete_unit(&mut self, mut unit: SourceUnit, mut includes: IncludedFiles) {
         includes.follow_includes(self, &mut unit);
         self.gathered.units.push(unit);
     }
 
     /// Reads and parses a file. `None` when that is a problem, which is told.
-    pub(in crate::config) fn open_file(&mut self, place: &Place, span: Span) -> Option<Document> {
+    pub(in crate::config) fn open_file(&mut self, place: &ConfigPath, span: Span) -> Option<Document> {
         if self.is_over {
             return None;
         }
-        if self.read >= MOST_FILES {
+        if self.read >= MAX_FILES {
             if !std::mem::replace(&mut self.full, true) {
                 self.problems.push(
                     Diagnostic::error(codes::MODULE_LIMIT, "there are too many files")
                         .with_label(span, "")
-                        .detail(format!("A stack and its modules are made of at most {MOST_FILES} files."))
+                        .detail(format!("A stack and its modules are made of at most {MAX_FILES} files."))
                         .help("put several blocks into one file"),
                 );
             }
@@ -213,8 +213,8 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Returns a place as the user would type it.
-    fn display_path(&self, place: &Place) -> String {
-        let here = Place::new(self.files.path_from_root());
+    fn display_path(&self, place: &ConfigPath) -> String {
+        let here = ConfigPath::new(self.files.path_from_root());
         let first = self.sources.iter().next().map(|(_, source)| source.path.clone()).unwrap_or_default();
         let directory = first.rsplit_once('/').map_or("", |(directory, _)| directory);
         let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
@@ -232,18 +232,18 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Follows a written path from a directory; says when it leads away.
-    pub(in crate::config) fn follow_path(&mut self, from: &Place, node: &Node) -> Option<Place> {
+    pub(in crate::config) fn follow_path(&mut self, from: &ConfigPath, node: &Node) -> Option<ConfigPath> {
         let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let away = match from.join(path) {
             Ok(place) => return Some(place),
             Err(away) => away,
         };
         self.problems.push(match away {
-            Away::Outside => Diagnostic::error(codes::OUTSIDE, "a path leaves the root")
+            ConfigPathError::Outside => Diagnostic::error(codes::OUTSIDE, "a path leaves the root")
                 .with_label(node.span, "")
                 .detail(format!("`{path}` leads out of what this stack may read."))
                 .help(OUTSIDE_HELP),
-            Away::NotPlain => Diagnostic::error(codes::OUTSIDE, "this is no path")
+            ConfigPathError::NotPlain => Diagnostic::error(codes::OUTSIDE, "this is no path")
                 .with_label(node.span, "")
                 .detail("It takes a relative path with `/` between its parts, written as it is.")
                 .help("write, for example, `../shared/network.stead.yaml`"),
@@ -254,7 +254,7 @@ impl<'g> Gatherer<'g> {
     /// Reads the modules that a unit uses.
     fn used_by(&mut self, unit: usize) {
         let Some(found) = self.gathered.units.get(unit) else { return };
-        let mut sources: Vec<(Place, Node)> = Vec::new();
+        let mut sources: Vec<(ConfigPath, Node)> = Vec::new();
         for (document, file) in found.documents.iter().zip(&found.files) {
             let from = file.parent();
             let calls = document.root.iter().filter(|entry| entry.key == "use");
@@ -272,7 +272,7 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Reads a directory as a module.
-    fn read_module(&mut self, place: &Place, span: Span) -> Option<usize> {
+    fn read_module(&mut self, place: &ConfigPath, span: Span) -> Option<usize> {
         let wrong = |detail: String| {
             Diagnostic::error(codes::MODULE, "this directory is no module")
                 .with_label(span, "")
@@ -295,8 +295,8 @@ impl<'g> Gatherer<'g> {
         }
         let module = self.gathered.units.len();
         self.directories.insert(place.clone(), module);
-        let mut unit = Unit { place: place.clone(), ..Unit::default() };
-        let mut includes = Includes::default();
+        let mut unit = SourceUnit { place: place.clone(), ..SourceUnit::default() };
+        let mut includes = IncludedFiles::default();
         for name in names {
             let Ok(file) = place.join(&name) else { continue };
             if let Some(document) = self.open_file(&file, span) {
@@ -336,6 +336,6 @@ impl<'g> Gatherer<'g> {
 }
 
 /// Returns the `source` of a call.
-pub(in crate::config) fn source_of(call: &Entry) -> Option<&Node> {
+pub(in crate::config) fn source_of(call: &DocumentEntry) -> Option<&Node> {
     named_entries(&call.value)?.iter().find(|entry| entry.key == "source").map(|entry| &entry.value)
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gather::{Gatherer, Unit};
+use super::gather::{SourceUnit, SourceUnitLoader};
 use crate::config::diagnostics::codes;
-use crate::config::input::config_path::Place;
+use crate::config::input::config_path::ConfigPath;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::syntax::document::{Document, Node, NodeValue};
 use crate::model::diagnostic::Diagnostic;
@@ -12,20 +12,31 @@ use crate::model::source::Span;
 
 /// The files of one unit, in the order of its documents.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Includes {
+pub(in crate::config) struct IncludedFiles {
     /// Which file includes each one, and where it says so.
     from: Vec<Option<(usize, Span)>>,
-    known: BTreeMap<Place, usize>,
-    failed: BTreeSet<Place>,
+    known: BTreeMap<ConfigPath, usize>,
+    failed: BTreeSet<ConfigPath>,
 }
 
-impl Includes {
+impl IncludedFiles {
     /// Adds a file of the directory itself.
-    pub(in crate::config) fn add_file(&mut self, unit: &mut Unit, place: Place, document: Document) {
+    pub(in crate::config) fn add_file(
+        &mut self,
+        unit: &mut SourceUnit,
+        place: ConfigPath,
+        document: Document,
+    ) {
         self.push(unit, place, None, document);
     }
 
-    fn push(&mut self, unit: &mut Unit, place: Place, from: Option<(usize, Span)>, document: Document) {
+    fn push(
+        &mut self,
+        unit: &mut SourceUnit,
+        place: ConfigPath,
+        from: Option<(usize, Span)>,
+        document: Document,
+    ) {
         self.known.insert(place.clone(), unit.documents.len());
         self.from.push(from);
         unit.documents.push(document);
@@ -33,7 +44,11 @@ impl Includes {
     }
 
     /// Reads what the files include, and what that includes.
-    pub(in crate::config) fn follow_includes(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit) {
+    pub(in crate::config) fn follow_includes(
+        &mut self,
+        gatherer: &mut SourceUnitLoader<'_>,
+        unit: &mut SourceUnit,
+    ) {
         let mut next = 0;
         while let Some(document) = unit.documents.get(next) {
             for node in included_paths(document, &mut gatherer.problems) {
@@ -43,7 +58,13 @@ impl Includes {
         }
     }
 
-    fn include_file(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit, from: usize, node: &Node) {
+    fn include_file(
+        &mut self,
+        gatherer: &mut SourceUnitLoader<'_>,
+        unit: &mut SourceUnit,
+        from: usize,
+        node: &Node,
+    ) {
         let Some(place) = gatherer.follow_path(&unit.files[from].parent(), node) else { return };
         if !is_stack_file(place.name()) {
             gatherer.problems.push(

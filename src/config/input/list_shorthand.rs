@@ -6,11 +6,11 @@
 //! nobody's business.
 
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Instance;
-use crate::config::resolve::blocks::expand::Pending;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::diagnostics::collector::InstanceContext;
+use crate::config::resolve::blocks::expand::PendingBlock;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Expression, Reference};
@@ -51,17 +51,17 @@ fn in_block(block: &mut Node, kind: &Kind, registry: &Registry) {
     }
 }
 
-fn written_out(item: Node, child: &Kind, attribute: &'static str) -> Entry {
+fn written_out(item: Node, child: &Kind, attribute: &'static str) -> DocumentEntry {
     let text = item.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let key = shorthand_key(text, child, attribute);
     let (span, through) = (item.span, item.through);
-    let inner = Entry { key: Name::new_static(attribute), key_span: span, value: item };
+    let inner = DocumentEntry { key: Name::new_static(attribute), key_span: span, value: item };
     let value = Node { value: NodeValue::Mapping(vec![inner]), span, through };
-    Entry { key, key_span: span, value }
+    DocumentEntry { key, key_span: span, value }
 }
 
 /// Returns what a plain entry of a collection says; `None` for one that is written out.
-fn shorthand_value<'d>(entry: &'d Entry, kind: &Kind) -> Option<(&'d Node, &'static str)> {
+fn shorthand_value<'d>(entry: &'d DocumentEntry, kind: &Kind) -> Option<(&'d Node, &'static str)> {
     let attribute = kind.plain_entry?;
     match entry.value.entries()? {
         // What is written out has a name, which stands elsewhere than its value.
@@ -73,7 +73,7 @@ fn shorthand_value<'d>(entry: &'d Entry, kind: &Kind) -> Option<(&'d Node, &'sta
 }
 
 /// Tells whether an entry is a plain one whose address only its value tells.
-pub(in crate::config) fn is_computed(entry: &Entry) -> bool {
+pub(in crate::config) fn is_computed(entry: &DocumentEntry) -> bool {
     let inner = entry.value.entries().and_then(|entries| match entries {
         [inner] if entry.key_span == inner.value.span => inner.value.scalar(),
         _ => None,
@@ -81,9 +81,9 @@ pub(in crate::config) fn is_computed(entry: &Entry) -> bool {
     inner.is_some_and(|scalar| scalar.text.contains('$'))
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
-    pub(in crate::config) fn by_value(&self, child: &Pending<'d>) -> Option<Address> {
+    pub(in crate::config) fn by_value(&self, child: &PendingBlock<'d>) -> Option<Address> {
         let Some((node, attribute)) = shorthand_value(child.entry, child.kind) else {
             return Some(child.address.clone());
         };
@@ -97,9 +97,9 @@ impl<'d> Resolver<'d> {
 
     /// Tells whether an entry is the first of its address. The same value once more adds nothing, as in any
     /// set; another one would be lost.
-    pub(in crate::config) fn is_new(&self, child: &Pending<'d>) -> bool {
+    pub(in crate::config) fn is_new(&self, child: &PendingBlock<'d>) -> bool {
         let Some(first) = self.index.get(child.address.as_str()) else { return true };
-        let earlier = Pending {
+        let earlier = PendingBlock {
             kind: first.kind,
             address: first.address.clone(),
             entry: first.entry,
@@ -121,11 +121,11 @@ impl<'d> Resolver<'d> {
         false
     }
 
-    fn plain_value(&self, child: &Pending<'d>) -> Option<Expression> {
+    fn plain_value(&self, child: &PendingBlock<'d>) -> Option<Expression> {
         let (node, _) = shorthand_value(child.entry, child.kind)?;
         let parent = child.parent.as_ref()?;
-        let instance = Instance { address: &parent.address, key: None };
-        let frame = Frame { each: parent.each.as_ref(), instance: Some(instance), early: None };
+        let instance = InstanceContext { address: &parent.address, key: None };
+        let frame = EvaluationSite { each: parent.each.as_ref(), instance: Some(instance), early: None };
         let resolved = self.problems.without_reporting(|| self.resolve_untyped(node, frame));
         resolved.map(|resolved| resolved.expression)
     }

@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::too_large;
 use crate::config::syntax::budget;
-use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar, ScalarForm};
 use crate::model::address::Name;
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::schema::{AlsoIn, Registry};
+use crate::model::schema::{NestedPlacement, Registry};
 use crate::model::source::Span;
 
 /// A child on its way from one block into another.
-struct Moving {
+struct RelocatedChild {
     /// The block whose child it becomes.
-    parent: Entry,
+    parent: DocumentEntry,
     /// The block that it stood in.
     block: Name,
     /// What else the block says that holds for its children too.
-    words: Vec<Entry>,
+    words: Vec<DocumentEntry>,
 }
 
 /// Moves such children to where their addresses say that they are. Returns what cannot be moved.
@@ -46,7 +46,10 @@ pub(in crate::config) fn expand_nested_children(
 }
 
 /// The blocks of a kind, over all files.
-fn blocks_of_kind<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iterator<Item = &'d mut Entry> {
+fn blocks_of_kind<'d>(
+    documents: &'d mut [Document],
+    kind: &'d str,
+) -> impl Iterator<Item = &'d mut DocumentEntry> {
     let roots = documents.iter_mut().flat_map(|document| &mut document.root);
     roots.filter(move |entry| entry.key == kind).flat_map(|entry| match &mut entry.value.value {
         NodeValue::Mapping(blocks) => blocks.iter_mut(),
@@ -55,10 +58,10 @@ fn blocks_of_kind<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iter
 }
 
 fn extract_nested_entries(
-    block: &mut Entry,
-    also: AlsoIn,
+    block: &mut DocumentEntry,
+    also: NestedPlacement,
     budget: &Budget,
-    moving: &mut Vec<Moving>,
+    moving: &mut Vec<RelocatedChild>,
     problems: &mut Vec<Diagnostic>,
 ) {
     let NodeValue::Mapping(entries) = &mut block.value.value else { return };
@@ -88,14 +91,14 @@ fn extract_nested_entries(
             problems.push(too_large(when.value.span));
             return;
         }
-        let mut words: Vec<Entry> = when.cloned().into_iter().collect();
+        let mut words: Vec<DocumentEntry> = when.cloned().into_iter().collect();
         if keyed {
             words.push(scalar_entry("for_each", &path, span));
             words.push(scalar_entry(also.refers, "$each.value", span));
         } else {
             words.push(scalar_entry(also.refers, &path, span));
         }
-        moving.push(Moving { parent, block: block.key.clone(), words });
+        moving.push(RelocatedChild { parent, block: block.key.clone(), words });
     }
 }
 
@@ -103,10 +106,10 @@ fn insert_nested_children(
     documents: &mut [Document],
     (of, collection): (&str, &'static str),
     says: &'static str,
-    moving: Vec<Moving>,
+    moving: Vec<RelocatedChild>,
     problems: &mut Vec<Diagnostic>,
 ) {
-    let mut parents: BTreeMap<Name, &mut Entry> =
+    let mut parents: BTreeMap<Name, &mut DocumentEntry> =
         blocks_of_kind(documents, of).map(|block| (block.key.clone(), block)).collect();
     for one in moving {
         let name = &one.parent.key;
@@ -145,17 +148,17 @@ fn ensure_child_entries<'n>(
     block: &'n mut Node,
     key: &'static str,
     span: Span,
-) -> Option<&'n mut Vec<Entry>> {
+) -> Option<&'n mut Vec<DocumentEntry>> {
     let entries = map_entries_mut(block)?;
     if entries.iter().all(|entry| entry.key != key) {
         let value = Node { value: NodeValue::Mapping(Vec::new()), span, through: None };
-        entries.push(Entry { key: Name::new_static(key), key_span: span, value });
+        entries.push(DocumentEntry { key: Name::new_static(key), key_span: span, value });
     }
     entries.iter_mut().find(|entry| entry.key == key).and_then(|entry| map_entries_mut(&mut entry.value))
 }
 
 /// Returns the entries of a map; nothing at all is a map without entries.
-fn map_entries_mut(node: &mut Node) -> Option<&mut Vec<Entry>> {
+fn map_entries_mut(node: &mut Node) -> Option<&mut Vec<DocumentEntry>> {
     if matches!(node.value, NodeValue::Null | NodeValue::Bare) {
         node.value = NodeValue::Mapping(Vec::new());
     }
@@ -166,23 +169,23 @@ fn map_entries_mut(node: &mut Node) -> Option<&mut Vec<Entry>> {
 }
 
 /// Returns the child: a map is its block, anything else the one thing that it says.
-fn written_out(one: Moving, says: &'static str) -> Entry {
-    let Moving { parent, block, mut words } = one;
+fn written_out(one: RelocatedChild, says: &'static str) -> DocumentEntry {
+    let RelocatedChild { parent, block, mut words } = one;
     let (span, through) = (parent.value.span, parent.value.through);
     match parent.value.value {
         NodeValue::Mapping(own) => words.extend(own),
-        _ => words.push(Entry {
+        _ => words.push(DocumentEntry {
             key: Name::new_static(says),
             key_span: parent.key_span,
             value: parent.value,
         }),
     }
     let value = Node { value: NodeValue::Mapping(words), span, through };
-    Entry { key: block, key_span: parent.key_span, value }
+    DocumentEntry { key: block, key_span: parent.key_span, value }
 }
 
-fn scalar_entry(key: &'static str, text: &str, span: Span) -> Entry {
-    let scalar = Scalar { text: text.into(), form: Form::Text, sole_argument: false };
+fn scalar_entry(key: &'static str, text: &str, span: Span) -> DocumentEntry {
+    let scalar = Scalar { text: text.into(), form: ScalarForm::Text, sole_argument: false };
     let value = Node { value: NodeValue::Scalar(scalar), span, through: None };
-    Entry { key: Name::new_static(key), key_span: span, value }
+    DocumentEntry { key: Name::new_static(key), key_span: span, value }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::list_shorthand;
 use crate::config::diagnostics::codes;
 use crate::config::syntax::document::Document;
-use crate::config::syntax::parse_cache::Trees;
+use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{kdl, yaml};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
@@ -16,7 +16,7 @@ pub(in crate::config) fn parse_document(
     registry: &Registry,
     id: SourceId,
     source: &Source,
-    trees: Option<&Trees>,
+    trees: Option<&ParseCache>,
 ) -> Result<Document, Vec<Diagnostic>> {
     // `use shop …` names a block, as `vm web …` does.
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);

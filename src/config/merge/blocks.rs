@@ -3,63 +3,63 @@
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Problems;
+use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::keywords;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue, named_entries};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 
 /// Named entries of one block, over all files.
-pub(in crate::config) type Entries<'d> = BTreeMap<Name, &'d Entry>;
+pub(in crate::config) type NamedEntries<'d> = BTreeMap<Name, &'d DocumentEntry>;
 
 /// All top levels together, each name once.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Merged<'d> {
+pub(in crate::config) struct MergedDocuments<'d> {
     /// `stead: 1`, in as many files as say it.
-    pub(in crate::config) stead: Vec<&'d Entry>,
+    pub(in crate::config) stead: Vec<&'d DocumentEntry>,
     /// `stack: NAME`, in as many files as say it.
-    pub(in crate::config) stack: Vec<&'d Entry>,
+    pub(in crate::config) stack: Vec<&'d DocumentEntry>,
     /// `backend: required`.
-    pub(in crate::config) backend: Option<&'d Entry>,
+    pub(in crate::config) backend: Option<&'d DocumentEntry>,
     /// Recipients of kept secrets.
-    pub(in crate::config) secrets: Option<&'d Entry>,
+    pub(in crate::config) secrets: Option<&'d DocumentEntry>,
     /// Declarations of variables.
-    pub(in crate::config) vars: Entries<'d>,
+    pub(in crate::config) vars: NamedEntries<'d>,
     /// Environments.
-    pub(in crate::config) environments: Entries<'d>,
+    pub(in crate::config) environments: NamedEntries<'d>,
     /// Locals.
-    pub(in crate::config) locals: Entries<'d>,
+    pub(in crate::config) locals: NamedEntries<'d>,
     /// Outputs.
-    pub(in crate::config) outputs: Entries<'d>,
+    pub(in crate::config) outputs: NamedEntries<'d>,
     /// Modules that are used.
-    pub(in crate::config) uses: Entries<'d>,
+    pub(in crate::config) uses: NamedEntries<'d>,
     /// Other stacks whose outputs are read.
-    pub(in crate::config) stacks: Entries<'d>,
+    pub(in crate::config) stacks: NamedEntries<'d>,
     /// Policies.
-    pub(in crate::config) policies: Entries<'d>,
+    pub(in crate::config) policies: NamedEntries<'d>,
     /// `moved`, in as many files as say it.
-    pub(in crate::config) moved: Vec<&'d Entry>,
+    pub(in crate::config) moved: Vec<&'d DocumentEntry>,
     /// `import`, likewise.
-    pub(in crate::config) imports: Vec<&'d Entry>,
+    pub(in crate::config) imports: Vec<&'d DocumentEntry>,
     /// `removed`, likewise.
-    pub(in crate::config) removed: Vec<&'d Entry>,
+    pub(in crate::config) removed: Vec<&'d DocumentEntry>,
     /// Blocks of each kind.
-    pub(in crate::config) blocks: Kinds<'d>,
+    pub(in crate::config) blocks: KindEntries<'d>,
     /// Lookups of objects that nobody here manages, by kind.
-    pub(in crate::config) data: Kinds<'d>,
+    pub(in crate::config) data: KindEntries<'d>,
 }
 
 /// Named entries of each kind.
-pub(in crate::config) type Kinds<'d> = BTreeMap<&'static str, (&'static Kind, Entries<'d>)>;
+pub(in crate::config) type KindEntries<'d> = BTreeMap<&'static str, (&'static Kind, NamedEntries<'d>)>;
 
 /// Lays a module's documents together. What only a stack has becomes a problem.
 pub(in crate::config) fn merge_module<'d>(
     registry: &Registry,
     documents: &'d [Document],
-    problems: &Problems,
-) -> Merged<'d> {
+    problems: &DiagnosticCollector,
+) -> MergedDocuments<'d> {
     let merged = merge_documents(registry, documents, problems);
     for entry in documents.iter().flat_map(|document| &document.root) {
         if keywords::find_word(keywords::TOP, &entry.key).is_some_and(|word| word.of_stacks) {
@@ -83,10 +83,10 @@ pub(in crate::config) fn merge_module<'d>(
 pub(in crate::config) fn merge_documents<'d>(
     registry: &Registry,
     documents: &'d [Document],
-    problems: &Problems,
-) -> Merged<'d> {
-    let mut merged = Merged::default();
-    let mut above: Option<&Entry> = None;
+    problems: &DiagnosticCollector,
+) -> MergedDocuments<'d> {
+    let mut merged = MergedDocuments::default();
+    let mut above: Option<&DocumentEntry> = None;
     for entry in documents.iter().flat_map(|document| &document.root) {
         let empty = above.replace(entry).filter(|above| above.value.value == NodeValue::Null);
         // What it declares counts all the same: nothing more is wrong with those who use it.
@@ -122,7 +122,7 @@ pub(in crate::config) fn merge_documents<'d>(
             "removed" => merged.removed.push(entry),
             name => {
                 if let Some(kind) = registry.top_level().find(|kind| kind.name == name) {
-                    let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
+                    let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, NamedEntries::new()));
                     gather_entries(blocks, entry, problems);
                 } else {
                     problems.push(with_misplaced_hint(unknown_block(registry, entry), empty));
@@ -134,16 +134,21 @@ pub(in crate::config) fn merge_documents<'d>(
 }
 
 /// Returns the environments alone. What is wrong with them is told where all is laid together.
-pub(in crate::config) fn merge_environments(documents: &[Document]) -> Entries<'_> {
-    let mut environments = Entries::new();
+pub(in crate::config) fn merge_environments(documents: &[Document]) -> NamedEntries<'_> {
+    let mut environments = NamedEntries::new();
     let root = documents.iter().flat_map(|document| &document.root);
     for entry in root.filter(|entry| entry.key == "environments") {
-        gather_entries(&mut environments, entry, &Problems::default());
+        gather_entries(&mut environments, entry, &DiagnosticCollector::default());
     }
     environments
 }
 
-fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, problems: &Problems) {
+fn gather_data<'d>(
+    registry: &Registry,
+    into: &mut KindEntries<'d>,
+    block: &'d DocumentEntry,
+    problems: &DiagnosticCollector,
+) {
     let Some(kinds) = named_entries(&block.value) else {
         problems.push(not_a_block(&block.key, &block.value));
         return;
@@ -151,7 +156,7 @@ fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, 
     for entry in kinds {
         match registry.top_level().find(|kind| kind.name == entry.key) {
             Some(kind) => {
-                let (_, names) = into.entry(kind.name).or_insert((kind, Entries::new()));
+                let (_, names) = into.entry(kind.name).or_insert((kind, NamedEntries::new()));
                 gather_entries(names, entry, problems);
             }
             None => problems.push(no_kind(registry, entry)),
@@ -159,7 +164,7 @@ fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, 
     }
 }
 
-fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
+fn no_kind(registry: &Registry, entry: &DocumentEntry) -> Diagnostic {
     let problem = Diagnostic::error(codes::DATA, "this is no kind that can be looked up")
         .with_label(entry.key_span, "")
         .detail(format!("`data` holds lookups by kind, and `{}` is none.", entry.key));
@@ -169,7 +174,11 @@ fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
     }
 }
 
-fn gather_entries<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
+fn gather_entries<'d>(
+    into: &mut NamedEntries<'d>,
+    block: &'d DocumentEntry,
+    problems: &DiagnosticCollector,
+) {
     let Some(entries) = named_entries(&block.value) else {
         problems.push(no_names(&block.key, &block.value));
         return;
@@ -208,7 +217,7 @@ pub(in crate::config) fn no_names(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
-fn duplicate_block(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
+fn duplicate_block(name: &str, first: &DocumentEntry, second: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::DECLARED_TWICE, "a name is declared twice")
         .with_label(second.key_span, "declared again here")
         .with_label(first.key_span, "declared here first")
@@ -217,7 +226,7 @@ fn duplicate_block(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
 }
 
 /// Returns the problem of a name that an address cannot hold.
-pub(in crate::config) fn illegal_name(entry: &Entry) -> Diagnostic {
+pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     let legal: String = entry
         .key
         .to_lowercase()
@@ -235,7 +244,7 @@ pub(in crate::config) fn illegal_name(entry: &Entry) -> Diagnostic {
 }
 
 /// Says where an unknown block may belong: below one that says nothing.
-fn with_misplaced_hint(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
+fn with_misplaced_hint(problem: Diagnostic, empty: Option<&DocumentEntry>) -> Diagnostic {
     match empty.filter(|_| problem.fix.is_none()) {
         Some(above) => {
             problem.help(format!("indent it below `{}`, if that is where it belongs", above.key))
@@ -244,7 +253,7 @@ fn with_misplaced_hint(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic
     }
 }
 
-fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
+fn unknown_block(registry: &Registry, entry: &DocumentEntry) -> Diagnostic {
     let name = entry.key.as_str();
     let problem =
         Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").with_label(entry.key_span, "");

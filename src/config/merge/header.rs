@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::blocks::{Entries, Merged, not_a_block};
+use super::blocks::{MergedDocuments, NamedEntries, not_a_block};
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Problems;
+use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::keywords;
-use crate::config::stack::model::{Confirm, Environment};
-use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::stack::model::{ConfirmationMode, Environment};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 
 /// What the stack says of itself.
 #[derive(Debug)]
-pub(in crate::config) struct Header {
+pub(in crate::config) struct HeaderSettings {
     /// Its name.
     pub(in crate::config) name: Name,
     /// The local ledger is refused.
@@ -21,7 +21,10 @@ pub(in crate::config) struct Header {
 }
 
 /// Reads `stead`, `stack` and `backend`.
-pub(in crate::config) fn resolve_header(merged: &Merged<'_>, problems: &Problems) -> Header {
+pub(in crate::config) fn resolve_header(
+    merged: &MergedDocuments<'_>,
+    problems: &DiagnosticCollector,
+) -> HeaderSettings {
     for entry in &merged.stead {
         if entry.value.scalar().is_none_or(|scalar| scalar.text != "1") {
             problems.push(
@@ -41,10 +44,13 @@ pub(in crate::config) fn resolve_header(merged: &Merged<'_>, problems: &Problems
             None => problem,
         });
     }
-    Header { name: stack_name(merged, problems), backend_required: backend_required(merged, problems) }
+    HeaderSettings {
+        name: stack_name(merged, problems),
+        backend_required: backend_required(merged, problems),
+    }
 }
 
-fn stack_name(merged: &Merged<'_>, problems: &Problems) -> Name {
+fn stack_name(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector) -> Name {
     let [first, others @ ..] = merged.stack.as_slice() else {
         problems.push(
             Diagnostic::error(codes::STACK_NAME, "the stack has no name")
@@ -74,7 +80,7 @@ fn stack_name(merged: &Merged<'_>, problems: &Problems) -> Name {
     }
 }
 
-fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
+fn backend_required(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector) -> bool {
     let Some(entry) = merged.backend else { return false };
     let required = entry.value.scalar().is_some_and(|scalar| scalar.text == "required");
     if !required {
@@ -92,22 +98,22 @@ fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
 
 /// The chosen environment.
 #[derive(Debug)]
-pub(in crate::config) struct Chosen<'d> {
+pub(in crate::config) struct ChosenEnvironment<'d> {
     /// Its name and how it asks.
     pub(in crate::config) environment: Environment,
     /// The values that it gives to variables.
-    pub(in crate::config) vars: &'d [Entry],
+    pub(in crate::config) vars: &'d [DocumentEntry],
     /// The values that it puts in the place of others.
-    pub(in crate::config) set: &'d [Entry],
+    pub(in crate::config) set: &'d [DocumentEntry],
 }
 
 /// Chooses the environment: the one asked for, the one marked `default`, or the only one.
 pub(in crate::config) fn choose_environment<'d>(
-    environments: &Entries<'d>,
+    environments: &NamedEntries<'d>,
     asked: Option<&Name>,
-    problems: &Problems,
-) -> Chosen<'d> {
-    let defaults: Vec<&&Entry> =
+    problems: &DiagnosticCollector,
+) -> ChosenEnvironment<'d> {
+    let defaults: Vec<&&DocumentEntry> =
         environments.values().filter(|entry| read_environment_block(entry, problems).is_default).collect();
     if let [first, second, ..] = defaults.as_slice() {
         problems.push(
@@ -138,7 +144,7 @@ pub(in crate::config) fn choose_environment<'d>(
     };
     let Some(entry) = found else { return empty_environment(Name::new_static("default")) };
     let block = read_environment_block(entry, problems);
-    Chosen {
+    ChosenEnvironment {
         environment: Environment { name: entry.key.clone(), confirm: block.confirm },
         vars: block.vars,
         set: block.set,
@@ -146,45 +152,49 @@ pub(in crate::config) fn choose_environment<'d>(
 }
 
 /// Returns the environments whose applies somebody confirms by typing their name.
-pub(in crate::config) fn environments_confirmed_by_name(environments: &Entries<'_>) -> BTreeSet<Name> {
-    let quiet = Problems::default();
+pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntries<'_>) -> BTreeSet<Name> {
+    let quiet = DiagnosticCollector::default();
     let typed = environments
         .values()
-        .filter(|entry| read_environment_block(entry, &quiet).confirm == Confirm::Typed);
+        .filter(|entry| read_environment_block(entry, &quiet).confirm == ConfirmationMode::TypeName);
     typed.map(|entry| entry.key.clone()).collect()
 }
 
 /// Returns the values that the environments give to variables that are not chosen.
 pub(in crate::config) fn other_environment_vars<'d>(
-    environments: &Entries<'d>,
+    environments: &NamedEntries<'d>,
     chosen: &Name,
-) -> Vec<(&'d Name, &'d [Entry])> {
+) -> Vec<(&'d Name, &'d [DocumentEntry])> {
     let others = environments.values().filter(|entry| entry.key != *chosen);
-    let quiet = Problems::default();
+    let quiet = DiagnosticCollector::default();
     others.map(|entry| (&entry.key, read_environment_block(entry, &quiet).vars)).collect()
 }
 
 /// Returns the paths that the environments replace that are not chosen.
 pub(in crate::config) fn other_sets<'d>(
-    environments: &Entries<'d>,
+    environments: &NamedEntries<'d>,
     chosen: &Name,
-) -> impl Iterator<Item = &'d Entry> {
+) -> impl Iterator<Item = &'d DocumentEntry> {
     let others = environments.values().filter(move |entry| entry.key != *chosen);
-    let quiet = Problems::default();
+    let quiet = DiagnosticCollector::default();
     others.flat_map(move |entry| read_environment_block(entry, &quiet).set)
 }
 
 /// Tells whether an environment says nothing that a resource could show.
-pub(in crate::config) fn is_plain(environment: &Entry) -> bool {
-    let block = read_environment_block(environment, &Problems::default());
+pub(in crate::config) fn is_plain(environment: &DocumentEntry) -> bool {
+    let block = read_environment_block(environment, &DiagnosticCollector::default());
     block.vars.is_empty() && block.set.is_empty()
 }
 
-fn empty_environment<'d>(name: Name) -> Chosen<'d> {
-    Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[], set: &[] }
+fn empty_environment<'d>(name: Name) -> ChosenEnvironment<'d> {
+    ChosenEnvironment {
+        environment: Environment { name, confirm: ConfirmationMode::YesOrNo },
+        vars: &[],
+        set: &[],
+    }
 }
 
-fn unknown_environment(name: &Name, environments: &Entries<'_>) -> Diagnostic {
+fn unknown_environment(name: &Name, environments: &NamedEntries<'_>) -> Diagnostic {
     let problem = Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
         .detail(format!("There is no environment `{name}`."));
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
@@ -199,7 +209,7 @@ fn unknown_environment(name: &Name, environments: &Entries<'_>) -> Diagnostic {
     }
 }
 
-fn environment_not_chosen(environments: &Entries<'_>) -> Diagnostic {
+fn environment_not_chosen(environments: &NamedEntries<'_>) -> Diagnostic {
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = Diagnostic::error(codes::WHICH_ENVIRONMENT, "no environment is chosen")
         .detail(format!("The stack has several: {}.", names.join(", ")))
@@ -210,15 +220,19 @@ fn environment_not_chosen(environments: &Entries<'_>) -> Diagnostic {
     }
 }
 
-struct Block<'d> {
+struct EnvironmentBlock<'d> {
     is_default: bool,
-    confirm: Confirm,
-    vars: &'d [Entry],
-    set: &'d [Entry],
+    confirm: ConfirmationMode,
+    vars: &'d [DocumentEntry],
+    set: &'d [DocumentEntry],
 }
 
-fn read_environment_block<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
-    let mut block = Block { is_default: false, confirm: Confirm::Ask, vars: &[], set: &[] };
+fn read_environment_block<'d>(
+    environment: &'d DocumentEntry,
+    problems: &DiagnosticCollector,
+) -> EnvironmentBlock<'d> {
+    let mut block =
+        EnvironmentBlock { is_default: false, confirm: ConfirmationMode::YesOrNo, vars: &[], set: &[] };
     let Some(entries) = named_entries(&environment.value) else {
         problems.push(not_a_block(&environment.key, &environment.value));
         return block;
@@ -227,7 +241,7 @@ fn read_environment_block<'d>(environment: &'d Entry, problems: &Problems) -> Bl
         match entry.key.as_str() {
             "default" => block.is_default = parse_flag(&entry.value, problems),
             "confirm" => match entry.value.scalar().map(|scalar| scalar.text.as_str()) {
-                Some("typed") => block.confirm = Confirm::Typed,
+                Some("typed") => block.confirm = ConfirmationMode::TypeName,
                 Some("ask") => {}
                 _ => problems.push(environment_problem(&entry.value, "`confirm` is `ask` or `typed`")),
             },
@@ -254,7 +268,7 @@ fn read_environment_block<'d>(environment: &'d Entry, problems: &Problems) -> Bl
     block
 }
 
-fn parse_flag(node: &Node, problems: &Problems) -> bool {
+fn parse_flag(node: &Node, problems: &DiagnosticCollector) -> bool {
     match &node.value {
         NodeValue::Bare => true,
         NodeValue::Scalar(scalar) if scalar.text == "true" => true,

@@ -8,50 +8,50 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Problems;
+use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::input::list_shorthand::{expand_list_shorthand, is_computed};
-use crate::config::resolve::block_index::{Block, State};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
 /// Where the body of each block stands: document, top-level entry, entry in it.
-type Blocks = HashMap<(Name, Name), (usize, usize, usize)>;
+type BlockLocations = HashMap<(Name, Name), (usize, usize, usize)>;
 
 /// Words that decide which instances there are: none of them can say another one.
-const OF_BLOCKS: [&str; 2] = ["for_each", "when"];
+const EXPANSION_KEYWORDS: [&str; 2] = ["for_each", "when"];
 
 /// Most addresses that a suggestion is looked for among.
-const MOST_CANDIDATES: usize = 1_000;
+const MAX_CANDIDATES: usize = 1_000;
 
 /// What the environment's `set` did, and has left to do.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Replaced {
+pub(in crate::config) struct AppliedOverrides {
     /// The places of the values that came in, or will.
     pub(in crate::config) spans: BTreeSet<Span>,
     /// Those of instances and of modules.
-    pub(in crate::config) later: Vec<Entry>,
+    pub(in crate::config) later: Vec<DocumentEntry>,
 }
 
 /// What a path names.
-enum Target<'d> {
+enum OverrideTarget<'d> {
     /// A value in the stack's own files.
-    Here(&'d mut Node),
+    Value(&'d mut Node),
     /// A value of an instance, or in a module.
-    Later,
+    Deferred,
 }
 
 /// Replaces values in the documents.
 pub(in crate::config) fn replace_overridden_values(
     registry: &Registry,
     documents: &mut [Document],
-    set: &[Entry],
-    problems: &Problems,
-) -> Replaced {
-    let mut replaced = Replaced::default();
+    set: &[DocumentEntry],
+    problems: &DiagnosticCollector,
+) -> AppliedOverrides {
+    let mut replaced = AppliedOverrides::default();
     if set.is_empty() {
         return replaced;
     }
@@ -60,8 +60,8 @@ pub(in crate::config) fn replace_overridden_values(
         match find_target(registry, documents, &blocks, entry) {
             Ok(target) => {
                 match target {
-                    Target::Here(node) => *node = entry.value.clone(),
-                    Target::Later => replaced.later.push(entry.clone()),
+                    OverrideTarget::Value(node) => *node = entry.value.clone(),
+                    OverrideTarget::Deferred => replaced.later.push(entry.clone()),
                 }
                 replaced.spans.insert(entry.value.span);
             }
@@ -79,8 +79,8 @@ pub(in crate::config) fn replace_overridden_values(
 pub(in crate::config) fn check(
     registry: &Registry,
     documents: &mut [Document],
-    set: &[Entry],
-    problems: &Problems,
+    set: &[DocumentEntry],
+    problems: &DiagnosticCollector,
 ) {
     if set.is_empty() {
         return;
@@ -93,8 +93,8 @@ pub(in crate::config) fn check(
     }
 }
 
-fn index_blocks(documents: &[Document]) -> Blocks {
-    let mut blocks = Blocks::new();
+fn index_blocks(documents: &[Document]) -> BlockLocations {
+    let mut blocks = BlockLocations::new();
     for (d, document) in documents.iter().enumerate() {
         for (r, root) in document.root.iter().enumerate() {
             for (b, block) in root.value.entries().unwrap_or_default().iter().enumerate() {
@@ -109,9 +109,9 @@ fn index_blocks(documents: &[Document]) -> Blocks {
 fn find_target<'d>(
     registry: &Registry,
     documents: &'d mut [Document],
-    blocks: &Blocks,
-    entry: &Entry,
-) -> Result<Target<'d>, Box<Diagnostic>> {
+    blocks: &BlockLocations,
+    entry: &DocumentEntry,
+) -> Result<OverrideTarget<'d>, Box<Diagnostic>> {
     let steps: Vec<&str> = entry.key.split('.').collect();
     let [root, name, rest @ ..] = steps.as_slice() else { return Err(Box::new(incomplete_path(entry))) };
     let is_kind = registry.top_level().any(|kind| kind.name == *root);
@@ -121,7 +121,7 @@ fn find_target<'d>(
     if (*root == "use" && !is_input && uses(name) && rest.len() > 2)
         || (!is_kind && uses(root) && rest.len() > 1)
     {
-        return Ok(Target::Later);
+        return Ok(OverrideTarget::Deferred);
     }
     let is_misspelt = *root == "use" && !uses(name);
     if rest.is_empty() || !(is_kind || is_misspelt || is_input && rest.len() > 1) {
@@ -136,7 +136,9 @@ fn find_target<'d>(
         NodeValue::Mapping(blocks) => blocks.get_mut(*b),
         _ => None,
     });
-    let Some(Entry { value: body, .. }) = body else { return Err(Box::new(incomplete_path(entry))) };
+    let Some(DocumentEntry { value: body, .. }) = body else {
+        return Err(Box::new(incomplete_path(entry)));
+    };
     walk_path(body, rest, format!("{root}.{name}"), entry)
 }
 
@@ -145,8 +147,8 @@ fn walk_path<'d>(
     mut node: &'d mut Node,
     rest: &[&str],
     mut way: String,
-    entry: &Entry,
-) -> Result<Target<'d>, Box<Diagnostic>> {
+    entry: &DocumentEntry,
+) -> Result<OverrideTarget<'d>, Box<Diagnostic>> {
     for (n, step) in rest.iter().enumerate() {
         let entries = match &mut node.value {
             NodeValue::Mapping(entries) => entries.as_mut_slice(),
@@ -156,13 +158,13 @@ fn walk_path<'d>(
         let by_value = entries.iter().any(is_computed);
         if by_value && at.is_none_or(|at| entries.get(at).is_some_and(is_computed)) {
             // A plain entry of a list is called by its value, which is not known yet.
-            return Ok(Target::Later);
+            return Ok(OverrideTarget::Deferred);
         }
         let Some(at) = at else {
             // What is no key of the block may be one of its instances.
             let keyed = entries.iter().any(|entry| entry.key == "for_each");
             if keyed && n + 1 < rest.len() {
-                return Ok(Target::Later);
+                return Ok(OverrideTarget::Deferred);
             }
             return Err(Box::new(unknown_step(
                 entry,
@@ -174,32 +176,32 @@ fn walk_path<'d>(
         node = &mut entries[at].value;
         way = format!("{way}.{step}");
     }
-    Ok(Target::Here(node))
+    Ok(OverrideTarget::Value(node))
 }
 
 /// The way to a resource, the step that leads nowhere from there, and what there is.
-type Missed = (String, String, Vec<String>);
+type UnmatchedOverride = (String, String, Vec<String>);
 
 /// Values of instances and of modules, by the addresses that they may belong to.
 #[derive(Default)]
 pub(in crate::config) struct Overrides<'d> {
     /// Each under every beginning of its path.
-    by_place: HashMap<&'d str, Vec<&'d Entry>>,
-    all: &'d [Entry],
+    by_place: HashMap<&'d str, Vec<&'d DocumentEntry>>,
+    all: &'d [DocumentEntry],
     used: RefCell<BTreeSet<Span>>,
     /// What a path that led to a resource did not find there.
-    missed: RefCell<BTreeMap<Span, Missed>>,
+    missed: RefCell<BTreeMap<Span, UnmatchedOverride>>,
 }
 
 /// Returns a path as an address begins: without the word `use`.
-fn override_path(entry: &Entry) -> &str {
+fn override_path(entry: &DocumentEntry) -> &str {
     entry.key.strip_prefix("use.").unwrap_or(&entry.key)
 }
 
 impl<'d> Overrides<'d> {
     /// Lays entries out by the beginnings of their paths.
-    pub(in crate::config) fn new(all: &'d [Entry]) -> Self {
-        let mut by_place: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    pub(in crate::config) fn new(all: &'d [DocumentEntry]) -> Self {
+        let mut by_place: HashMap<&str, Vec<&DocumentEntry>> = HashMap::new();
         for entry in all {
             let path = override_path(entry);
             for (end, _) in path.match_indices('.') {
@@ -228,14 +230,14 @@ impl<'d> Overrides<'d> {
     }
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Returns the values that replace those of a resource: each with the steps to it, those of many
     /// resources first.
     pub(in crate::config) fn override_values(
         &self,
-        block: &Block<'d>,
+        block: &DeclaredBlock<'d>,
         address: &Address,
-    ) -> Vec<(Vec<&'d str>, &'d Entry)> {
+    ) -> Vec<(Vec<&'d str>, &'d DocumentEntry)> {
         let mut found = Vec::new();
         if self.overrides.all.is_empty() {
             return found;
@@ -264,22 +266,22 @@ impl<'d> Resolver<'d> {
     /// none does.
     pub(in crate::config) fn replaced_in(
         &self,
-        entry: &Entry,
+        entry: &DocumentEntry,
         address: &Address,
-        overrides: &[(Vec<&'d str>, &'d Entry)],
-    ) -> Option<Entry> {
-        let mut new: Option<Entry> = None;
+        overrides: &[(Vec<&'d str>, &'d DocumentEntry)],
+    ) -> Option<DocumentEntry> {
+        let mut new: Option<DocumentEntry> = None;
         for (steps, by) in overrides.iter().filter(|(steps, _)| steps[0] == entry.key) {
-            if OF_BLOCKS.contains(&steps[0]) {
+            if EXPANSION_KEYWORDS.contains(&steps[0]) {
                 continue;
             }
             let changed = new.get_or_insert_with(|| entry.clone());
             match walk_path(&mut changed.value, &steps[1..], entry.key.to_string(), by) {
-                Ok(Target::Here(node)) => {
+                Ok(OverrideTarget::Value(node)) => {
                     *node = by.value.clone();
                     self.overrides.used.borrow_mut().insert(by.value.span);
                 }
-                Ok(Target::Later) => {}
+                Ok(OverrideTarget::Deferred) => {}
                 Err(_) => {
                     let known = entry.value.entries().unwrap_or_default();
                     let known = known.iter().map(|entry| entry.key.to_string()).collect();
@@ -294,13 +296,13 @@ impl<'d> Resolver<'d> {
     /// Remembers what a resource does not say that is to be replaced.
     pub(in crate::config) fn not_written(
         &self,
-        block: &Block<'d>,
+        block: &DeclaredBlock<'d>,
         address: &Address,
-        overrides: &[(Vec<&'d str>, &'d Entry)],
+        overrides: &[(Vec<&'d str>, &'d DocumentEntry)],
     ) {
         for (steps, by) in overrides {
             let written = block.body().iter().any(|entry| entry.key == steps[0]);
-            if !written || OF_BLOCKS.contains(&steps[0]) {
+            if !written || EXPANSION_KEYWORDS.contains(&steps[0]) {
                 let known = block.body().iter().map(|entry| entry.key.to_string()).collect();
                 let missed = (address.to_string(), steps[0].to_owned(), known);
                 self.overrides.missed.borrow_mut().entry(by.value.span).or_insert(missed);
@@ -317,7 +319,7 @@ impl<'d> Resolver<'d> {
                 continue;
             }
             self.problems.push(match missed.get(&entry.value.span) {
-                Some((_, step, _)) if OF_BLOCKS.contains(&step.as_str()) => of_blocks(entry, step),
+                Some((_, step, _)) if EXPANSION_KEYWORDS.contains(&step.as_str()) => of_blocks(entry, step),
                 Some((way, step, known)) => {
                     unknown_step(entry, way, step, known.iter().map(String::as_str))
                 }
@@ -336,8 +338,8 @@ impl<'d> Resolver<'d> {
         path.match_indices('.').any(|(end, _)| {
             let rest = &path[end + 1..];
             self.index.get(&path[..end]).is_some_and(|block| match &block.state {
-                State::Absent => true,
-                State::Keyed(keys) => {
+                BlockExpansion::Absent => true,
+                BlockExpansion::Keyed(keys) => {
                     matches!(keys.get(rest.split('.').next().unwrap_or_default()), Some(None))
                 }
                 _ => false,
@@ -345,11 +347,11 @@ impl<'d> Resolver<'d> {
         })
     }
 
-    fn unmatched_override(&self, entry: &Entry) -> Diagnostic {
+    fn unmatched_override(&self, entry: &DocumentEntry) -> Diagnostic {
         let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
             .with_label(entry.key_span, "")
             .detail("No resource of this environment stands there.");
-        let known = self.made.iter().take(MOST_CANDIDATES).flat_map(|resource| {
+        let known = self.made.iter().take(MAX_CANDIDATES).flat_map(|resource| {
             let names = resource.attributes.keys();
             names.map(|name| format!("{}.{name}", resource.address)).collect::<Vec<_>>()
         });
@@ -361,14 +363,14 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn of_blocks(entry: &Entry, step: &str) -> Diagnostic {
+fn of_blocks(entry: &DocumentEntry, step: &str) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
         .with_label(entry.key_span, "")
         .detail(format!("`{step}` decides which instances there are, and is the block's."))
         .help("decide it by a variable, and give that another value")
 }
 
-fn incomplete_path(entry: &Entry) -> Diagnostic {
+fn incomplete_path(entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
         .with_label(entry.key_span, "")
         .detail("`set` replaces what a block or the `with` of a module says, and nothing else.")
@@ -376,7 +378,7 @@ fn incomplete_path(entry: &Entry) -> Diagnostic {
 }
 
 fn unknown_step<'n>(
-    entry: &Entry,
+    entry: &DocumentEntry,
     way: &str,
     step: &str,
     known: impl Iterator<Item = &'n str>,

@@ -1,19 +1,19 @@
-//! `Index`: every block that is declared, with its instances, and the way from a path to them.
+//! `BlockIndex`: every block that is declared, with its instances, and the way from a path to them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 
 use crate::config::diagnostics::codes;
-use crate::config::stack::model::LeftOut;
-use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::config::stack::model::ExclusionReason;
+use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 use crate::model::value::Value;
 
 /// How many names a suggestion is looked for among; more would cost more than it helps.
-const MOST_CANDIDATES: usize = 1000;
+const MAX_CANDIDATES: usize = 1000;
 
 /// What `each` is for one instance.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(in crate::config) enum EachValue<'d> {
 
 /// How many resources a block stands for.
 #[derive(Debug)]
-pub(in crate::config) enum State<'d> {
+pub(in crate::config) enum BlockExpansion<'d> {
     /// Nobody knows: a problem was reported.
     Broken,
     /// None: its `when` is false.
@@ -50,48 +50,48 @@ pub(in crate::config) enum State<'d> {
 
 /// A declared block.
 #[derive(Debug)]
-pub(in crate::config) struct Block<'d> {
+pub(in crate::config) struct DeclaredBlock<'d> {
     /// Its kind.
     pub(in crate::config) kind: &'static Kind,
     /// Its address without a key.
     pub(in crate::config) address: Address,
     /// Its key and body.
-    pub(in crate::config) entry: &'d Entry,
+    pub(in crate::config) entry: &'d DocumentEntry,
     /// The instance that it stands in, for a child.
-    pub(in crate::config) parent: Option<Parent<'d>>,
+    pub(in crate::config) parent: Option<ParentInstance<'d>>,
     /// How many resources it stands for.
-    pub(in crate::config) state: State<'d>,
+    pub(in crate::config) state: BlockExpansion<'d>,
 }
 
 /// The instance that a child stands in.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Parent<'d> {
+pub(in crate::config) struct ParentInstance<'d> {
     /// Its address.
     pub(in crate::config) address: Address,
     /// Its `each`, which its children see.
     pub(in crate::config) each: Option<Each<'d>>,
 }
 
-impl<'d> Block<'d> {
+impl<'d> DeclaredBlock<'d> {
     /// Returns the entries of its body.
-    pub(in crate::config) fn body(&self) -> &'d [Entry] {
+    pub(in crate::config) fn body(&self) -> &'d [DocumentEntry] {
         named_entries(&self.entry.value).unwrap_or_default()
     }
 
     /// Returns an entry of its body.
-    pub(in crate::config) fn get(&self, key: &str) -> Option<&'d Entry> {
+    pub(in crate::config) fn get(&self, key: &str) -> Option<&'d DocumentEntry> {
         self.body().iter().find(|entry| entry.key == key)
     }
 
     /// Returns the addresses of all its instances, with their keys and their `each`.
     pub(in crate::config) fn instances(&self) -> Vec<(Address, Option<Name>, Option<&Each<'d>>)> {
         match &self.state {
-            State::Broken | State::Absent => Vec::new(),
-            State::One => {
+            BlockExpansion::Broken | BlockExpansion::Absent => Vec::new(),
+            BlockExpansion::One => {
                 let each = self.parent.as_ref().and_then(|parent| parent.each.as_ref());
                 vec![(self.address.clone(), None, each)]
             }
-            State::Keyed(keys) => keys
+            BlockExpansion::Keyed(keys) => keys
                 .iter()
                 .filter_map(|(key, each)| {
                     Some((self.address.join(key), Some(key.clone()), Some(each.as_ref()?)))
@@ -103,24 +103,24 @@ impl<'d> Block<'d> {
 
 /// All declared blocks.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Index<'d> {
-    blocks: IndexMap<Address, Block<'d>>,
-    names: Names,
+pub(in crate::config) struct BlockIndex<'d> {
+    blocks: IndexMap<Address, DeclaredBlock<'d>>,
+    names: BlockNames,
     prefix: Name,
 }
 
 /// The names of the blocks of each kind.
-type Names = HashMap<&'static str, BTreeMap<Name, Address>>;
+type BlockNames = HashMap<&'static str, BTreeMap<Name, Address>>;
 
 /// What names meant before a module was entered.
-pub(in crate::config) struct Outer(Names, Name);
+pub(in crate::config) struct OuterNames(BlockNames, Name);
 
 /// One step of a path; `None` is a computed key that is not known.
-pub(in crate::config) type Step = Option<Name>;
+pub(in crate::config) type PathStep = Option<Name>;
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(in crate::config) enum Found {
+pub(in crate::config) enum PathTarget {
     /// To these objects; the steps from `rest` on lie inside them.
     Objects {
         /// The objects.
@@ -137,18 +137,18 @@ pub(in crate::config) enum Found {
     /// To a block with a problem of its own.
     Broken,
     /// Nowhere.
-    Nowhere(Box<Diagnostic>),
+    NotFound(Box<Diagnostic>),
 }
 
-impl<'d> Index<'d> {
+impl<'d> BlockIndex<'d> {
     /// Lets names mean the blocks of an instance of a module, from here on.
-    pub(in crate::config) fn enter_module(&mut self, prefix: Name) -> Outer {
-        Outer(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
+    pub(in crate::config) fn enter_module(&mut self, prefix: Name) -> OuterNames {
+        OuterNames(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
     }
 
     /// Lets names mean what they meant before.
-    pub(in crate::config) fn leave_module(&mut self, outer: Outer) {
-        Outer(self.names, self.prefix) = outer;
+    pub(in crate::config) fn leave_module(&mut self, outer: OuterNames) {
+        OuterNames(self.names, self.prefix) = outer;
     }
 
     fn block_address(&self, kind: &str, name: &str) -> Address {
@@ -156,7 +156,7 @@ impl<'d> Index<'d> {
     }
 
     /// Declares a block.
-    pub(in crate::config) fn insert(&mut self, block: Block<'d>) {
+    pub(in crate::config) fn insert(&mut self, block: DeclaredBlock<'d>) {
         if block.parent.is_none() {
             let names = self.names.entry(block.kind.name).or_default();
             names.insert(block.entry.key.clone(), block.address.clone());
@@ -165,41 +165,41 @@ impl<'d> Index<'d> {
     }
 
     /// Returns a block by its address without a key.
-    pub(in crate::config) fn get(&self, address: &str) -> Option<&Block<'d>> {
+    pub(in crate::config) fn get(&self, address: &str) -> Option<&DeclaredBlock<'d>> {
         self.blocks.get(address)
     }
 
     /// Returns all blocks in the order in which they were declared.
-    pub(in crate::config) fn blocks(&self) -> impl ExactSizeIterator<Item = &Block<'d>> {
+    pub(in crate::config) fn blocks(&self) -> impl ExactSizeIterator<Item = &DeclaredBlock<'d>> {
         self.blocks.values()
     }
 
     /// Returns the block number `n`.
-    pub(in crate::config) fn block_at(&self, n: usize) -> Option<&Block<'d>> {
+    pub(in crate::config) fn block_at(&self, n: usize) -> Option<&DeclaredBlock<'d>> {
         self.blocks.get_index(n).map(|(_, block)| block)
     }
 
     /// Returns the block that an instance's address belongs to.
-    pub(in crate::config) fn of_instance(&self, address: &Address) -> Option<&Block<'d>> {
+    pub(in crate::config) fn of_instance(&self, address: &Address) -> Option<&DeclaredBlock<'d>> {
         self.get(address.as_str())
             .or_else(|| self.get(address.as_str().rsplit_once('.').map(|(block, _)| block)?))
     }
 
     /// Returns what decides that blocks and their instances are there, where they may be fewer than written.
-    pub(in crate::config) fn left_out(&self) -> BTreeMap<Address, LeftOut> {
+    pub(in crate::config) fn left_out(&self) -> BTreeMap<Address, ExclusionReason> {
         let mut found = BTreeMap::new();
         for block in self.blocks() {
             let span = |word| block.get(word).map_or(block.entry.key_span, |entry| entry.value.span);
-            let absent = LeftOut { keyed: false, span: span("when") };
+            let absent = ExclusionReason { keyed: false, span: span("when") };
             match &block.state {
-                State::Absent => drop(found.insert(block.address.clone(), absent)),
-                State::Keyed(keys) => {
-                    let keyed = LeftOut { keyed: true, span: span("for_each") };
+                BlockExpansion::Absent => drop(found.insert(block.address.clone(), absent)),
+                BlockExpansion::Keyed(keys) => {
+                    let keyed = ExclusionReason { keyed: true, span: span("for_each") };
                     found.insert(block.address.clone(), keyed);
                     let gone = keys.iter().filter(|(_, each)| each.is_none());
                     found.extend(gone.map(|(key, _)| (block.address.join(key), absent)));
                 }
-                State::One | State::Broken => {}
+                BlockExpansion::One | BlockExpansion::Broken => {}
             }
         }
         found
@@ -210,35 +210,37 @@ impl<'d> Index<'d> {
         &self,
         registry: &Registry,
         kind: &'static Kind,
-        steps: &[Step],
-    ) -> Found {
+        steps: &[PathStep],
+    ) -> PathTarget {
         let Some(Some(name)) = steps.first() else {
-            return Found::Nowhere(Box::new(
+            return PathTarget::NotFound(Box::new(
                 Diagnostic::error(codes::UNKNOWN_RESOURCE, "a reference names no resource")
                     .help(format!("write `{}.NAME`", kind.name)),
             ));
         };
         let Some(mut block) = self.get(self.block_address(kind.name, name).as_str()) else {
-            return Found::Nowhere(Box::new(self.unknown_name(kind, name)));
+            return PathTarget::NotFound(Box::new(self.unknown_name(kind, name)));
         };
         let mut used = 1;
         loop {
             let address = match (&block.state, steps.get(used)) {
-                (State::Broken, _) => return Found::Broken,
-                (State::Absent, _) => return Found::Absent(block.address.clone()),
-                (State::One, _) => block.address.clone(),
-                (State::Keyed(keys), Some(Some(key))) => {
+                (BlockExpansion::Broken, _) => return PathTarget::Broken,
+                (BlockExpansion::Absent, _) => return PathTarget::Absent(block.address.clone()),
+                (BlockExpansion::One, _) => block.address.clone(),
+                (BlockExpansion::Keyed(keys), Some(Some(key))) => {
                     used += 1;
                     match keys.get(key) {
                         Some(Some(_)) => block.address.join(key),
-                        Some(None) => return Found::Absent(block.address.join(key)),
-                        None => return Found::Nowhere(Box::new(self.which_instance(block, Some(key)))),
+                        Some(None) => return PathTarget::Absent(block.address.join(key)),
+                        None => {
+                            return PathTarget::NotFound(Box::new(self.which_instance(block, Some(key))));
+                        }
                     }
                 }
-                (State::Keyed(_), step) => {
+                (BlockExpansion::Keyed(_), step) => {
                     let addresses = block.instances().into_iter().map(|(address, ..)| address).collect();
                     let rest = used + usize::from(step.is_some());
-                    return Found::Objects { addresses, all: step.is_none(), kind: block.kind, rest };
+                    return PathTarget::Objects { addresses, all: step.is_none(), kind: block.kind, rest };
                 }
             };
             let child = match (steps.get(used), steps.get(used + 1)) {
@@ -248,7 +250,7 @@ impl<'d> Index<'d> {
                 _ => None,
             };
             let Some((kind, name, child)) = child else {
-                return Found::Objects {
+                return PathTarget::Objects {
                     addresses: vec![address],
                     all: false,
                     kind: block.kind,
@@ -258,7 +260,7 @@ impl<'d> Index<'d> {
             match self.get(child.as_str()) {
                 Some(found) => block = found,
                 None => {
-                    return Found::Nowhere(Box::new(
+                    return PathTarget::NotFound(Box::new(
                         Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no resource of this name")
                             .detail(format!("{address} has no {} `{name}`.", kind.name)),
                     ));
@@ -272,7 +274,7 @@ impl<'d> Index<'d> {
         let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no resource of this name")
             .detail(format!("No block declares {}.{name}.", kind.name));
         let names = self.names.get(kind.name);
-        let candidates = names.into_iter().flat_map(BTreeMap::keys).map(Name::as_str).take(MOST_CANDIDATES);
+        let candidates = names.into_iter().flat_map(BTreeMap::keys).map(Name::as_str).take(MAX_CANDIDATES);
         let Some(near) = nearest_name(name, candidates) else {
             return match names.and_then(|names| names.keys().next()) {
                 Some(first) => problem.help(format!("{0}.{first} is declared, for example", kind.name)),
@@ -289,9 +291,13 @@ impl<'d> Index<'d> {
     }
 
     /// Returns the problem of a path that must name an instance and does not.
-    pub(in crate::config) fn which_instance(&self, block: &Block<'_>, key: Option<&Name>) -> Diagnostic {
+    pub(in crate::config) fn which_instance(
+        &self,
+        block: &DeclaredBlock<'_>,
+        key: Option<&Name>,
+    ) -> Diagnostic {
         let keys: Vec<&str> = match &block.state {
-            State::Keyed(keys) => keys.keys().map(Name::as_str).collect(),
+            BlockExpansion::Keyed(keys) => keys.keys().map(Name::as_str).collect(),
             _ => Vec::new(),
         };
         let summary = match key {
@@ -327,7 +333,7 @@ impl<'d> Index<'d> {
 
 /// How many instances a block of `use` stands for.
 #[derive(Debug)]
-pub(in crate::config) enum Used {
+pub(in crate::config) enum ModuleExpansion {
     /// Nobody knows: a problem was reported.
     Broken,
     /// None: its `when` is false.
@@ -338,14 +344,14 @@ pub(in crate::config) enum Used {
     Keyed(BTreeMap<Name, bool>),
 }
 
-impl Used {
+impl ModuleExpansion {
     /// Returns what the expansion of a call says.
-    pub(in crate::config) fn from_state(state: Option<&State<'_>>) -> Self {
+    pub(in crate::config) fn from_state(state: Option<&BlockExpansion<'_>>) -> Self {
         match state {
-            None | Some(State::Broken) => Self::Broken,
-            Some(State::Absent) => Self::Absent,
-            Some(State::One) => Self::One,
-            Some(State::Keyed(keys)) => {
+            None | Some(BlockExpansion::Broken) => Self::Broken,
+            Some(BlockExpansion::Absent) => Self::Absent,
+            Some(BlockExpansion::One) => Self::One,
+            Some(BlockExpansion::Keyed(keys)) => {
                 Self::Keyed(keys.iter().map(|(key, each)| (key.clone(), each.is_some())).collect())
             }
         }

@@ -1,59 +1,59 @@
-//! `Resolver`: what the configuration's expressions can see, and the texts that name it.
+//! `Evaluator`: what the configuration's expressions can see, and the texts that name it.
 
 use crate::model::evaluate::evaluate_within;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::block_index::{Index, Used};
-use super::scope::{Frame, LocalValue, Resolved, Scope};
-use super::template::{Part, Template, TemplateError};
-use super::values::data_sources::Externals;
+use super::block_index::{BlockIndex, ModuleExpansion};
+use super::scope::{EvaluationSite, LocalValue, ModuleScope, ResolvedValue};
+use super::template::{TemplateError, TemplatePart, TextTemplate};
+use super::values::data_sources::DataSources;
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Problems;
+use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::{evaluation_problem, too_large};
-use crate::config::input::config_path::Place;
+use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files::Files;
 use crate::config::input::source_dir::SourceError;
 use crate::config::keywords;
-use crate::config::merge::blocks::Merged;
+use crate::config::merge::blocks::MergedDocuments;
 use crate::config::merge::overrides::Overrides;
-use crate::config::request::{Giving, ReadFile};
-use crate::config::stack::declarations::{Moved, Removed};
-use crate::config::stack::model::{Awaited, Recipients, Resource, Setting};
+use crate::config::request::{FilesRef, SecretAccess};
+use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
+use crate::config::stack::model::{AttributeSetting, DeferredSecret, Recipients, Resource};
 use crate::model::address::{Address, Name};
-use crate::model::budget::{Budget, Exceeded};
-use crate::model::cel::{Program, SyntaxError};
+use crate::model::budget::{Budget, BudgetExceeded};
+use crate::model::cel::{CelProgram, SyntaxError};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::expression::{EvaluationError, Expression, Lookup};
+use crate::model::expression::{AttributeLookup, EvaluationError, Expression};
 use crate::model::schema::Registry;
 use crate::model::secret::Secret;
 use crate::model::source::{SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 
 /// Everything that expressions can name, and where problems go.
-pub(in crate::config) struct Resolver<'d> {
+pub(in crate::config) struct Evaluator<'d> {
     /// The kinds.
     pub(in crate::config) registry: Registry,
     /// The files.
     pub(in crate::config) sources: &'d Sources,
     /// Where problems go.
-    pub(in crate::config) problems: Problems,
+    pub(in crate::config) problems: DiagnosticCollector,
     /// What every value is charged to before it is built.
     pub(in crate::config) budget: &'d Budget,
     /// Reads files below the stack's directory.
-    pub(in crate::config) read: ReadFile<'d>,
+    pub(in crate::config) read: FilesRef<'d>,
     /// The stack's name.
     pub(in crate::config) stack: Name,
     /// The environment's name.
     pub(in crate::config) env: Name,
     /// What is seen from where expressions are resolved now.
-    pub(in crate::config) scope: Scope,
+    pub(in crate::config) scope: ModuleScope,
     /// The modules, each laid together once.
-    pub(in crate::config) modules: &'d [Merged<'d>],
+    pub(in crate::config) modules: &'d [MergedDocuments<'d>],
     /// Where their directories stand.
-    pub(in crate::config) places: &'d [Place],
+    pub(in crate::config) places: &'d [ConfigPath],
     /// The modules that are used, by the place of their `source`.
     pub(in crate::config) calls: &'d BTreeMap<Span, usize>,
     /// How many instances of modules there are.
@@ -67,15 +67,15 @@ pub(in crate::config) struct Resolver<'d> {
     /// Modules that this environment leaves out, by what would stand in front of their addresses.
     pub(in crate::config) left_out: Vec<Name>,
     /// How many instances each block of `use` stands for, by what would stand in front of their addresses.
-    pub(in crate::config) used: BTreeMap<Name, Used>,
+    pub(in crate::config) used: BTreeMap<Name, ModuleExpansion>,
     /// The moves of the stack and of its modules.
-    pub(in crate::config) moved: Vec<Moved>,
+    pub(in crate::config) moved: Vec<MovedDeclaration>,
     /// The removals, likewise.
-    pub(in crate::config) removed: Vec<Removed>,
+    pub(in crate::config) removed: Vec<RemovedDeclaration>,
     /// The declared blocks.
-    pub(in crate::config) index: Index<'d>,
+    pub(in crate::config) index: BlockIndex<'d>,
     /// What is looked up elsewhere.
-    pub(in crate::config) externals: Externals,
+    pub(in crate::config) externals: DataSources,
     /// The resources that are resolved already.
     pub(in crate::config) made: Vec<Resource>,
     /// Secrets that stand in no file and are at hand, by the paths of their variables.
@@ -85,9 +85,9 @@ pub(in crate::config) struct Resolver<'d> {
     /// What stands in for a secret is taken for it.
     pub(in crate::config) pretend: bool,
     /// What the run has of secrets.
-    pub(in crate::config) secrets: Giving,
+    pub(in crate::config) secrets: SecretAccess,
     /// The variables whose secrets stand in no file.
-    pub(in crate::config) awaited: RefCell<BTreeMap<Name, Awaited>>,
+    pub(in crate::config) awaited: RefCell<BTreeMap<Name, DeferredSecret>>,
     /// Where sinks were written, by the addresses of their secrets.
     pub(in crate::config) sink_spans: RefCell<BTreeMap<Name, Span>>,
     /// To whom kept secrets are encrypted.
@@ -95,15 +95,15 @@ pub(in crate::config) struct Resolver<'d> {
     /// The stack has a block that says so, right or wrong.
     pub(in crate::config) keeps_secrets: bool,
     /// Expressions that were parsed.
-    programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
+    programs: RefCell<HashMap<String, Result<Rc<CelProgram>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
     pub(in crate::config) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
 }
 
 /// The live world before anything is read: nothing is known.
-pub(in crate::config) struct Nothing;
+pub(in crate::config) struct NoLiveValues;
 
-impl Lookup for Nothing {
+impl AttributeLookup for NoLiveValues {
     fn attribute(&self, address: &Address, _attribute: Option<&str>) -> Value {
         Value::Unknown(vec![address.clone()])
     }
@@ -113,13 +113,13 @@ impl Lookup for Nothing {
     }
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Returns a resolver that knows the stack's name and environment only.
     pub(in crate::config) fn new(
         registry: Registry,
         sources: &'d Sources,
-        read: ReadFile<'d>,
-        problems: Problems,
+        read: FilesRef<'d>,
+        problems: DiagnosticCollector,
         (calls, budget): (&'d BTreeMap<Span, usize>, &'d Budget),
     ) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl<'d> Resolver<'d> {
             read,
             stack: Name::default(),
             env: Name::default(),
-            scope: Scope::default(),
+            scope: ModuleScope::default(),
             modules: &[],
             places: &[],
             calls,
@@ -142,13 +142,13 @@ impl<'d> Resolver<'d> {
             used: BTreeMap::new(),
             moved: Vec::new(),
             removed: Vec::new(),
-            index: Index::default(),
-            externals: Externals::default(),
+            index: BlockIndex::default(),
+            externals: DataSources::default(),
             made: Vec::new(),
             at_hand: BTreeMap::new(),
             var_files: Vec::new(),
             pretend: false,
-            secrets: Giving::Needed,
+            secrets: SecretAccess::Required,
             awaited: RefCell::default(),
             sink_spans: RefCell::default(),
             recipients: None,
@@ -159,16 +159,16 @@ impl<'d> Resolver<'d> {
     }
 
     /// Adds a problem in the name of the frame's instance.
-    pub(in crate::config) fn report_problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
+    pub(in crate::config) fn report_problem(&self, frame: EvaluationSite<'_, 'd>, diagnostic: Diagnostic) {
         self.problems.push_in(frame.instance, diagnostic);
     }
 
     /// Says where the values go beyond the stack's budget, if they do.
     pub(in crate::config) fn report_exceeded<T>(
         &self,
-        charged: Result<T, Exceeded>,
+        charged: Result<T, BudgetExceeded>,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<T> {
         if charged.is_err() {
             self.report_problem(frame, too_large(span));
@@ -178,10 +178,10 @@ impl<'d> Resolver<'d> {
 
     /// Returns the value of an expression as far as it is known now; what is wrong with it is told elsewhere.
     pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
-        match evaluate_within(expression, &Nothing, self.budget) {
+        match evaluate_within(expression, &NoLiveValues, self.budget) {
             Ok(value) => Some(value),
             Err(EvaluationError::TooLarge) => {
-                self.report_exceeded(Err(Exceeded), span, Frame::top_level(None))
+                self.report_exceeded(Err(BudgetExceeded), span, EvaluationSite::top_level(None))
             }
             Err(_) => None,
         }
@@ -204,8 +204,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the variables and locals that have a value, by their paths.
-    pub(in crate::config) fn values_by_name(&self, merged: &Merged<'d>) -> BTreeMap<Name, Setting> {
-        let setting = |expression: &Expression, span: Span, set_by: Option<&Name>| Setting {
+    pub(in crate::config) fn values_by_name(
+        &self,
+        merged: &MergedDocuments<'d>,
+    ) -> BTreeMap<Name, AttributeSetting> {
+        let setting = |expression: &Expression, span: Span, set_by: Option<&Name>| AttributeSetting {
             expression: expression.clone(),
             span,
             set_by: set_by.cloned(),
@@ -218,24 +221,24 @@ impl<'d> Resolver<'d> {
             let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
             let set_by = self.scope.var_origins.get(name);
             let value = value.as_ref()?;
-            self.report_exceeded(value.charge(self.budget), span, Frame::top_level(None))?;
+            self.report_exceeded(value.charge(self.budget), span, EvaluationSite::top_level(None))?;
             Some((Name::new(format!("vars.{name}")), setting(value, span, set_by)))
         });
         let locals = self.scope.locals.iter().filter_map(|(name, local)| {
             let LocalValue::Ready(value) = &local.value else { return None };
             let span = merged.locals.get(name)?.value.span;
-            self.report_exceeded(value.charge(self.budget), span, Frame::top_level(None))?;
+            self.report_exceeded(value.charge(self.budget), span, EvaluationSite::top_level(None))?;
             Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
         });
         vars.chain(locals).collect()
     }
 
     /// Parses an expression, each distinct one once.
-    pub(in crate::config) fn parse_program(&self, source: &str) -> Result<Rc<Program>, SyntaxError> {
+    pub(in crate::config) fn parse_program(&self, source: &str) -> Result<Rc<CelProgram>, SyntaxError> {
         if let Some(known) = self.programs.borrow().get(source) {
             return known.clone();
         }
-        let program = Program::parse(source).map(Rc::new);
+        let program = CelProgram::parse(source).map(Rc::new);
         self.programs.borrow_mut().insert(source.to_owned(), program.clone());
         program
     }
@@ -245,8 +248,8 @@ impl<'d> Resolver<'d> {
         &self,
         text: &Name,
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         if self.problems.are_closed() {
             return None;
         }
@@ -258,8 +261,8 @@ impl<'d> Resolver<'d> {
         Some(resolved)
     }
 
-    fn filled_in(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
-        let template = match Template::parse(text, |name| self.is_root(name)) {
+    fn filled_in(&self, text: &Name, span: Span, frame: EvaluationSite<'_, 'd>) -> Option<ResolvedValue> {
+        let template = match TextTemplate::parse(text, |name| self.is_root(name)) {
             Ok(Some(template)) => template,
             Ok(None) => return Some(Value::Text(text.clone()).into()),
             Err(error) => {
@@ -268,30 +271,35 @@ impl<'d> Resolver<'d> {
             }
         };
         match template.parts.as_slice() {
-            [Part::Text(text)] => Some(Value::text(text).into()),
-            [Part::Path(path)] => self.resolve_path(path, span, frame),
-            [Part::Cel(source)] => self.resolve_expression(source, span, frame),
+            [TemplatePart::Text(text)] => Some(Value::text(text).into()),
+            [TemplatePart::Path(path)] => self.resolve_path(path, span, frame),
+            [TemplatePart::Cel(source)] => self.resolve_expression(source, span, frame),
             parts => self.interpolate(parts, span, frame),
         }
     }
 
-    fn interpolate(&self, parts: &[Part], span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn interpolate(
+        &self,
+        parts: &[TemplatePart],
+        span: Span,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let mut resolved = Vec::with_capacity(parts.len());
         let mut origin = None;
         for part in parts {
             let part = match part {
-                Part::Text(text) => Resolved::from(Value::text(text)),
-                Part::Path(path) => self.resolve_path(path, span, frame)?,
-                Part::Cel(source) => self.resolve_expression(source, span, frame)?,
+                TemplatePart::Text(text) => ResolvedValue::from(Value::text(text)),
+                TemplatePart::Path(path) => self.resolve_path(path, span, frame)?,
+                TemplatePart::Cel(source) => self.resolve_expression(source, span, frame)?,
             };
             origin = origin.or(part.origin);
             resolved.push(part.expression);
         }
         let expression = Expression::Text(resolved);
         // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
-        match evaluate_within(&expression, &Nothing, self.budget) {
-            Ok(value) if value.is_unknown() => Some(Resolved::new(expression, origin)),
-            Ok(value) => Some(Resolved::new(Expression::Value(value), origin)),
+        match evaluate_within(&expression, &NoLiveValues, self.budget) {
+            Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
+            Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
             Err(error) => {
                 self.report_problem(frame, evaluation_problem(&error, span, None));
                 None

@@ -7,18 +7,21 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::block_index::{EachValue, Found, Step};
-use super::evaluator::{Nothing, Resolver};
-use super::scope::{Frame, Resolved};
+use super::block_index::{EachValue, PathStep, PathTarget};
+use super::evaluator::{Evaluator, NoLiveValues};
+use super::scope::{EvaluationSite, ResolvedValue};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::expression_syntax;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::input::files;
 use crate::model::address::{Address, Name};
-use crate::model::budget::{Budget, Exceeded};
-use crate::model::cel::{FILES, Item, Object, Path, Program, Scope, Segment, SyntaxError, bind_path};
+use crate::model::budget::{Budget, BudgetExceeded};
+use crate::model::cel::{
+    CelObject, CelProgram, CelValue, ExpressionScope, FILES_BINDING, PathSegment, ReferencePath,
+    SyntaxError, bind_path,
+};
 use crate::model::diagnostic::Diagnostic;
-use crate::model::expression::{Cel, EvaluationError, Expression, Reference};
+use crate::model::expression::{CelExpression, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::secret::Secret;
 use crate::model::source::Span;
@@ -26,23 +29,23 @@ use crate::model::value::{Attributes, Value};
 
 /// What the paths of one expression lead to.
 #[derive(Default)]
-struct Named<'p> {
+struct ExpressionPaths<'p> {
     objects: Vec<Address>,
     /// Maps that must be there even when they hold nothing: `vm`, `vm.web`.
     places: Vec<String>,
     absent: Vec<Address>,
-    paths: Vec<&'p Path>,
+    paths: Vec<&'p ReferencePath>,
     origin: Option<Name>,
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves `${…}`: computed now when everything is known, else with only what it names bound.
     pub(in crate::config) fn resolve_expression(
         &self,
         source: &str,
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let program = match self.parse_program(source) {
             Ok(program) => program,
             Err(error) => {
@@ -53,8 +56,8 @@ impl<'d> Resolver<'d> {
         if let Some(path) = program.as_path() {
             let names: Option<Vec<Name>> = std::iter::once(Some(path.root.clone()))
                 .chain(path.segments.iter().map(|segment| match segment {
-                    Segment::Name(name) => Some(name.clone()),
-                    Segment::Computed(_) => None,
+                    PathSegment::Name(name) => Some(name.clone()),
+                    PathSegment::Computed(_) => None,
                 }))
                 .collect();
             let goes_too_far = path.root == "module" && !path.segments.is_empty();
@@ -100,8 +103,8 @@ impl<'d> Resolver<'d> {
         &self,
         path: &[Name],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let source = as_cel(path);
         let program = self.parse_program(&source).ok()?;
         self.compute_program(&program, &source, span, frame)
@@ -109,11 +112,11 @@ impl<'d> Resolver<'d> {
 
     fn compute_program(
         &self,
-        program: &Program,
+        program: &CelProgram,
         source: &str,
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let paths = program.paths();
         let named = self.resolve_named_paths(&paths, span, frame)?;
         let files = RefCell::new(BTreeMap::new());
@@ -127,27 +130,27 @@ impl<'d> Resolver<'d> {
         let outcome = self.evaluate_program(program, (&named, &waiting), span, frame, &read);
         let origin = named.origin.clone();
         match outcome {
-            Ok(value) if !value.is_unknown() => Some(Resolved::new(Expression::Value(value), origin)),
+            Ok(value) if !value.is_unknown() => Some(ResolvedValue::new(Expression::Value(value), origin)),
             Ok(_) => {
                 let bindings = self.bind_known_values(&named, span, frame);
                 let mut bindings = self.report_exceeded(bindings, span, frame)?;
                 let files = files.into_inner();
                 if !files.is_empty() {
-                    bindings.insert(Name::new_static(FILES), Value::Map(files));
+                    bindings.insert(Name::new_static(FILES_BINDING), Value::Map(files));
                 }
-                let cel = Cel {
+                let cel = CelExpression {
                     source: source.to_owned(),
                     bindings,
                     objects: named.objects,
                     waiting,
                     module: self.scope.prefix.clone(),
                 };
-                Some(Resolved::new(Expression::Cel(Arc::new(cel)), origin))
+                Some(ResolvedValue::new(Expression::Cel(Arc::new(cel)), origin))
             }
             Err(error @ EvaluationError::Sensitive) => {
                 self.problems.push(evaluation_problem(&error, span, None));
                 // What uses it goes on, so that this stays the only sign.
-                Some(Resolved::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
+                Some(ResolvedValue::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
             }
             Err(error) => {
                 let problem = match (&error, named.absent.first()) {
@@ -163,16 +166,16 @@ impl<'d> Resolver<'d> {
     /// Follows every path of an expression. `None` when one of them is a problem.
     fn resolve_named_paths<'p>(
         &self,
-        paths: &'p [Path],
+        paths: &'p [ReferencePath],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Named<'p>> {
-        let mut named = Named::default();
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ExpressionPaths<'p>> {
+        let mut named = ExpressionPaths::default();
         let mut good = true;
         for path in paths {
             let first = path.segments.first().and_then(|segment| match segment {
-                Segment::Name(name) => Some(name),
-                Segment::Computed(_) => None,
+                PathSegment::Name(name) => Some(name),
+                PathSegment::Computed(_) => None,
             });
             match (path.root.as_str(), first) {
                 ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
@@ -220,10 +223,10 @@ impl<'d> Resolver<'d> {
     fn check_base_path(
         &self,
         base: Option<&Expression>,
-        path: &Path,
+        path: &ReferencePath,
         span: Span,
-        frame: Frame<'_, 'd>,
-        named: &mut Named<'_>,
+        frame: EvaluationSite<'_, 'd>,
+        named: &mut ExpressionPaths<'_>,
     ) -> bool {
         let Some(base) = base else { return false };
         let (part, used) = narrow_to_part(base, path.segments.get(1..).unwrap_or_default());
@@ -231,7 +234,7 @@ impl<'d> Resolver<'d> {
         let kind = self.kind_of(address);
         named.objects.push(address.clone());
         match (kind, path.segments.get(1 + used)) {
-            (Some(kind), Some(Segment::Name(name))) => self.has_attribute(kind, name, span, frame),
+            (Some(kind), Some(PathSegment::Name(name))) => self.has_attribute(kind, name, span, frame),
             _ => true,
         }
     }
@@ -239,19 +242,19 @@ impl<'d> Resolver<'d> {
     fn check_live_path<'p>(
         &self,
         kind: &'static Kind,
-        path: &'p Path,
+        path: &'p ReferencePath,
         span: Span,
-        frame: Frame<'_, 'd>,
-        named: &mut Named<'p>,
+        frame: EvaluationSite<'_, 'd>,
+        named: &mut ExpressionPaths<'p>,
     ) -> bool {
         if !self.is_late(frame, kind.name, span) {
             return false;
         }
-        let steps: Vec<Step> =
+        let steps: Vec<PathStep> =
             path.segments.iter().map(|segment| self.segment_name(segment, span, frame)).collect();
         named.places.push(kind.name.to_owned());
         match self.index.follow_path(&self.registry, kind, &steps) {
-            Found::Objects { addresses, all, kind: found, rest } => {
+            PathTarget::Objects { addresses, all, kind: found, rest } => {
                 if all {
                     let block: Vec<&str> = steps.iter().flatten().map(Name::as_str).collect();
                     named.places.push(format!("{}.{}", kind.name, block.join(".")));
@@ -262,14 +265,14 @@ impl<'d> Resolver<'d> {
                     _ => true,
                 }
             }
-            Found::Broken => false,
-            Found::Absent(address) => {
+            PathTarget::Broken => false,
+            PathTarget::Absent(address) => {
                 if !path.tested {
                     named.absent.push(address);
                 }
                 true
             }
-            Found::Nowhere(problem) => {
+            PathTarget::NotFound(problem) => {
                 let names: Vec<Name> = steps.into_iter().flatten().collect();
                 self.dead_end(frame, *problem, &names, span);
                 false
@@ -278,12 +281,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the name of a segment; a computed key is computed, when it names no live object.
-    fn segment_name(&self, segment: &Segment, span: Span, frame: Frame<'_, 'd>) -> Step {
+    fn segment_name(&self, segment: &PathSegment, span: Span, frame: EvaluationSite<'_, 'd>) -> PathStep {
         let program = match segment {
-            Segment::Name(name) => return Some(name.clone()),
-            Segment::Computed(program) => program,
+            PathSegment::Name(name) => return Some(name.clone()),
+            PathSegment::Computed(program) => program,
         };
-        let named = Named::default();
+        let named = ExpressionPaths::default();
         match self
             .evaluate_program(program, (&named, &BTreeMap::new()), span, frame, &|_| Err(String::new()))
         {
@@ -296,9 +299,9 @@ impl<'d> Resolver<'d> {
     /// Returns the parts of the roots that wait for live objects themselves.
     fn unknown_parts(
         &self,
-        named: &Named<'_>,
+        named: &ExpressionPaths<'_>,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<BTreeMap<Name, Expression>> {
         let mut waiting = BTreeMap::new();
         for path in &named.paths {
@@ -308,17 +311,17 @@ impl<'d> Resolver<'d> {
                 continue;
             }
             let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
-                ("vars", Some(Segment::Name(name)), _) => {
+                ("vars", Some(PathSegment::Name(name)), _) => {
                     (format!("vars.{name}"), Cow::Borrowed(self.variable_value(name, span, frame)?))
                 }
-                ("use", Some(Segment::Name(name)), _) => {
+                ("use", Some(PathSegment::Name(name)), _) => {
                     let steps = names_of(&path.segments[1..]);
                     (format!("use.{name}"), Cow::Borrowed(self.module_output(name, &steps, span, frame)?))
                 }
-                ("locals", Some(Segment::Name(name)), _) => {
+                ("locals", Some(PathSegment::Name(name)), _) => {
                     (format!("locals.{name}"), Cow::Borrowed(self.local_value(name, span, frame)?))
                 }
-                ("each", Some(Segment::Name(name)), Some(each)) if name == "value" => {
+                ("each", Some(PathSegment::Name(name)), Some(each)) if name == "value" => {
                     ("each.value".to_owned(), Cow::Owned(self.each_value(each, span, frame)?))
                 }
                 _ => continue,
@@ -329,7 +332,7 @@ impl<'d> Resolver<'d> {
             }
             let mut place = root;
             for segment in &path.segments[1..=used] {
-                if let Segment::Name(name) = segment {
+                if let PathSegment::Name(name) = segment {
                     place.push('.');
                     place.push_str(name);
                 }
@@ -342,42 +345,43 @@ impl<'d> Resolver<'d> {
 
     fn evaluate_program(
         &self,
-        program: &Program,
-        (named, waiting): (&Named<'_>, &BTreeMap<Name, Expression>),
+        program: &CelProgram,
+        (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Value, EvaluationError> {
         let values: Vec<(&Name, Value)> = waiting
             .iter()
-            .map(|(path, part)| Ok((path, evaluate_within(part, &Nothing, self.budget)?)))
+            .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, self.budget)?)))
             .collect::<Result<_, EvaluationError>>()?;
-        let objects: Vec<Object> = named
+        let objects: Vec<CelObject> = named
             .objects
             .iter()
-            .map(|address| Object {
+            .map(|address| CelObject {
                 address: address.clone(),
                 attributes: Attributes::new(),
                 complete: false,
             })
             .collect();
         let written = self.written_each(named, span, frame);
-        let mut scope = Scope { read: Some(read), budget: Some(self.budget), ..Scope::default() };
-        let text = |text: &Name| Item::Scalar(Value::Text(text.clone()));
-        scope.roots.insert("vars".into(), Item::of_map(&self.scope.var_values));
-        scope.roots.insert("locals".into(), Item::of_map(&self.scope.local_values));
-        scope.roots.insert("use".into(), Item::of_map(&self.scope.use_values));
+        let mut scope =
+            ExpressionScope { read: Some(read), budget: Some(self.budget), ..ExpressionScope::default() };
+        let text = |text: &Name| CelValue::Scalar(Value::Text(text.clone()));
+        scope.roots.insert("vars".into(), CelValue::of_map(&self.scope.var_values));
+        scope.roots.insert("locals".into(), CelValue::of_map(&self.scope.local_values));
+        scope.roots.insert("use".into(), CelValue::of_map(&self.scope.use_values));
         scope.roots.insert("env".into(), text(&self.env));
         scope.roots.insert("stack".into(), text(&self.stack));
         scope.roots.insert("module".into(), text(&self.scope.front));
         for place in &named.places {
             if !scope.roots.contains_key(place.as_str()) {
-                bind_path(&mut scope.roots, place.split('.'), Item::empty_map());
+                bind_path(&mut scope.roots, place.split('.'), CelValue::empty_map());
             }
         }
         for object in &objects {
             if let Some(path) = object.address.strip_module(&self.scope.prefix) {
-                bind_path(&mut scope.roots, path.split('.'), Item::of_object(object));
+                bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
             }
         }
         if let Some(each) = frame.each {
@@ -387,19 +391,24 @@ impl<'d> Resolver<'d> {
                 _ => written.as_ref(),
             };
             if let Some(value) = known {
-                bind_path(&mut scope.roots, ["each", "value"].into_iter(), Item::from_borrowed(value));
+                bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
             }
         }
         // What a local waits for is unknown in `local_values` already.
         let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
         for (path, value) in values.iter().filter(|(path, _)| later(path)) {
-            bind_path(&mut scope.roots, path.split('.'), Item::from_borrowed(value));
+            bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
         }
         evaluate_program(program, &scope)
     }
 
     /// Returns a written `each.value` that is known and named.
-    fn written_each(&self, named: &Named<'_>, span: Span, frame: Frame<'_, 'd>) -> Option<Value> {
+    fn written_each(
+        &self,
+        named: &ExpressionPaths<'_>,
+        span: Span,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<Value> {
         let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
         if !named.paths.iter().any(|path| path.root == "each") {
             return None;
@@ -413,18 +422,18 @@ impl<'d> Resolver<'d> {
     /// Returns the known values that an expression names, and no more.
     fn bind_known_values(
         &self,
-        named: &Named<'_>,
+        named: &ExpressionPaths<'_>,
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Result<BTreeMap<Name, Value>, Exceeded> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
         let mut bindings = BTreeMap::new();
         for path in &named.paths {
             let names: Vec<&Name> = path
                 .segments
                 .iter()
                 .map_while(|segment| match segment {
-                    Segment::Name(name) => Some(name),
-                    Segment::Computed(_) => None,
+                    PathSegment::Name(name) => Some(name),
+                    PathSegment::Computed(_) => None,
                 })
                 .collect();
             match path.root.as_str() {
@@ -476,10 +485,10 @@ impl<'d> Resolver<'d> {
 }
 
 /// Returns the names of segments; a computed one has none.
-fn names_of<'s>(segments: &'s [Segment]) -> Vec<Option<&'s Name>> {
-    let name = |segment: &'s Segment| match segment {
-        Segment::Name(name) => Some(name),
-        Segment::Computed(_) => None,
+fn names_of<'s>(segments: &'s [PathSegment]) -> Vec<Option<&'s Name>> {
+    let name = |segment: &'s PathSegment| match segment {
+        PathSegment::Name(name) => Some(name),
+        PathSegment::Computed(_) => None,
     };
     segments.iter().map(name).collect()
 }
@@ -530,9 +539,9 @@ fn as_cel(path: &[Name]) -> String {
 
 /// Follows a path into a map that waits in parts, so that no more of it is kept than is named.
 /// Returns the part and how many segments were used.
-fn narrow_to_part<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, usize) {
+fn narrow_to_part<'e>(mut base: &'e Expression, path: &[PathSegment]) -> (&'e Expression, usize) {
     let mut used = 0;
-    while let (Some(Segment::Name(name)), Expression::Map(map)) = (path.get(used), base) {
+    while let (Some(PathSegment::Name(name)), Expression::Map(map)) = (path.get(used), base) {
         // A dot would be read as another step of the place.
         let Some(part) = map.get(name).filter(|_| !name.contains('.')) else { break };
         base = part;
@@ -548,7 +557,7 @@ fn copy_known_part(
     from: &Attributes,
     path: &[&Name],
     budget: &Budget,
-) -> Result<(), Exceeded> {
+) -> Result<(), BudgetExceeded> {
     let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
     let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
         budget.charge_map(from.len())?;

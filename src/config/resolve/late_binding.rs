@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::evaluator::Nothing;
+use super::evaluator::NoLiveValues;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::{mismatch_diagnostic, too_large};
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
@@ -24,10 +24,10 @@ use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
 /// How many objects a message names.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED_OBJECTS: usize = 10;
 
 /// What was read besides the stack itself.
-pub struct Read<'r> {
+pub struct LateBindingInputs<'r> {
     /// The live world.
     pub snapshot: &'r Snapshot,
     /// The objects that this stack manages.
@@ -41,7 +41,10 @@ pub struct Read<'r> {
 /// # Errors
 /// Every lookup that finds nothing or several objects, or one that this stack manages; every output
 /// that is not there.
-pub fn bind_lookups<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, Vec<Diagnostic>> {
+pub fn bind_lookups<'s>(
+    stack: &'s Stack,
+    read: &LateBindingInputs<'_>,
+) -> Result<Cow<'s, Stack>, Vec<Diagnostic>> {
     if stack.data.is_empty() && stack.stacks.is_empty() {
         return Ok(Cow::Borrowed(stack));
     }
@@ -104,7 +107,7 @@ pub fn bind_lookups<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Sta
 fn find_object<'r>(
     address: &Address,
     lookup: &DataLookup,
-    read: &Read<'r>,
+    read: &LateBindingInputs<'r>,
 ) -> Result<&'r Object, Box<Diagnostic>> {
     let kind = lookup.kind;
     let all = || read.snapshot.of_kind(kind.name);
@@ -168,7 +171,7 @@ fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) 
     let mut names = Vec::new();
     for object in objects {
         count += 1;
-        if names.len() < MOST_NAMED {
+        if names.len() < MAX_NAMED_OBJECTS {
             let name = object.attributes.get("name").and_then(Value::as_text);
             names.push(match name {
                 Some(name) => format!("{} ({})", quoting::shorten_for_message(name), object.id),
@@ -230,7 +233,7 @@ fn check_outputs(
 fn referenced_value(
     reference: &Reference,
     found: &BTreeMap<Address, &Object>,
-    read: &Read<'_>,
+    read: &LateBindingInputs<'_>,
 ) -> Option<Value> {
     if reference.address.root() == "stacks" {
         let given = read.outputs.get(reference.address.last())?;
@@ -248,7 +251,7 @@ fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference)
     let any = fill_references(expression, value);
     if any
         && expression.addresses().is_empty()
-        && let Ok(known) = evaluate_expression(expression, &Nothing)
+        && let Ok(known) = evaluate_expression(expression, &NoLiveValues)
     {
         *expression = Expression::Value(known);
     }
@@ -315,7 +318,7 @@ fn check_known_value(ty: &Type, expression: &mut Expression, span: Span) -> Resu
 fn reads_digest(
     stack: &Stack,
     found: &BTreeMap<Address, &Object>,
-    read: &Read<'_>,
+    read: &LateBindingInputs<'_>,
 ) -> Result<String, serde_json::Error> {
     let objects: Vec<_> = found.iter().map(|(address, object)| (address, &object.id)).collect();
     let outputs: Vec<_> = stack

@@ -1,8 +1,8 @@
 //! References: what a `$path` means, and what is wrong with one that means nothing.
 
-use super::block_index::{Each, EachValue, Found, Step};
-use super::evaluator::Resolver;
-use super::scope::{Frame, LocalValue, Resolved};
+use super::block_index::{Each, EachValue, PathStep, PathTarget};
+use super::evaluator::Evaluator;
+use super::scope::{EvaluationSite, LocalValue, ResolvedValue};
 use crate::config::diagnostics::codes;
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
@@ -12,14 +12,14 @@ use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves `$a.b.c`.
     pub(in crate::config) fn resolve_path(
         &self,
         path: &[Name],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let (root, steps) = path.split_first()?;
         match (root.as_str(), steps) {
             ("env", []) => Some(Value::Text(self.env.clone()).into()),
@@ -28,7 +28,7 @@ impl<'d> Resolver<'d> {
             ("vars", [name, rest @ ..]) => {
                 let resolved =
                     self.resolve_inside(self.variable_value(name, span, frame)?, path, rest, span, frame)?;
-                Some(Resolved { origin: self.value_origin("vars", name), ..resolved })
+                Some(ResolvedValue { origin: self.value_origin("vars", name), ..resolved })
             }
             ("use", [name, rest @ ..]) => {
                 let steps: Vec<Option<&Name>> = rest.iter().map(Some).collect();
@@ -38,7 +38,7 @@ impl<'d> Resolver<'d> {
             ("locals", [name, rest @ ..]) => {
                 let resolved =
                     self.resolve_inside(self.local_value(name, span, frame)?, path, rest, span, frame)?;
-                Some(Resolved { origin: self.value_origin("locals", name), ..resolved })
+                Some(ResolvedValue { origin: self.value_origin("locals", name), ..resolved })
             }
             ("each", [name, rest @ ..]) => {
                 self.resolve_inside(&self.resolve_each(name, span, frame)?, path, rest, span, frame)
@@ -63,7 +63,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns what the names of a module's resources begin with; a stack has none, and says so.
-    pub(in crate::config) fn module_name_prefix(&self, span: Span, frame: Frame<'_, 'd>) -> Option<&Name> {
+    pub(in crate::config) fn module_name_prefix(
+        &self,
+        span: Span,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<&Name> {
         if self.scope.depth > 0 {
             return Some(&self.scope.front);
         }
@@ -86,8 +90,8 @@ impl<'d> Resolver<'d> {
         path: &[Name],
         rest: &[Name],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (base, rest) {
             // `$each.value.address`: an attribute of the resource that stands there.
             let kind = self.kind_of(address)?;
@@ -96,11 +100,11 @@ impl<'d> Resolver<'d> {
             return known.then(|| Expression::Reference(reference).into());
         }
         match follow_expression(base, rest) {
-            Some(Part::Expression(part)) => {
+            Some(PathValue::Expression(part)) => {
                 self.report_exceeded(part.charge(self.budget), span, frame)?;
                 Some(part.clone().into())
             }
-            Some(Part::Value(part)) => {
+            Some(PathValue::Value(part)) => {
                 self.report_exceeded(self.budget.charge_value(part), span, frame)?;
                 Some(part.clone().into())
             }
@@ -113,22 +117,22 @@ impl<'d> Resolver<'d> {
         kind: &'static Kind,
         path: &[Name],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
-        let steps: Vec<Step> = path[1..].iter().cloned().map(Some).collect();
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
+        let steps: Vec<PathStep> = path[1..].iter().cloned().map(Some).collect();
         if !self.is_late(frame, kind.name, span) {
             return None;
         }
         let (addresses, all, kind, rest) = match self.index.follow_path(&self.registry, kind, &steps) {
-            Found::Objects { addresses, all, kind, rest } => {
+            PathTarget::Objects { addresses, all, kind, rest } => {
                 (addresses, all, kind, &path[1 + rest.min(steps.len())..])
             }
-            Found::Broken => return None,
-            Found::Absent(address) => {
+            PathTarget::Broken => return None,
+            PathTarget::Absent(address) => {
                 self.report_problem(frame, self.absent_resource(&address, span));
                 return None;
             }
-            Found::Nowhere(problem) => {
+            PathTarget::NotFound(problem) => {
                 self.dead_end(frame, *problem, &path[1..], span);
                 return None;
             }
@@ -151,7 +155,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Tells whether live objects can be named here; else says so.
-    pub(in crate::config) fn is_late(&self, frame: Frame<'_, 'd>, kind: &str, span: Span) -> bool {
+    pub(in crate::config) fn is_late(&self, frame: EvaluationSite<'_, 'd>, kind: &str, span: Span) -> bool {
         let Some(place) = frame.early else { return true };
         self.report_problem(
             frame,
@@ -168,7 +172,7 @@ impl<'d> Resolver<'d> {
     /// Reports a path that leads nowhere.
     pub(in crate::config) fn dead_end(
         &self,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
         mut problem: Diagnostic,
         path: &[Name],
         span: Span,
@@ -212,7 +216,7 @@ impl<'d> Resolver<'d> {
         kind: &Kind,
         name: &Name,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> bool {
         let child = self.registry.child(kind.name, name).is_some();
         if name == "id" || kind.attribute(name).is_some() || child {
@@ -242,7 +246,7 @@ impl<'d> Resolver<'d> {
         &self,
         name: &Name,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<&Expression> {
         let Some(value) = self.scope.vars.get(name) else {
             let known = self.scope.vars.keys().map(Name::as_str);
@@ -260,7 +264,7 @@ impl<'d> Resolver<'d> {
         &self,
         name: &Name,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<&Expression> {
         let Some(local) = self.scope.locals.get(name) else {
             let known = self.scope.locals.keys().map(Name::as_str);
@@ -279,14 +283,14 @@ impl<'d> Resolver<'d> {
         value: &'v LocalValue,
         what: &str,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<&'v Expression> {
         match value {
             LocalValue::Ready(expression) => Some(expression),
             LocalValue::Broken => None,
-            LocalValue::Later => {
+            LocalValue::Deferred => {
                 let early = frame.early.or(Some("this"));
-                self.is_late(Frame { early, ..frame }, what, span);
+                self.is_late(EvaluationSite { early, ..frame }, what, span);
                 None
             }
         }
@@ -316,7 +320,7 @@ impl<'d> Resolver<'d> {
         &self,
         name: &str,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Expression> {
         let Some(each) = frame.each else {
             self.report_problem(
@@ -347,7 +351,7 @@ impl<'d> Resolver<'d> {
         &self,
         each: &Each<'d>,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Expression> {
         match &each.value {
             EachValue::Known(value) => {
@@ -358,7 +362,7 @@ impl<'d> Resolver<'d> {
                 Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
             }
             EachValue::Written(node) => self
-                .resolve_untyped(node, Frame { each: None, ..frame })
+                .resolve_untyped(node, EvaluationSite { each: None, ..frame })
                 .map(|resolved| resolved.expression),
         }
     }
@@ -380,16 +384,16 @@ impl<'d> Resolver<'d> {
 }
 
 /// What a path leads to.
-enum Part<'e> {
+enum PathValue<'e> {
     Expression(&'e Expression),
     Value(&'e Value),
 }
 
 /// Opens an expression along a path; `None` where only CEL can.
-fn follow_expression<'e>(base: &'e Expression, path: &[Name]) -> Option<Part<'e>> {
+fn follow_expression<'e>(base: &'e Expression, path: &[Name]) -> Option<PathValue<'e>> {
     match (base, path.split_first()) {
-        (base, None) => Some(Part::Expression(base)),
-        (Expression::Value(value), Some(_)) => drill_value(value, path).map(Part::Value),
+        (base, None) => Some(PathValue::Expression(base)),
+        (Expression::Value(value), Some(_)) => drill_value(value, path).map(PathValue::Value),
         (Expression::Map(map), Some((first, rest))) => follow_expression(map.get(first)?, rest),
         _ => None,
     }

@@ -1,10 +1,10 @@
-//! `Template`: a text of the configuration taken apart: plain text, `$path` and `${…}`.
+//! `TextTemplate`: a text of the configuration taken apart: plain text, `$path` and `${…}`.
 
 use crate::model::address::Name;
 
 /// One part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::config) enum Part {
+pub(in crate::config) enum TemplatePart {
     /// As it stands, `$$` already `$`.
     Text(String),
     /// `$kind.name.attribute`, the whole value.
@@ -15,9 +15,9 @@ pub(in crate::config) enum Part {
 
 /// A text with parts to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::config) struct Template {
+pub(in crate::config) struct TextTemplate {
     /// The parts; a single one that is no text keeps its type.
-    pub(in crate::config) parts: Vec<Part>,
+    pub(in crate::config) parts: Vec<TemplatePart>,
 }
 
 /// Why a text is no template.
@@ -63,7 +63,7 @@ fn double_dollars(text: &str) -> String {
     text.replace('$', "$$")
 }
 
-impl Template {
+impl TextTemplate {
     /// Takes a text apart. `None` when there is nothing to fill in and nothing to unescape.
     ///
     /// `is_root` tells which names mean something after a `$`.
@@ -82,7 +82,7 @@ impl Template {
             if parts.iter().any(Name::is_empty) {
                 return Err(TemplateError::Path(path.to_owned()));
             }
-            return Ok(Some(Self { parts: vec![Part::Path(parts)] }));
+            return Ok(Some(Self { parts: vec![TemplatePart::Path(parts)] }));
         }
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -95,9 +95,9 @@ impl Template {
             } else if let Some(body) = after.strip_prefix('{') {
                 let end = find_expression_close(body).ok_or(TemplateError::Unclosed)?;
                 if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                    parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
                 }
-                parts.push(Part::Cel(body[..end].trim().to_owned()));
+                parts.push(TemplatePart::Cel(body[..end].trim().to_owned()));
                 rest = &body[end + 1..];
             } else {
                 let word = leading_word(after);
@@ -110,16 +110,16 @@ impl Template {
         }
         plain.push_str(rest);
         if !plain.is_empty() || parts.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(TemplatePart::Text(plain));
         }
         Ok(Some(Self { parts }))
     }
 }
 
-impl Template {
+impl TextTemplate {
     /// Tells whether nothing is to be filled in.
     pub(in crate::config) fn is_text(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+        self.parts.iter().all(|part| matches!(part, TemplatePart::Text(_)))
     }
 }
 
@@ -159,15 +159,15 @@ pub(in crate::config) fn find_expression_close(body: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Option<Template>, TemplateError> {
-        Template::parse(text, |word| ["vars", "env", "vpc"].contains(&word))
+    fn parse(text: &str) -> Result<Option<TextTemplate>, TemplateError> {
+        TextTemplate::parse(text, |word| ["vars", "env", "vpc"].contains(&word))
     }
 
     #[test]
     fn takes_texts_apart() {
-        let text = |text: &str| Part::Text(text.to_owned());
-        let cel = |text: &str| Part::Cel(text.to_owned());
-        let path = |text: &str| Part::Path(text.split('.').map(Name::new).collect());
+        let text = |text: &str| TemplatePart::Text(text.to_owned());
+        let cel = |text: &str| TemplatePart::Cel(text.to_owned());
+        let path = |text: &str| TemplatePart::Path(text.split('.').map(Name::new).collect());
         for (input, parts) in [
             ("$vpc.main", vec![path("vpc.main")]),
             ("$env", vec![path("env")]),
@@ -179,7 +179,7 @@ mod tests {
             ("$${PORT}", vec![text("${PORT}")]),
             ("US$ 5, $5, $(x), $HOME/x $", vec![text("US$ 5, $5, $(x), $HOME/x $")]),
         ] {
-            assert_eq!(parse(input), Ok(Some(Template { parts })), "{input}");
+            assert_eq!(parse(input), Ok(Some(TextTemplate { parts })), "{input}");
         }
         assert_eq!(parse("plain"), Ok(None));
         for (meant, written) in [

@@ -3,48 +3,48 @@
 
 use std::collections::BTreeMap;
 
-use super::values::module_inputs::Input;
+use super::values::module_inputs::ModuleInput;
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Instance;
+use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::gather::source_of;
 use crate::config::keywords;
-use crate::config::merge::blocks::{Merged, not_a_block};
-use crate::config::resolve::block_index::{Each, State, Used};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::{Frame, Local, LocalValue, Scope};
-use crate::config::resolve::values::locals::Step;
+use crate::config::merge::blocks::{MergedDocuments, not_a_block};
+use crate::config::resolve::block_index::{BlockExpansion, Each, ModuleExpansion};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ModuleScope};
+use crate::config::resolve::values::locals::LocalOrCall;
 use crate::config::stack::module_path::is_taken;
-use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::model::address::Name;
-use crate::model::budget::Cost;
+use crate::model::budget::BudgetCharge;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// How deep modules may stand in each other.
-const MOST_DEEP: usize = 16;
+const MAX_MODULE_DEPTH: usize = 16;
 /// How many instances of modules a stack may have.
-const MOST_INSTANCES: usize = 10_000;
+const MAX_INSTANCES: usize = 10_000;
 /// How many blocks a stack may have with those of its modules.
-const MOST_BLOCKS: usize = 1_000_000;
+const MAX_BLOCKS: usize = 1_000_000;
 
 /// One instance of a module on its way.
-struct Instantiated<'d> {
+struct ModuleInstance<'d> {
     module: usize,
     prefix: Name,
     front: Name,
     spoken: Vec<Name>,
-    inputs: BTreeMap<Name, Input>,
+    inputs: BTreeMap<Name, ModuleInput>,
     /// What the inputs were charged.
-    cost: Cost,
-    call: &'d Entry,
+    cost: BudgetCharge,
+    call: &'d DocumentEntry,
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources.
-    pub(in crate::config) fn resolve_unit(&mut self, merged: &Merged<'d>) {
+    pub(in crate::config) fn resolve_unit(&mut self, merged: &MergedDocuments<'d>) {
         let ordered = self.order_values(&merged.locals, &merged.uses);
         for step in ordered.early {
             self.resolve_step(step);
@@ -67,26 +67,26 @@ impl<'d> Resolver<'d> {
         self.declarations_here(merged);
     }
 
-    fn resolve_step(&mut self, step: Step<'d>) {
+    fn resolve_step(&mut self, step: LocalOrCall<'d>) {
         match step {
-            Step::Local(entry) => self.resolve_local(entry),
-            Step::Call(entry) => self.resolve_use(entry),
+            LocalOrCall::Local(entry) => self.resolve_local(entry),
+            LocalOrCall::Call(entry) => self.resolve_use(entry),
         }
     }
 
-    fn resolve_use(&mut self, entry: &'d Entry) {
+    fn resolve_use(&mut self, entry: &'d DocumentEntry) {
         let value = if let Some(outputs) = self.resolve_call(entry) {
             let known = self.known_now(&outputs, entry.key_span).unwrap_or_default();
             self.scope.use_values.insert(entry.key.clone(), known);
             LocalValue::Ready(outputs)
         } else {
-            self.used.insert(self.prefix_of(&entry.key, None), Used::Broken);
+            self.used.insert(self.prefix_of(&entry.key, None), ModuleExpansion::Broken);
             LocalValue::Broken
         };
-        self.scope.uses.insert(entry.key.clone(), Local { value, origin: None });
+        self.scope.uses.insert(entry.key.clone(), LocalBinding { value, origin: None });
     }
 
-    fn resolve_call(&mut self, entry: &'d Entry) -> Option<Expression> {
+    fn resolve_call(&mut self, entry: &'d DocumentEntry) -> Option<Expression> {
         let Some(body) = named_entries(&entry.value) else {
             self.problems.push(not_a_block(&entry.key, &entry.value));
             return None;
@@ -94,16 +94,16 @@ impl<'d> Resolver<'d> {
         let (module, with) = self.read_call(entry, body)?;
         let address = self.scoped_address("use", &entry.key);
         let state = self.expand_block(&address, None, body);
-        self.used.insert(self.prefix_of(&entry.key, None), Used::from_state(state.as_ref()));
+        self.used.insert(self.prefix_of(&entry.key, None), ModuleExpansion::from_state(state.as_ref()));
         let state = state?;
         let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
-            State::Broken => return None,
-            State::Absent => {
+            BlockExpansion::Broken => return None,
+            BlockExpansion::Absent => {
                 self.left_out.push(self.prefix_of(&entry.key, None));
                 Vec::new()
             }
-            State::One => vec![(None, None)],
-            State::Keyed(keys) => {
+            BlockExpansion::One => vec![(None, None)],
+            BlockExpansion::Keyed(keys) => {
                 self.scope.keyed.insert(entry.key.clone());
                 keys.into_iter().filter_map(|(key, each)| Some((Some(key), Some(each?)))).collect()
             }
@@ -116,15 +116,15 @@ impl<'d> Resolver<'d> {
                 return None;
             }
             let place = key.as_ref().map_or_else(|| address.clone(), |key| address.join(key));
-            let instance = Instance { address: &place, key: key.as_ref() };
-            let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
+            let instance = InstanceContext { address: &place, key: key.as_ref() };
+            let frame = EvaluationSite { each: each.as_ref(), instance: Some(instance), early: None };
             let before = self.budget.mark();
             let inputs = self.resolve_inputs(module, with, &entry.key, frame);
             let cost = self.budget.cost_since(before);
             let front = self.name_prefix(entry, body, key.as_ref(), frame)?;
             let prefix = self.prefix_of(&entry.key, key.as_ref());
             let spoken = self.overrides.instance_names(&self.scope.spoken, &entry.key, key.as_ref());
-            let instance = Instantiated { module, prefix, front, spoken, inputs, cost, call: entry };
+            let instance = ModuleInstance { module, prefix, front, spoken, inputs, cost, call: entry };
             let outputs = self.resolve_instance(instance)?;
             match key {
                 Some(key) => drop(found.insert(key, outputs)),
@@ -144,13 +144,15 @@ impl<'d> Resolver<'d> {
     /// and key, after those of the modules that it stands in.
     fn name_prefix(
         &self,
-        entry: &'d Entry,
-        body: &'d [Entry],
+        entry: &'d DocumentEntry,
+        body: &'d [DocumentEntry],
         key: Option<&Name>,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Name> {
         let said = match body.iter().find(|word| word.key == "name") {
-            Some(word) => Some(self.module_name(&word.value, Frame { early: Some("`name`"), ..frame })?),
+            Some(word) => {
+                Some(self.module_name(&word.value, EvaluationSite { early: Some("`name`"), ..frame })?)
+            }
             None => None,
         };
         let own = [Some(&entry.key), key].into_iter().flatten().map(Name::as_str);
@@ -159,7 +161,7 @@ impl<'d> Resolver<'d> {
         Some(Name::new(parts.collect::<Vec<_>>().join("-")))
     }
 
-    fn module_name(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Name> {
+    fn module_name(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Option<Name> {
         match self.resolve_known(node, frame)? {
             Value::Text(name) => Some(name),
             Value::Integer(name) => Some(Name::new(name.to_string())),
@@ -177,7 +179,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the module of a call and what it is given.
-    fn read_call(&self, entry: &'d Entry, body: &'d [Entry]) -> Option<(usize, &'d [Entry])> {
+    fn read_call(
+        &self,
+        entry: &'d DocumentEntry,
+        body: &'d [DocumentEntry],
+    ) -> Option<(usize, &'d [DocumentEntry])> {
         for key in body.iter().filter(|key| keywords::find_word(keywords::USE, &key.key).is_none()) {
             self.problems.push(unknown_word(key, keywords::USE));
         }
@@ -208,7 +214,7 @@ impl<'d> Resolver<'d> {
         Some((module, with))
     }
 
-    fn unknown_inputs(&self, module: usize, with: &'d [Entry], source: &Node) {
+    fn unknown_inputs(&self, module: usize, with: &'d [DocumentEntry], source: &Node) {
         let Some(merged) = self.modules.get(module) else { return };
         for entry in with.iter().filter(|entry| !merged.vars.contains_key(&entry.key)) {
             let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
@@ -227,14 +233,17 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves one instance. Returns its outputs.
-    fn resolve_instance(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
-        let Instantiated { module, prefix, front, spoken, inputs, cost, call } = instance;
+    fn resolve_instance(&mut self, instance: ModuleInstance<'d>) -> Option<Expression> {
+        let ModuleInstance { module, prefix, front, spoken, inputs, cost, call } = instance;
         let depth = self.scope.depth + 1;
         if self.exhausted || self.problems.are_closed() {
             return None;
         }
         self.instances += 1;
-        if depth > MOST_DEEP || self.instances > MOST_INSTANCES || self.index.blocks().len() > MOST_BLOCKS {
+        if depth > MAX_MODULE_DEPTH
+            || self.instances > MAX_INSTANCES
+            || self.index.blocks().len() > MAX_BLOCKS
+        {
             // Told once: there may be as many places as there are instances.
             if !std::mem::replace(&mut self.exhausted, true) {
                 self.problems.push(too_much(depth, self.instances, call.key_span));
@@ -244,8 +253,16 @@ impl<'d> Resolver<'d> {
         let merged = self.modules.get(module)?;
         let place = self.places.get(module).cloned().unwrap_or_default();
         let files = self.read.in_dir(&place.path());
-        let scope =
-            Scope { prefix: prefix.clone(), front, spoken, files, place, depth, cost, ..Scope::default() };
+        let scope = ModuleScope {
+            prefix: prefix.clone(),
+            front,
+            spoken,
+            files,
+            place,
+            depth,
+            cost,
+            ..ModuleScope::default()
+        };
         let caller = std::mem::replace(&mut self.scope, scope);
         let names = self.index.enter_module(prefix.clone());
         self.problems.enter_instance(prefix, call.key_span);
@@ -253,7 +270,7 @@ impl<'d> Resolver<'d> {
         self.resolve_unit(merged);
         let mut outputs = BTreeMap::new();
         for (name, entry) in &merged.outputs {
-            let resolved = self.resolve_untyped(&entry.value, Frame::top_level(None));
+            let resolved = self.resolve_untyped(&entry.value, EvaluationSite::top_level(None));
             // What is wrong with it was said: nothing more follows from it.
             let broken = || Expression::Value(Value::Unknown(Vec::new()));
             outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
@@ -271,7 +288,7 @@ impl<'d> Resolver<'d> {
         name: &Name,
         steps: &[Option<&Name>],
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<&Expression> {
         let Some(call) = self.scope.uses.get(name) else {
             let known = self.scope.uses.keys();
@@ -334,12 +351,12 @@ fn reserved_module_name(name: &str, span: Span) -> Diagnostic {
 }
 
 fn too_much(depth: usize, instances: usize, span: Span) -> Diagnostic {
-    let why = if depth > MOST_DEEP {
-        format!("Modules stand in each other at most {MOST_DEEP} deep.")
-    } else if instances > MOST_INSTANCES {
-        format!("A stack has at most {MOST_INSTANCES} instances of modules.")
+    let why = if depth > MAX_MODULE_DEPTH {
+        format!("Modules stand in each other at most {MAX_MODULE_DEPTH} deep.")
+    } else if instances > MAX_INSTANCES {
+        format!("A stack has at most {MAX_INSTANCES} instances of modules.")
     } else {
-        format!("A stack has at most {MOST_BLOCKS} blocks with those of its modules.")
+        format!("A stack has at most {MAX_BLOCKS} blocks with those of its modules.")
     };
     Diagnostic::error(codes::MODULE_LIMIT, "there are too many modules")
         .with_label(span, "")

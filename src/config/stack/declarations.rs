@@ -8,16 +8,16 @@ use crate::model::source::Span;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Declarations {
     /// New addresses of what has another one in the ledger.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedDeclaration>,
     /// Live objects that become a resource's. Those whose `when` is false are left out.
-    pub imports: Vec<Import>,
+    pub imports: Vec<ImportDeclaration>,
     /// What becomes of objects whose block is gone.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedDeclaration>,
 }
 
 /// A new address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct MovedDeclaration {
     /// The address that the ledger may still have; or the place of a module, which everything in it leaves.
     pub from: Address,
     /// The next one: a resource, a module, a whole block with `for_each`, or the `from` of another entry.
@@ -32,7 +32,7 @@ pub struct Moved {
     pub span: Span,
 }
 
-impl Moved {
+impl MovedDeclaration {
     /// Tells whether what stands at an address is not there yet: `shop` to `shop.a` leaves `shop.a.vm.web` alone.
     #[must_use]
     pub fn applies_to(&self, at: &Address) -> bool {
@@ -42,7 +42,7 @@ impl Moved {
 
 /// An object to take over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Import {
+pub struct ImportDeclaration {
     /// The resource that it becomes.
     pub to: Address,
     /// Its id; for a kind without ids, what it is known by.
@@ -53,7 +53,7 @@ pub struct Import {
 
 /// What becomes of objects whose block is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedDeclaration {
     /// A resource, a whole block with `for_each`, or a module.
     pub from: Address,
     /// What becomes of its objects.

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::model::{
-    Awaited, Confirm, Environment, Lifecycle, OnRemove, Output, Policy, Resource, SecretOrigin, SecretSink,
+    ConfirmationMode, DeferredSecret, Environment, Lifecycle, OnRemove, Output, Policy, Resource,
+    SecretOrigin, SecretSink,
 };
 use crate::model::address::{Address, Name};
 use crate::model::digest::JsonDigest;
@@ -16,7 +17,7 @@ use crate::model::schema::ReplaceOrder;
 /// One resource, as the digest sees it. Places are not part of it; secrets are there by the names of
 /// their variables, and what is computed from them by its expression.
 #[derive(Serialize)]
-struct Seen<'r> {
+struct ResourceDigestInput<'r> {
     address: &'r Address,
     kind: &'static str,
     attributes: BTreeMap<&'r Name, Cow<'r, Expression>>,
@@ -39,7 +40,7 @@ struct Seen<'r> {
 
 /// A generated or asked secret, as the digest sees it: where it comes from and where it is delivered.
 #[derive(Serialize)]
-struct SeenSecret<'s> {
+struct SecretDigestInput<'s> {
     name: &'s Name,
     length: Option<usize>,
     deliver: Option<(&'s str, Option<&'s Name>)>,
@@ -47,12 +48,12 @@ struct SeenSecret<'s> {
 }
 
 /// The parts of a configuration that its digest is made of.
-pub(in crate::config) struct Parts<'s> {
+pub(in crate::config) struct StackDigestInput<'s> {
     pub(in crate::config) name: &'s Name,
     pub(in crate::config) environment: &'s Environment,
     pub(in crate::config) outputs: &'s BTreeMap<Name, Output>,
     pub(in crate::config) policies: &'s [Policy],
-    pub(in crate::config) awaited: &'s BTreeMap<Name, Awaited>,
+    pub(in crate::config) awaited: &'s BTreeMap<Name, DeferredSecret>,
 }
 
 /// Returns the whole SHA-256: 64 hexadecimal digits.
@@ -60,12 +61,12 @@ pub(in crate::config) struct Parts<'s> {
 /// # Errors
 /// When a part cannot be written as JSON.
 pub(in crate::config) fn stack_digest<'r>(
-    parts: &Parts<'_>,
+    parts: &StackDigestInput<'_>,
     resources: impl Iterator<Item = &'r Resource>,
 ) -> Result<String, serde_json::Error> {
-    let Parts { name, environment, outputs, policies, awaited } = parts;
+    let StackDigestInput { name, environment, outputs, policies, awaited } = parts;
     let mut digest = JsonDigest::new("stead configuration 2");
-    digest.add(&(name, &environment.name, environment.confirm == Confirm::Typed))?;
+    digest.add(&(name, &environment.name, environment.confirm == ConfirmationMode::TypeName))?;
     for resource in resources {
         digest.add(&resource_digest_input(resource))?;
     }
@@ -82,16 +83,16 @@ pub(in crate::config) fn stack_digest<'r>(
     Ok(digest.finish())
 }
 
-fn seen_secret<'s>(name: &'s Name, awaited: &'s Awaited) -> SeenSecret<'s> {
+fn seen_secret<'s>(name: &'s Name, awaited: &'s DeferredSecret) -> SecretDigestInput<'s> {
     match &awaited.origin {
-        SecretOrigin::Generated { length, deliver } => SeenSecret {
+        SecretOrigin::Generated { length, deliver } => SecretDigestInput {
             name,
             length: Some(*length),
             deliver: deliver.as_ref().map(seen_sink),
             source: None,
         },
         SecretOrigin::Source(source) => {
-            SeenSecret { name, length: None, deliver: None, source: Some(source) }
+            SecretDigestInput { name, length: None, deliver: None, source: Some(source) }
         }
     }
 }
@@ -104,10 +105,10 @@ fn seen_sink(sink: &SecretSink) -> (&str, Option<&Name>) {
     }
 }
 
-fn resource_digest_input(resource: &Resource) -> Seen<'_> {
+fn resource_digest_input(resource: &Resource) -> ResourceDigestInput<'_> {
     let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, final_snapshot, protect_span: _ } =
         &resource.lifecycle;
-    Seen {
+    ResourceDigestInput {
         address: &resource.address,
         kind: resource.kind.name,
         attributes: resource

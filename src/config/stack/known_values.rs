@@ -7,31 +7,31 @@ use std::cell::Cell;
 use super::model::Stack;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
-use crate::model::expression::{Expression, Lookup};
+use crate::model::expression::{AttributeLookup, Expression};
 use crate::model::schema::Presence;
 use crate::model::value::{Attributes, Value};
 
 /// How far a value is followed from block to block.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 /// How many values are followed for one expression: a block may name each of two before it twice.
-const MOST_VALUES: usize = 10_000;
+const MAX_VALUES: usize = 10_000;
 
 /// Returns an expression with everything in its place that blocks say; what only live objects tell stays.
 #[must_use]
 pub fn substitute_known_values(stack: &Stack, expression: &Expression) -> Expression {
-    Written { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }
+    KnownValueLookup { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }
         .substitute_known(expression)
 }
 
 /// The blocks, as expressions see them.
-struct Written<'s> {
+struct KnownValueLookup<'s> {
     stack: &'s Stack,
     steps: Cell<usize>,
     values: Cell<usize>,
     budget: Budget,
 }
 
-impl Written<'_> {
+impl KnownValueLookup<'_> {
     fn substitute_known(&self, expression: &Expression) -> Expression {
         match expression {
             Expression::List(parts) => {
@@ -58,7 +58,7 @@ impl Written<'_> {
         let resource = self.stack.resources.get(address)?;
         let setting = resource.attributes.get(name)?;
         let steps = self.steps.get();
-        if steps == MOST_STEPS || self.values.get() == MOST_VALUES {
+        if steps == MAX_STEPS || self.values.get() == MAX_VALUES {
             return None;
         }
         self.values.set(self.values.get() + 1);
@@ -73,7 +73,7 @@ impl Written<'_> {
     }
 }
 
-impl Lookup for Written<'_> {
+impl AttributeLookup for KnownValueLookup<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let known = attribute.and_then(|name| self.written_value(address, name));
         known.unwrap_or_else(|| Value::Unknown(vec![address.clone()]))

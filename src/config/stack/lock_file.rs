@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// The pinned part of a catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lock {
+pub struct CatalogLock {
     /// The version of the form.
     pub lock: u32,
     /// The records.
@@ -30,7 +30,7 @@ pub struct Lock {
 /// Returns the lock of a stack: the records of the names that it uses, and the prices that hang on no
 /// name, in a stable order.
 #[must_use]
-pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
+pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> CatalogLock {
     let mut used: BTreeSet<(&str, Name)> = BTreeSet::new();
     let mut unnamed: BTreeSet<&str> = BTreeSet::new();
     for resource in stack.resources.values() {
@@ -67,14 +67,14 @@ pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock 
     for records in pinned.tables.values_mut() {
         records.sort_by(|a, b| a.slug.cmp(&b.slug));
     }
-    Lock { lock: VERSION, catalog: pinned }
+    CatalogLock { lock: VERSION, catalog: pinned }
 }
 
 /// Reads a lock's text.
 ///
 /// # Errors
 /// One problem, at its line where that is known.
-pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
+pub fn parse(id: SourceId, text: &str) -> Result<CatalogLock, Box<Diagnostic>> {
     let problem = |detail: String, span| {
         Box::new(
             Diagnostic::error(codes::LOCK, "`stead.lock` cannot be read").with_label(span, "").detail(detail).help(
@@ -83,7 +83,7 @@ pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
         )
     };
     let whole = Span { source: id, start: 0, end: 0 };
-    let lock: Lock = serde_yaml::from_str(text).map_err(|error| {
+    let lock: CatalogLock = serde_yaml::from_str(text).map_err(|error| {
         let start = error.location().map_or(0, |place| u32::try_from(place.index()).unwrap_or(0));
         problem(format!("{error}."), Span { source: id, start, end: start })
     })?;
@@ -100,7 +100,7 @@ pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
 ///
 /// # Errors
 /// One problem, when a value has no YAML form.
-pub fn render_lock(lock: &Lock) -> Result<String, Box<Diagnostic>> {
+pub fn render_lock(lock: &CatalogLock) -> Result<String, Box<Diagnostic>> {
     serde_yaml::to_string(lock)
         .map(|text| {
             format!("# Catalog names and prices of this stack. Written by stead; commit it.\n{text}")

@@ -10,7 +10,7 @@ use super::declarations::Declarations;
 use crate::config::diagnostics::codes;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
-use crate::model::expression::{Cel, Expression};
+use crate::model::expression::{CelExpression, Expression};
 use crate::model::schema::{Kind, ReplaceOrder};
 use crate::model::secret::Secret;
 use crate::model::source::{Sources, Span};
@@ -46,9 +46,9 @@ pub struct Stack {
     pub modules: BTreeMap<Name, Span>,
     /// Blocks that stand for fewer resources than they might, and instances that are left out: what is not
     /// there any more may have gone because of it.
-    pub left_out: BTreeMap<Address, LeftOut>,
+    pub left_out: BTreeMap<Address, ExclusionReason>,
     /// Variables whose secrets stand in no file, by their paths.
-    pub awaited: BTreeMap<Name, Awaited>,
+    pub awaited: BTreeMap<Name, DeferredSecret>,
     /// To whom the ledger's kept secrets are encrypted.
     pub recipients: Option<Recipients>,
     /// Digest of what was looked up elsewhere; empty before that, and where nothing is.
@@ -58,7 +58,7 @@ pub struct Stack {
     /// Where secrets are delivered.
     pub sinks: Vec<SinkUse>,
     /// The variables and locals, by their paths: `vars.size`.
-    pub named: BTreeMap<Name, Setting>,
+    pub named: BTreeMap<Name, AttributeSetting>,
     /// The files.
     pub sources: Sources,
 }
@@ -91,7 +91,7 @@ pub struct OtherStack {
 
 /// What decides that a block, or an instance of one, is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct ExclusionReason {
     /// It has keys, and none but these; else its `when` is false.
     pub keyed: bool,
     /// Where the word stands.
@@ -104,16 +104,16 @@ pub struct Environment {
     /// Its name; `default` for a stack without environments.
     pub name: Name,
     /// How an apply asks.
-    pub confirm: Confirm,
+    pub confirm: ConfirmationMode,
 }
 
 /// How an apply asks for consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confirm {
+pub enum ConfirmationMode {
     /// Yes or no.
-    Ask,
+    YesOrNo,
     /// The environment's name must be typed.
-    Typed,
+    TypeName,
 }
 
 /// One block, or one instance of a block with `for_each`.
@@ -129,7 +129,7 @@ pub struct Resource {
     pub key: Option<Name>,
     /// What was written, by the language's attribute names. `name` is always there where the kind
     /// has it. Values have the schema's types; catalog attributes hold the written name or id as text.
-    pub attributes: BTreeMap<Name, Setting>,
+    pub attributes: BTreeMap<Name, AttributeSetting>,
     /// What may happen to it.
     pub lifecycle: Lifecycle,
     /// What no reference shows.
@@ -144,7 +144,7 @@ pub struct Resource {
 
 /// A written attribute.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub struct AttributeSetting {
     /// Its value, or how to get it.
     pub expression: Expression,
     /// Where the value was written.
@@ -152,7 +152,7 @@ pub struct Setting {
     /// What decided the value besides this place: `vars.size, set by environments.prod`.
     pub set_by: Option<Name>,
     /// The same of every entry of a written map.
-    pub parts: Option<Box<Parts>>,
+    pub parts: Option<Box<MapEntries>>,
     /// The directory whose digest the value is, by its path from the stack's own.
     pub directory: Option<Name>,
     /// It is an open map, and what else stands in the live one goes.
@@ -160,18 +160,18 @@ pub struct Setting {
 }
 
 /// The entries of a written map, by their dotted paths in it.
-pub type Parts = BTreeMap<Name, Part>;
+pub type MapEntries = BTreeMap<Name, MapEntry>;
 
 /// An entry of a written map.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct MapEntry {
     /// Where its value was written.
     pub span: Span,
     /// What decided it besides that place.
     pub set_by: Option<Name>,
 }
 
-impl Setting {
+impl AttributeSetting {
     /// Returns where a value was written and what decided it: of the attribute `name`, or of `name.key`.
     #[must_use]
     pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
@@ -225,7 +225,7 @@ pub struct Lifecycle {
 pub enum OnRemove {
     /// Nothing is written: it is deleted, unless it holds data.
     #[default]
-    Unwritten,
+    Unspecified,
     /// It is deleted, with the data that it holds.
     Delete,
     /// It stays live; stead forgets it.
@@ -258,7 +258,7 @@ pub struct Timeouts {
 
 /// A variable whose secret stands in no file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Awaited {
+pub struct DeferredSecret {
     /// Where it comes from.
     pub origin: SecretOrigin,
     /// The secret, or what stands in for it.
@@ -335,7 +335,7 @@ pub struct Policy {
     /// The kinds whose resources it is about, each for itself; none: it is about the plan as a whole.
     pub on: Vec<&'static Kind>,
     /// What must not be true. Its bindings are all that it names but `self` and `plan`.
-    pub deny: Cel,
+    pub deny: CelExpression,
     /// What to tell when it is.
     pub message: String,
     /// The policy's key.

@@ -1,33 +1,33 @@
-//! What the text of a file may become: `Values` counts what one file holds, and what its aliases repeat is
+//! What the text of a file may become: `ValueBudget` counts what one file holds, and what its aliases repeat is
 //! charged to the stack's `Budget`, so that memory stays in proportion to what is written.
 
-use super::document::{Document, Entry, Node, NodeValue};
+use super::document::{Document, DocumentEntry, Node, NodeValue};
 use super::limits::MAX_NODES;
 use crate::config::diagnostics::messages::too_large;
-use crate::model::budget::{Budget, Exceeded};
+use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Source;
 
 /// Values that a file may produce besides ten for each of its bytes: small files may repeat freely.
-const BASE: usize = 100_000;
+const BASE_VALUES: usize = 100_000;
 
 /// Values that a large file may repeat: more than a stack may.
-const MOST_REPEATED: usize = 600_000;
+const MAX_REPEATED: usize = 600_000;
 
 /// What a node that an alias repeats is charged: it is larger than a value, and an editor keeps it twice.
 const REPEATED_NODES: usize = 4;
 
 /// How many values a file may still produce.
 #[derive(Debug)]
-pub(in crate::config) struct Values {
+pub(in crate::config) struct ValueBudget {
     left: usize,
 }
 
-impl Values {
+impl ValueBudget {
     /// Returns the values that a text of so many bytes may produce.
     pub(in crate::config) fn new(bytes: usize) -> Self {
-        let most = bytes.saturating_add(MOST_REPEATED).min(MAX_NODES);
-        Self { left: bytes.saturating_mul(10).saturating_add(BASE).min(most) }
+        let most = bytes.saturating_add(MAX_REPEATED).min(MAX_NODES);
+        Self { left: bytes.saturating_mul(10).saturating_add(BASE_VALUES).min(most) }
     }
 
     /// Spends some of it; false when it does not suffice.
@@ -45,7 +45,7 @@ pub(in crate::config) fn charge_repeated(
     document: &Document,
 ) -> Result<(), Box<Diagnostic>> {
     budget.add_file(source.text.len());
-    let all = document.root.iter().map(|entry: &Entry| &entry.value);
+    let all = document.root.iter().map(|entry: &DocumentEntry| &entry.value);
     let mut open: Vec<&Node> = all.collect();
     while let Some(node) = open.pop() {
         if let Some(at) = node.through
@@ -63,7 +63,7 @@ pub(in crate::config) fn charge_repeated(
 }
 
 /// Charges a copy of a node.
-pub(in crate::config) fn charge_node(budget: &Budget, node: &Node) -> Result<(), Exceeded> {
+pub(in crate::config) fn charge_node(budget: &Budget, node: &Node) -> Result<(), BudgetExceeded> {
     budget.charge_nodes(REPEATED_NODES)?;
     match &node.value {
         NodeValue::Sequence(items) => items.iter().try_for_each(|item| charge_node(budget, item)),
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn it_grows_with_the_text_and_ends() {
-        let mut small = Values::new(10);
-        assert!(small.try_spend(BASE + 100));
+        let mut small = ValueBudget::new(10);
+        assert!(small.try_spend(BASE_VALUES + 100));
         assert!(!small.try_spend(1));
-        let mut large = Values::new(usize::MAX);
+        let mut large = ValueBudget::new(usize::MAX);
         assert!(!large.try_spend(MAX_NODES + 1));
         assert!(large.try_spend(MAX_NODES));
         assert!(!large.try_spend(1));

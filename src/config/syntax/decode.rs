@@ -8,11 +8,11 @@ use crate::model::source::SourceId;
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes kept of a file that cannot be read, for showing the place.
-const SHOWN: usize = 4096;
+const MAX_EXCERPT_BYTES: usize = 4096;
 
 /// Bytes that are no configuration text.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct DecodeError {
     /// What can be shown: the text up to the end of the bad line, U+FFFD for what is no text. A
     /// `Source` of it makes the diagnostic's span point at the right line and column.
     pub shown: String,
@@ -40,9 +40,9 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
 /// # Errors
 /// Too large, not UTF-8, a control character, or a line that ends with a carriage return alone; the first of
 /// these, with its place.
-pub fn decode_utf8(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
+pub fn decode_utf8(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<DecodeError>> {
     if let Err(diagnostic) = check_size(id, bytes.len() as u64) {
-        return Err(Box::new(Unreadable { shown: String::new(), diagnostic: *diagnostic }));
+        return Err(Box::new(DecodeError { shown: String::new(), diagnostic: *diagnostic }));
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Err(utf16_problem(id));
@@ -76,15 +76,15 @@ fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0x7F)
 }
 
-fn utf16_problem(id: SourceId) -> Box<Unreadable> {
+fn utf16_problem(id: SourceId) -> Box<DecodeError> {
     let diagnostic = Diagnostic::error(NOT_UTF8, "Not UTF-8 text")
         .with_label(byte_span(id, 0, 0), "a UTF-16 byte order mark")
         .detail("The file is UTF-16.")
         .help("Save it as UTF-8.");
-    Box::new(Unreadable { shown: String::new(), diagnostic })
+    Box::new(DecodeError { shown: String::new(), diagnostic })
 }
 
-fn not_utf8(id: SourceId, error: &std::string::FromUtf8Error) -> Box<Unreadable> {
+fn not_utf8(id: SourceId, error: &std::string::FromUtf8Error) -> Box<DecodeError> {
     let bytes = error.as_bytes();
     let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
     let dropped = error.as_bytes().len() - bytes.len();
@@ -95,10 +95,10 @@ fn not_utf8(id: SourceId, error: &std::string::FromUtf8Error) -> Box<Unreadable>
         .with_label(byte_span(id, at, at + '\u{FFFD}'.len_utf8()), format!("byte 0x{byte:02X}"))
         .detail(format!("Byte 0x{byte:02X} at line {line}, column {column} is not UTF-8."))
         .help("Save the file as UTF-8.");
-    Box::new(Unreadable { shown: text_through_line(bytes, at), diagnostic })
+    Box::new(DecodeError { shown: text_through_line(bytes, at), diagnostic })
 }
 
-fn control_character_problem(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
+fn control_character_problem(id: SourceId, text: &str, at: usize) -> Box<DecodeError> {
     let byte = text.as_bytes()[at];
     let (line, column) = line_and_column(text.as_bytes(), at);
     let name = if byte == 0 { "a NUL byte".to_owned() } else { format!("the character U+{byte:04X}") };
@@ -106,17 +106,17 @@ fn control_character_problem(id: SourceId, text: &str, at: usize) -> Box<Unreada
         .with_label(byte_span(id, at, at + 1), name.clone())
         .detail(format!("Line {line}, column {column} holds {name}; a configuration is plain text."))
         .help("Remove it, or check that this is the right file.");
-    Box::new(Unreadable { shown: text_through_line(text.as_bytes(), at), diagnostic })
+    Box::new(DecodeError { shown: text_through_line(text.as_bytes(), at), diagnostic })
 }
 
 /// To YAML and KDL it ends a line, to editors, diffs and every count of lines it does not.
-fn carriage_return(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
+fn carriage_return(id: SourceId, text: &str, at: usize) -> Box<DecodeError> {
     let (line, column) = line_and_column(text.as_bytes(), at);
     let diagnostic = Diagnostic::error(CONTROL_CHARACTER, "Carriage return without a line feed")
         .with_label(byte_span(id, at, at + 1), "here")
         .detail(format!("Line {line}, column {column} holds a carriage return that no line feed follows."))
         .help("Save the file with LF (or CR LF) at the ends of its lines.");
-    Box::new(Unreadable { shown: text_through_line(text.as_bytes(), at), diagnostic })
+    Box::new(DecodeError { shown: text_through_line(text.as_bytes(), at), diagnostic })
 }
 
 /// Line and column (from 1, in characters) of an offset before which all is UTF-8.
@@ -131,7 +131,7 @@ fn line_and_column(bytes: &[u8], at: usize) -> (usize, usize) {
 /// The text up to the end of the line of an offset.
 fn text_through_line(bytes: &[u8], at: usize) -> String {
     let rest = bytes.get(at..).unwrap_or_default();
-    let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()).min(SHOWN);
+    let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()).min(MAX_EXCERPT_BYTES);
     String::from_utf8_lossy(&bytes[..at + line]).into_owned()
 }
 

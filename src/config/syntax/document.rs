@@ -14,7 +14,7 @@ pub struct Document {
     /// Its syntax.
     pub syntax: Syntax,
     /// The top level.
-    pub root: Vec<Entry>,
+    pub root: Vec<DocumentEntry>,
 }
 
 /// The syntax of a file.
@@ -28,7 +28,7 @@ pub enum Syntax {
 
 /// A key and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct DocumentEntry {
     /// The key.
     pub key: Name,
     /// Where the key stands.
@@ -61,7 +61,7 @@ pub enum NodeValue {
     /// A YAML sequence, or a KDL node with several arguments.
     Sequence(Vec<Node>),
     /// A YAML mapping, or a KDL node with properties or a block.
-    Mapping(Vec<Entry>),
+    Mapping(Vec<DocumentEntry>),
 }
 
 /// The text of a scalar, unescaped, and how it was written.
@@ -70,14 +70,14 @@ pub struct Scalar {
     /// The text.
     pub text: Name,
     /// How it was written.
-    pub form: Form,
+    pub form: ScalarForm,
     /// The only argument of a KDL node: where the schema wants a list, it is a list of one.
     pub sole_argument: bool,
 }
 
 /// How a scalar was written: what it may be read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ScalarForm {
     /// A YAML plain scalar: a number, a boolean or text, as the schema says.
     Plain,
     /// Quoted or block text in YAML; any string in KDL, bare ones included. Always text.
@@ -91,7 +91,7 @@ pub enum Form {
 impl Node {
     /// Returns the entries of a mapping (none for a bare KDL node).
     #[must_use]
-    pub fn entries(&self) -> Option<&[Entry]> {
+    pub fn entries(&self) -> Option<&[DocumentEntry]> {
         match &self.value {
             NodeValue::Mapping(entries) => Some(entries),
             NodeValue::Bare => Some(&[]),
@@ -121,7 +121,7 @@ pub(in crate::config) fn shift_offset(at: u32, delta: i64) -> u32 {
     u32::try_from(i64::from(at) + delta).unwrap_or(u32::MAX)
 }
 
-impl Entry {
+impl DocumentEntry {
     /// Moves what stands at or behind an offset.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
         shift_span(&mut self.key_span, from, delta);
@@ -145,6 +145,6 @@ impl Node {
 }
 
 /// Returns the entries of a block; nothing at all is a block without entries.
-pub(in crate::config) fn named_entries(node: &Node) -> Option<&[Entry]> {
+pub(in crate::config) fn named_entries(node: &Node) -> Option<&[DocumentEntry]> {
     if node.value == NodeValue::Null { Some(&[]) } else { node.entries() }
 }

@@ -1,4 +1,4 @@
-//! `Trees`: what files were read as, kept from one look at a stack to the next: most of them, and most of each,
+//! `ParseCache`: what files were read as, kept from one look at a stack to the next: most of them, and most of each,
 //! are what they were.
 
 use std::cell::RefCell;
@@ -12,9 +12,9 @@ use crate::model::source::{Source, SourceId};
 
 /// The files of one stack as they could be read last, by their paths.
 #[derive(Debug, Default)]
-pub struct Trees(RefCell<BTreeMap<String, (Arc<str>, Document)>>);
+pub struct ParseCache(RefCell<BTreeMap<String, (Arc<str>, Document)>>);
 
-impl Trees {
+impl ParseCache {
     /// Returns what a file is read as: by `parse`, unless what is known of it is enough. `is_kind` is what
     /// reading KDL asks.
     pub(in crate::config) fn cached_document(
@@ -56,7 +56,7 @@ mod tests {
 
     /// Each text in turn, and whether it has to be read whole.
     fn all(path: &str, texts: &[(&str, u32, bool)]) {
-        let trees = Trees::default();
+        let trees = ParseCache::default();
         for (text, id, is_parsed) in texts {
             let (id, source) = (SourceId(*id), Source::new(path, *text));
             let whole = || limits::parse(id, &source, &is_kind).unwrap();

@@ -1,11 +1,11 @@
 //! What a scalar may be read as, however it is written.
 
-use super::document::{Form, Scalar};
+use super::document::{Scalar, ScalarForm};
 use super::quoting;
 
 /// What a scalar may be read as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::config) enum Class {
+pub(in crate::config) enum ScalarClass {
     /// Text only.
     Text,
     /// A number.
@@ -15,20 +15,22 @@ pub(in crate::config) enum Class {
 }
 
 /// Returns what a scalar may be read as.
-pub(in crate::config) fn scalar_class(scalar: &Scalar) -> Class {
+pub(in crate::config) fn scalar_class(scalar: &Scalar) -> ScalarClass {
     match scalar.form {
-        Form::Text => Class::Text,
-        Form::Number => Class::Number,
-        Form::Boolean => Class::Boolean,
-        Form::Plain => plain_class(&scalar.text),
+        ScalarForm::Text => ScalarClass::Text,
+        ScalarForm::Number => ScalarClass::Number,
+        ScalarForm::Boolean => ScalarClass::Boolean,
+        ScalarForm::Plain => plain_class(&scalar.text),
     }
 }
 
 /// Returns what a plain scalar of YAML may be read as.
-pub(in crate::config) fn plain_class(text: &str) -> Class {
+pub(in crate::config) fn plain_class(text: &str) -> ScalarClass {
     match text {
-        "true" | "false" => Class::Boolean,
-        _ if quoting::is_number(text) || text.parse::<rust_decimal::Decimal>().is_ok() => Class::Number,
-        _ => Class::Text,
+        "true" | "false" => ScalarClass::Boolean,
+        _ if quoting::is_number(text) || text.parse::<rust_decimal::Decimal>().is_ok() => {
+            ScalarClass::Number
+        }
+        _ => ScalarClass::Text,
     }
 }

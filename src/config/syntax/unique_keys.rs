@@ -1,21 +1,21 @@
-//! `Unique`: a mapping that is being read, in which each key stands once.
+//! `UniqueKeys`: a mapping that is being read, in which each key stands once.
 
 use std::collections::HashMap;
 
-use super::document::Entry;
+use super::document::DocumentEntry;
 use crate::model::address::Name;
 
 /// Up to this many entries are compared one by one, which needs no second structure.
-const FEW: usize = 12;
+const MAX_LINEAR_ENTRIES: usize = 12;
 
 /// Entries in the order written; looking a key up takes constant time.
 #[derive(Debug, Default)]
-pub(in crate::config) struct Unique {
-    entries: Vec<Entry>,
+pub(in crate::config) struct UniqueKeys {
+    entries: Vec<DocumentEntry>,
     index: HashMap<Name, usize>,
 }
 
-impl Unique {
+impl UniqueKeys {
     /// Returns the position of a key.
     pub(in crate::config) fn position(&self, key: &str) -> Option<usize> {
         if self.index.is_empty() {
@@ -26,15 +26,15 @@ impl Unique {
     }
 
     /// Returns the entry of a key.
-    pub(in crate::config) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(in crate::config) fn get(&self, key: &str) -> Option<&DocumentEntry> {
         self.entries.get(self.position(key)?)
     }
 
     /// Adds an entry whose key is not there yet.
-    pub(in crate::config) fn push(&mut self, entry: Entry) {
+    pub(in crate::config) fn push(&mut self, entry: DocumentEntry) {
         if !self.index.is_empty() {
             self.index.insert(entry.key.clone(), self.entries.len());
-        } else if self.entries.len() == FEW {
+        } else if self.entries.len() == MAX_LINEAR_ENTRIES {
             let known = self.entries.iter().chain([&entry]).enumerate();
             self.index = known.map(|(i, entry)| (entry.key.clone(), i)).collect();
         }
@@ -42,12 +42,12 @@ impl Unique {
     }
 
     /// Returns the entries.
-    pub(in crate::config) fn entries(&self) -> &[Entry] {
+    pub(in crate::config) fn entries(&self) -> &[DocumentEntry] {
         &self.entries
     }
 
     /// Gives the entries away.
-    pub(in crate::config) fn into_entries(self) -> Vec<Entry> {
+    pub(in crate::config) fn into_entries(self) -> Vec<DocumentEntry> {
         self.entries
     }
 }
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn finds_keys_among_few_and_among_many() {
-        let mut unique = Unique::default();
+        let mut unique = UniqueKeys::default();
         let at = byte_span(SourceId(0), 0, 0);
         for n in 0..100 {
             let key: Name = format!("k{n}").into();
             assert!(unique.get(&key).is_none());
             let value = Node { value: NodeValue::Null, span: at, through: None };
-            unique.push(Entry { key: key.clone(), key_span: at, value });
+            unique.push(DocumentEntry { key: key.clone(), key_span: at, value });
             assert_eq!(unique.position(&key), Some(n));
             assert_eq!(unique.position("k0"), Some(0));
         }

@@ -1,13 +1,13 @@
 //! Values that an expression gave, as the declared type wants them.
 
-use super::mismatch::Mismatch;
+use super::mismatch::TypeMismatch;
 use super::scalar::{self, type_name};
 use crate::model::schema::Type;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// Checks a computed value against a type, and gives it the type's form.
-pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Value, Mismatch> {
+pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Value, TypeMismatch> {
     match (ty, value) {
         (_, Value::Null) => Ok(Value::Null),
         (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => items
@@ -20,18 +20,17 @@ pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Valu
             .map(|(key, value)| Ok((key, conform_to_type(of, value)?)))
             .collect::<Result<_, _>>()
             .map(Value::Map),
-        (Type::Record(fields), Value::Map(map)) => {
-            map.into_iter()
-                .map(|(key, value)| {
-                    let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
-                        Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
-                    })?;
-                    let value = conform_to_type(of, value)?;
-                    Ok((key, value))
-                })
-                .collect::<Result<_, _>>()
-                .map(Value::Map)
-        }
+        (Type::Record(fields), Value::Map(map)) => map
+            .into_iter()
+            .map(|(key, value)| {
+                let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
+                    TypeMismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
+                })?;
+                let value = conform_to_type(of, value)?;
+                Ok((key, value))
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Map),
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), Value::Secret(secret))
             if secret.is_undecided() =>
         {
@@ -45,12 +44,13 @@ pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Valu
             Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
             Value::Secret(Secret::Derived(derived)),
         ) => {
-            let derived = derived
-                .try_map(|value| scalar::coerce_shape(ty, value).ok_or_else(Mismatch::from_sensitive))?;
+            let derived = derived.try_map(|value| {
+                scalar::coerce_shape(ty, value).ok_or_else(TypeMismatch::from_sensitive)
+            })?;
             Ok(Value::Secret(Secret::Derived(Box::new(derived))))
         }
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
-            Err(Mismatch::wrong_type(&type_name(ty), value.type_name()))
+            Err(TypeMismatch::wrong_type(&type_name(ty), value.type_name()))
         }
         (ty, value) => {
             let was_text = matches!(value, Value::Text(_));

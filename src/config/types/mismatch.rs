@@ -4,7 +4,7 @@ use crate::config::diagnostics::codes;
 
 /// Why a value does not have a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::config) struct Mismatch {
+pub(in crate::config) struct TypeMismatch {
     /// The diagnostic's code.
     pub(in crate::config) code: &'static str,
     /// A constant summary.
@@ -17,7 +17,7 @@ pub(in crate::config) struct Mismatch {
     pub(in crate::config) fix: Option<String>,
 }
 
-impl Mismatch {
+impl TypeMismatch {
     /// Returns a wrong type.
     pub(in crate::config) fn wrong_type(expected: &str, found: &str) -> Self {
         Self::new(

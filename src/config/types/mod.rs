@@ -2,6 +2,6 @@
 
 pub(super) mod conform;
 pub(super) mod cron;
-pub(in crate::config) mod mismatch;
+pub(super) mod mismatch;
 pub(super) mod scalar;
 pub(super) mod text_format;

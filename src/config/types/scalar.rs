@@ -2,10 +2,10 @@
 
 use rust_decimal::Decimal;
 
-use super::mismatch::Mismatch;
+use super::mismatch::TypeMismatch;
 use super::text_format;
 use crate::config::diagnostics::codes;
-use crate::config::syntax::document::{Form, Scalar};
+use crate::config::syntax::document::{Scalar, ScalarForm};
 use crate::config::syntax::quoting::shorten_for_message;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
@@ -47,9 +47,9 @@ pub(in crate::config) fn type_name(ty: &Type) -> String {
 pub(in crate::config) fn infer_value(scalar: &Scalar) -> Value {
     let text = scalar.text.as_str();
     match scalar.form {
-        Form::Text => Value::Text(scalar.text.clone()),
-        Form::Boolean => Value::Bool(text == "true"),
-        Form::Plain | Form::Number => match text {
+        ScalarForm::Text => Value::Text(scalar.text.clone()),
+        ScalarForm::Boolean => Value::Bool(text == "true"),
+        ScalarForm::Plain | ScalarForm::Number => match text {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             _ => parse_number(text).unwrap_or_else(|| Value::Text(scalar.text.clone())),
@@ -73,14 +73,14 @@ fn parse_number(text: &str) -> Option<Value> {
 }
 
 /// Reads a scalar as a type that is no collection and no reference.
-pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mismatch> {
+pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value, TypeMismatch> {
     let text = scalar.text.as_str();
-    let is_text = scalar.form == Form::Text;
+    let is_text = scalar.form == ScalarForm::Text;
     match ty {
         Type::Boolean if is_text || !matches!(text, "true" | "false") => Err(boolean_slip(text, is_text)),
         Type::Boolean => Ok(Value::Bool(text == "true")),
         Type::Integer { .. } if is_text => {
-            let slip = Mismatch::wrong_type(&type_name(ty), "a quoted text");
+            let slip = TypeMismatch::wrong_type(&type_name(ty), "a quoted text");
             Err(match text.parse::<i64>() {
                 Ok(n) => slip.help(format!("write {n} without quotes")).fix(n.to_string()),
                 Err(_) => match split_unit(text, ty) {
@@ -95,11 +95,11 @@ pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value
             Some(n) => check_value(Value::Integer(n), ty),
             None => Err(integer_slip(text, ty)),
         },
-        Type::Decimal if is_text => Err(Mismatch::wrong_type("a number", "a quoted text")),
+        Type::Decimal if is_text => Err(TypeMismatch::wrong_type("a number", "a quoted text")),
         Type::Decimal => text
             .parse()
             .map(Value::Decimal)
-            .map_err(|_| Mismatch::wrong_type("a number", &format!("`{}`", shorten_for_message(text)))),
+            .map_err(|_| TypeMismatch::wrong_type("a number", &format!("`{}`", shorten_for_message(text)))),
         _ => check_value(Value::Text(scalar.text.clone()), ty),
     }
 }
@@ -110,8 +110,8 @@ fn parse_integer(text: &str) -> Option<i64> {
     (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
-fn boolean_slip(text: &str, is_text: bool) -> Mismatch {
-    let slip = Mismatch::wrong_type("true or false", &format!("`{}`", shorten_for_message(text)));
+fn boolean_slip(text: &str, is_text: bool) -> TypeMismatch {
+    let slip = TypeMismatch::wrong_type("true or false", &format!("`{}`", shorten_for_message(text)));
     let meant = match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" | "1" => "true",
         "false" | "no" | "off" | "n" | "0" => "false",
@@ -121,8 +121,8 @@ fn boolean_slip(text: &str, is_text: bool) -> Mismatch {
     slip.help(format!("write {meant}{quotes}")).fix(meant)
 }
 
-fn integer_slip(text: &str, ty: &Type) -> Mismatch {
-    let slip = Mismatch::wrong_type(&type_name(ty), &format!("`{}`", shorten_for_message(text)));
+fn integer_slip(text: &str, ty: &Type) -> TypeMismatch {
+    let slip = TypeMismatch::wrong_type(&type_name(ty), &format!("`{}`", shorten_for_message(text)));
     let plain = text.replace('_', "");
     if plain != text && plain.parse::<i64>().is_ok() {
         return slip.help(format!("write {plain}")).fix(plain);
@@ -191,7 +191,7 @@ pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> 
 }
 
 /// Checks a value against a type that is no collection and no reference, and gives it the type's form.
-pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, Mismatch> {
+pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, TypeMismatch> {
     match (ty, value) {
         (_, value @ Value::Unknown(_))
         | (Type::Boolean, value @ Value::Bool(_))
@@ -232,22 +232,22 @@ pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, M
             if uuid::Uuid::try_parse(&text).is_ok() {
                 return Ok(Value::Text(text));
             }
-            Err(Mismatch::wrong_type(&type_name(ty), "a text that is no id")
+            Err(TypeMismatch::wrong_type(&type_name(ty), "a text that is no id")
                 .help(format!("write `${kind}.NAME` for a block of this stack, or a full id")))
         }
-        (ty, value) => Err(Mismatch::wrong_type(&type_name(ty), value.type_name())),
+        (ty, value) => Err(TypeMismatch::wrong_type(&type_name(ty), value.type_name())),
     }
 }
 
-fn as_text(value: Value, ty: &Type) -> Result<Name, Mismatch> {
+fn as_text(value: Value, ty: &Type) -> Result<Name, TypeMismatch> {
     match value {
         Value::Text(text) => Ok(text),
         Value::Integer(_) | Value::Decimal(_) | Value::Bool(_) => Ok(Name::new(value.to_string())),
-        other => Err(Mismatch::wrong_type(&type_name(ty), other.type_name())),
+        other => Err(TypeMismatch::wrong_type(&type_name(ty), other.type_name())),
     }
 }
 
-fn check_bounds(n: i64, min: i64, max: i64, unit: &str) -> Result<Value, Mismatch> {
+fn check_bounds(n: i64, min: i64, max: i64, unit: &str) -> Result<Value, TypeMismatch> {
     if (min..=max).contains(&n) {
         return Ok(Value::Integer(n));
     }
@@ -256,14 +256,14 @@ fn check_bounds(n: i64, min: i64, max: i64, unit: &str) -> Result<Value, Mismatc
         _ => format!("{min} to {max}"),
     };
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    Err(Mismatch::new(
+    Err(TypeMismatch::new(
         codes::OUT_OF_BOUNDS,
         "this value is out of bounds",
         format!("It takes {range}{unit}, and this is {n}."),
     ))
 }
 
-fn check_length(text: &str, min: u16, max: u16) -> Result<(), Mismatch> {
+fn check_length(text: &str, min: u16, max: u16) -> Result<(), TypeMismatch> {
     let length = text.chars().count();
     if (usize::from(min)..=usize::from(max)).contains(&length) {
         return Ok(());
@@ -273,16 +273,16 @@ fn check_length(text: &str, min: u16, max: u16) -> Result<(), Mismatch> {
     } else {
         format!("It takes {min} to {max} characters, and this has {length}.")
     };
-    Err(Mismatch::new(codes::OUT_OF_BOUNDS, "this value is out of bounds", detail))
+    Err(TypeMismatch::new(codes::OUT_OF_BOUNDS, "this value is out of bounds", detail))
 }
 
-fn check_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> Result<(), Mismatch> {
+fn check_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> Result<(), TypeMismatch> {
     if words.clone().any(|word| word == text) { Ok(()) } else { Err(unknown_word(text, words)) }
 }
 
-fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> Mismatch {
+fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> TypeMismatch {
     let known: Vec<&str> = words.clone().collect();
-    let slip = Mismatch::new(
+    let slip = TypeMismatch::new(
         codes::UNKNOWN_WORD,
         "this is none of the words it takes",
         format!("It takes one of {}, and this is `{}`.", known.join(", "), shorten_for_message(text)),
@@ -305,13 +305,13 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::schema::Format;
+    use crate::model::schema::TextFormat;
 
-    fn scalar(text: &str, form: Form) -> Scalar {
+    fn scalar(text: &str, form: ScalarForm) -> Scalar {
         Scalar { text: Name::new(text), form, sole_argument: false }
     }
 
-    fn read(text: &str, form: Form, ty: &Type) -> String {
+    fn read(text: &str, form: ScalarForm, ty: &Type) -> String {
         match parse_typed(&scalar(text, form), ty) {
             Ok(value) => format!("{value} ({})", value.type_name()),
             Err(slip) => {
@@ -321,14 +321,14 @@ mod tests {
         }
     }
 
-    const TEXT: Type = Type::Text { min: 1, max: 8, format: Format::Any };
+    const TEXT: Type = Type::Text { min: 1, max: 8, format: TextFormat::Any };
     const SIZE: Type = Type::Integer { min: 1, max: 100, unit: "GB" };
     const ON_OFF: Type = Type::Enum(&["on", "off"]);
     const DAY: Type = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
 
     #[test]
     fn the_schema_decides_from_the_source_text() {
-        use Form::{Boolean, Number, Plain, Text};
+        use ScalarForm::{Boolean, Number, Plain, Text};
         for (text, form, ty, expected) in [
             ("9.10", Plain, TEXT, "9.10 (a text)"),
             ("no", Plain, TEXT, "no (a text)"),
@@ -398,9 +398,9 @@ mod tests {
             ("1.", Value::text("1.")),
             ("-5", Value::Integer(-5)),
         ] {
-            assert_eq!(infer_value(&scalar(text, Form::Plain)), expected);
+            assert_eq!(infer_value(&scalar(text, ScalarForm::Plain)), expected);
         }
-        assert_eq!(infer_value(&scalar("16", Form::Text)), Value::text("16"));
+        assert_eq!(infer_value(&scalar("16", ScalarForm::Text)), Value::text("16"));
         assert_eq!(Value::Decimal("9.10".parse().unwrap()).to_string(), "9.10");
     }
 }

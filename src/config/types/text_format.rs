@@ -3,12 +3,12 @@
 use ipnet::{IpNet, Ipv4Net};
 
 use super::cron;
-use super::mismatch::Mismatch;
+use super::mismatch::TypeMismatch;
 use crate::config::diagnostics::codes;
 use crate::config::input::files;
 use crate::config::syntax::quoting::shorten_for_message;
 use crate::model::diagnostic::nearest_name;
-use crate::model::schema::Format;
+use crate::model::schema::TextFormat;
 
 /// Beginnings of login names that the service keeps for itself.
 const RESERVED_LOGINS: &[&str] = &["app_", "fnb_"];
@@ -18,11 +18,11 @@ const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
 
 /// Checks that a text has a form.
-pub(in crate::config) fn check_format(text: &str, format: Format) -> Result<(), Mismatch> {
+pub(in crate::config) fn check_format(text: &str, format: TextFormat) -> Result<(), TypeMismatch> {
     match format {
-        Format::Any => Ok(()),
-        Format::Cidr4 => parse_network(text).map(|_| ()),
-        Format::AllowedCidr4 => {
+        TextFormat::Any => Ok(()),
+        TextFormat::Cidr4 => parse_network(text).map(|_| ()),
+        TextFormat::AllowedCidr4 => {
             if parse_network(text)?.prefix_len() == 0 {
                 return Err(format_mismatch(
                     "0.0.0.0/0 lets everyone in, and the service refuses it.".into(),
@@ -31,43 +31,43 @@ pub(in crate::config) fn check_format(text: &str, format: Format) -> Result<(), 
             }
             Ok(())
         }
-        Format::SshPublicKey => ssh_key(text),
-        Format::DatabaseUser => check_database_user(text),
-        Format::Timestamp => text
+        TextFormat::SshPublicKey => ssh_key(text),
+        TextFormat::DatabaseUser => check_database_user(text),
+        TextFormat::Timestamp => text
             .parse::<jiff::Timestamp>()
             .map(|_| ())
             .map_err(|_| format_mismatch(format!("`{}` is no RFC 3339 time.", shorten_for_message(text)))),
-        Format::HttpPath if text.starts_with('/') => Ok(()),
-        Format::HttpPath => Err(format_mismatch(format!(
+        TextFormat::HttpPath if text.starts_with('/') => Ok(()),
+        TextFormat::HttpPath => Err(format_mismatch(format!(
             "A path begins with a slash, and this is `{}`.",
             shorten_for_message(text)
         ))
         .help(format!("write /{}", shorten_for_message(text)))
         .fix(format!("/{text}"))),
-        Format::Cron => cron::check(text).map_err(|why| match cron::expand_nickname(text) {
+        TextFormat::Cron => cron::check(text).map_err(|why| match cron::expand_nickname(text) {
             Some(right) => {
                 format_mismatch(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\""))
             }
             None => format_mismatch(why)
                 .help("write, for example, \"0 6 * * 1-5\": at six o'clock from Monday to Friday"),
         }),
-        Format::TimeZone => time_zone(text),
-        Format::ClockTime => clock_time(text),
-        Format::Domain => check_domain(text),
-        Format::Email => check_email(text),
-        Format::Taint => check_taint(text),
-        Format::PathName => path_name(text),
-        Format::Directory => match files::path_refusal(text) {
+        TextFormat::TimeZone => time_zone(text),
+        TextFormat::ClockTime => clock_time(text),
+        TextFormat::Domain => check_domain(text),
+        TextFormat::Email => check_email(text),
+        TextFormat::Taint => check_taint(text),
+        TextFormat::PathName => path_name(text),
+        TextFormat::Directory => match files::path_refusal(text) {
             None => Ok(()),
             Some(why) => {
-                Err(Mismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))
+                Err(TypeMismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))
             }
         },
     }
 }
 
 /// Checks the name of a zone against the database of them.
-fn time_zone(text: &str) -> Result<(), Mismatch> {
+fn time_zone(text: &str) -> Result<(), TypeMismatch> {
     if jiff::tz::db().get(text).is_ok() {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn time_zone(text: &str) -> Result<(), Mismatch> {
     })
 }
 
-fn clock_time(text: &str) -> Result<(), Mismatch> {
+fn clock_time(text: &str) -> Result<(), TypeMismatch> {
     let number = |text: &str, most: u8| {
         text.len() == 2
             && text.bytes().all(|b| b.is_ascii_digit())
@@ -104,7 +104,7 @@ fn clock_time(text: &str) -> Result<(), Mismatch> {
     }
 }
 
-fn check_domain(text: &str) -> Result<(), Mismatch> {
+fn check_domain(text: &str) -> Result<(), TypeMismatch> {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
             && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -124,7 +124,7 @@ fn check_domain(text: &str) -> Result<(), Mismatch> {
     Err(if mended { slip.help(format!("write {bare}")).fix(bare) } else { slip })
 }
 
-fn check_email(text: &str) -> Result<(), Mismatch> {
+fn check_email(text: &str) -> Result<(), TypeMismatch> {
     let good = text.split_once('@').is_some_and(|(user, host)| {
         !user.is_empty() && host.contains('.') && !host.contains('@') && !text.contains(char::is_whitespace)
     });
@@ -138,7 +138,7 @@ fn check_email(text: &str) -> Result<(), Mismatch> {
 }
 
 /// Checks a taint as `kubectl` writes it.
-fn check_taint(text: &str) -> Result<(), Mismatch> {
+fn check_taint(text: &str) -> Result<(), TypeMismatch> {
     let expected = || {
         format_mismatch(format!(
             "A taint such as dedicated=batch:NoSchedule was expected, and this is `{}`.",
@@ -166,7 +166,7 @@ fn check_taint(text: &str) -> Result<(), Mismatch> {
 }
 
 /// Checks a name that requests carry in their path.
-fn path_name(text: &str) -> Result<(), Mismatch> {
+fn path_name(text: &str) -> Result<(), TypeMismatch> {
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     if matches!(text, "." | "..") || text.chars().any(hostile) {
         let slip = format_mismatch(format!(
@@ -178,12 +178,12 @@ fn path_name(text: &str) -> Result<(), Mismatch> {
     Ok(())
 }
 
-fn format_mismatch(detail: String) -> Mismatch {
-    Mismatch::new(codes::WRONG_FORM, "this text does not have the form it needs", detail)
+fn format_mismatch(detail: String) -> TypeMismatch {
+    TypeMismatch::new(codes::WRONG_FORM, "this text does not have the form it needs", detail)
 }
 
 /// Reads an IPv4 network without host bits.
-pub(in crate::config) fn parse_network(text: &str) -> Result<Ipv4Net, Mismatch> {
+pub(in crate::config) fn parse_network(text: &str) -> Result<Ipv4Net, TypeMismatch> {
     let expected = || {
         format!(
             "An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.",
@@ -210,12 +210,12 @@ pub(in crate::config) fn parse_network(text: &str) -> Result<Ipv4Net, Mismatch> 
             let is_address = address.parse::<core::net::Ipv4Addr>().is_ok();
             let help =
                 is_address.then(|| "what follows the slash is the network's length, 0 to 32".to_owned());
-            Err(Mismatch { help, ..format_mismatch(expected()) })
+            Err(TypeMismatch { help, ..format_mismatch(expected()) })
         }
     }
 }
 
-fn ssh_key(text: &str) -> Result<(), Mismatch> {
+fn ssh_key(text: &str) -> Result<(), TypeMismatch> {
     if text.contains("PRIVATE KEY") {
         return Err(format_mismatch("This is a private key.".into())
             .help("give the public one, the file ending in .pub"));
@@ -240,7 +240,7 @@ fn ssh_key(text: &str) -> Result<(), Mismatch> {
     })
 }
 
-fn check_database_user(text: &str) -> Result<(), Mismatch> {
+fn check_database_user(text: &str) -> Result<(), TypeMismatch> {
     let legal = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && !text.starts_with(|c: char| c.is_ascii_digit());
     if !legal {
@@ -265,44 +265,52 @@ mod tests {
     fn forms() {
         let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFakeFakeFake me@example";
         for (text, format) in [
-            ("10.20.0.0/16", Format::Cidr4),
-            ("203.0.113.0/24", Format::AllowedCidr4),
-            (key, Format::SshPublicKey),
-            ("reporting_1", Format::DatabaseUser),
-            ("2026-01-02T03:04:05Z", Format::Timestamp),
-            ("dedicated=batch:NoSchedule", Format::Taint),
-            ("example.com/gpu:NoExecute", Format::Taint),
-            ("orders of today?", Format::PathName),
+            ("10.20.0.0/16", TextFormat::Cidr4),
+            ("203.0.113.0/24", TextFormat::AllowedCidr4),
+            (key, TextFormat::SshPublicKey),
+            ("reporting_1", TextFormat::DatabaseUser),
+            ("2026-01-02T03:04:05Z", TextFormat::Timestamp),
+            ("dedicated=batch:NoSchedule", TextFormat::Taint),
+            ("example.com/gpu:NoExecute", TextFormat::Taint),
+            ("orders of today?", TextFormat::PathName),
         ] {
             assert_eq!(check_format(text, format), Ok(()), "{text}");
         }
         for (text, format, detail) in [
             (
                 "10.20.0.1/16",
-                Format::Cidr4,
+                TextFormat::Cidr4,
                 "`10.20.0.1/16` is an address inside the network 10.20.0.0/16.",
             ),
             (
                 "::/0",
-                Format::Cidr4,
+                TextFormat::Cidr4,
                 "An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`.",
             ),
-            ("0.0.0.0/0", Format::AllowedCidr4, "0.0.0.0/0 lets everyone in, and the service refuses it."),
+            (
+                "0.0.0.0/0",
+                TextFormat::AllowedCidr4,
+                "0.0.0.0/0 lets everyone in, and the service refuses it.",
+            ),
             (
                 "ssh-rsa",
-                Format::SshPublicKey,
+                TextFormat::SshPublicKey,
                 "One line of an OpenSSH public key was expected: type, key, comment.",
             ),
-            ("app_x", Format::DatabaseUser, "The service keeps logins that begin with app_ for itself."),
-            ("1x", Format::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
-            ("soon", Format::Timestamp, "`soon` is no RFC 3339 time."),
-            ("a=b:NoSchedul", Format::Taint, "`NoSchedul` is no effect of a taint."),
+            (
+                "app_x",
+                TextFormat::DatabaseUser,
+                "The service keeps logins that begin with app_ for itself.",
+            ),
+            ("1x", TextFormat::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
+            ("soon", TextFormat::Timestamp, "`soon` is no RFC 3339 time."),
+            ("a=b:NoSchedul", TextFormat::Taint, "`NoSchedul` is no effect of a taint."),
             (
                 "batch",
-                Format::Taint,
+                TextFormat::Taint,
                 "A taint such as dedicated=batch:NoSchedule was expected, and this is `batch`.",
             ),
-            ("a/b", Format::PathName, "`a/b` stands in the path of requests, and cannot."),
+            ("a/b", TextFormat::PathName, "`a/b` stands in the path of requests, and cannot."),
         ] {
             assert_eq!(check_format(text, format).unwrap_err().detail, detail, "{text}");
         }

@@ -13,7 +13,7 @@ const LANGUAGE: &str = include_str!("codes.txt");
 /// Begins a section.
 const SECTION: &str = "--- # ";
 /// Most examples of one code that are shown.
-const MOST: usize = 2;
+const MAX_EXAMPLES: usize = 2;
 
 /// One configuration that is refused, and its nearest legal neighbour.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,7 +35,7 @@ pub(super) fn examples_of(code: &str) -> Vec<Example> {
     let cases = TEXT.split("=== ").chain(LANGUAGE.split("=== "));
     let mut found: Vec<Example> = cases.filter(of_code).filter_map(parse_example).collect();
     found.sort_by_key(|example| example.wrong.len());
-    found.truncate(MOST);
+    found.truncate(MAX_EXAMPLES);
     found
 }
 
@@ -64,9 +64,9 @@ mod tests {
 
     use super::*;
     use crate::config::diagnostics::codes;
-    use crate::config::input::files::{Files, Listed};
+    use crate::config::input::files::{DirectoryEntry, Files};
     use crate::config::load::load;
-    use crate::config::request::Request;
+    use crate::config::request::LoadRequest;
     use crate::kinds::REGISTRY;
     use crate::model::source::{Source, Sources};
 
@@ -98,7 +98,7 @@ mod tests {
             Err(std::io::ErrorKind::NotFound.into())
         }
 
-        fn list(&self, _: &Path) -> std::io::Result<Vec<Listed>> {
+        fn list(&self, _: &Path) -> std::io::Result<Vec<DirectoryEntry>> {
             Err(std::io::ErrorKind::NotFound.into())
         }
     }
@@ -114,7 +114,7 @@ mod tests {
         };
         let mut sources = Sources::default();
         sources.add(Source::new(path, format!("{head}{text}\n")));
-        let found = match load(REGISTRY, sources, &Request::default(), &Nothing) {
+        let found = match load(REGISTRY, sources, &LoadRequest::default(), &Nothing) {
             Ok((_, warnings)) => warnings,
             Err(rejected) => rejected.diagnostics,
         };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::cel::{FUNCTIONS, Function};
+use crate::model::cel::{CelFunction, FUNCTIONS};
 
 /// What is known of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -22,7 +22,7 @@ pub struct FunctionPage {
 /// Returns what is known of a function.
 pub(super) fn function_page(name: &str) -> Option<FunctionPage> {
     let name = name.strip_suffix("()").unwrap_or(name);
-    let Function { name, usage, summary, example, gives } =
+    let CelFunction { name, usage, summary, example, gives } =
         FUNCTIONS.iter().find(|known| known.name == name)?;
     Some(FunctionPage { function: name, summary, usage, example: format!("${{{example}}}"), gives })
 }

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::editor::facts;
 use crate::model::schema::{
-    Action, Attribute, Check, Endpoint, Factor, Kind, OnChange, Presence, Price, PriceTerm, Provenance,
-    Registry, Request, Scope, Type,
+    Action, ActionRequest, Attribute, Endpoint, Kind, KindScope, Presence, Price, PriceFactor, PriceTerm,
+    Provenance, Registry, RuleCheck, Type, UpdateStrategy,
 };
 
 /// What is known of a kind.
@@ -34,9 +34,9 @@ pub struct KindPage {
     /// Seconds that creation, change and deletion usually take.
     pub seconds: [u32; 3],
     /// Its requests.
-    pub requests: Vec<Operation>,
+    pub requests: Vec<OperationRow>,
     /// What can be done to an object besides.
-    pub actions: Vec<Operation>,
+    pub actions: Vec<OperationRow>,
     /// The service's rules: code and sentence.
     pub rules: Vec<(&'static str, &'static str)>,
 }
@@ -73,7 +73,7 @@ pub struct ChildRow {
 
 /// A request, or an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Operation {
+pub struct OperationRow {
     /// Its name.
     pub name: &'static str,
     /// What is sent; for an action without an endpoint of its own, what it is.
@@ -131,9 +131,9 @@ pub(super) fn kind_page(registry: &Registry, kind: &'static Kind) -> KindPage {
         summary: kind.summary,
         written: usage_syntax(kind),
         belongs_to: match kind.scope {
-            Scope::Account => "the account".to_owned(),
-            Scope::Project => "a project".to_owned(),
-            Scope::Child { of, .. } => format!("its {of}"),
+            KindScope::Account => "the account".to_owned(),
+            KindScope::Project => "a project".to_owned(),
+            KindScope::Child { of, .. } => format!("its {of}"),
         },
         attributes: attributes.into_iter().map(attribute_row).collect(),
         computed: computed.into_iter().map(attribute_row).collect(),
@@ -166,7 +166,7 @@ fn attribute_row(attribute: &Attribute) -> AttributeRow {
         ty: facts::type_name(&attribute.ty),
         required: attribute.presence == Presence::Required && attribute.name != "name",
         default: facts::default_text(attribute),
-        replaces: attribute.change == OnChange::Replace,
+        replaces: attribute.change == UpdateStrategy::Replace,
         summary: attribute.summary,
     }
 }
@@ -190,7 +190,7 @@ fn replacement_sentence(kind: &Kind) -> String {
     format!("{}{}.", facts::describe_replacement(kind), effects.collect::<String>())
 }
 
-fn kind_operations(kind: &'static Kind) -> Vec<Operation> {
+fn kind_operations(kind: &'static Kind) -> Vec<OperationRow> {
     let api = kind.api;
     let mut found = vec![endpoint_operation("create", api.create)];
     found.extend(api.read.map(|read| endpoint_operation("read", read)));
@@ -199,20 +199,20 @@ fn kind_operations(kind: &'static Kind) -> Vec<Operation> {
     found
 }
 
-fn endpoint_operation(name: &'static str, endpoint: Endpoint) -> Operation {
+fn endpoint_operation(name: &'static str, endpoint: Endpoint) -> OperationRow {
     let assumed = endpoint.provenance == Provenance::Assumed;
-    Operation { name, request: format!("{} {}", endpoint.method, endpoint.path), assumed, summary: "" }
+    OperationRow { name, request: format!("{} {}", endpoint.method, endpoint.path), assumed, summary: "" }
 }
 
-fn action_operation(action: &Action) -> Operation {
+fn action_operation(action: &Action) -> OperationRow {
     let request = match action.request {
-        Request::Send(endpoint) => format!("{} {}", endpoint.method, endpoint.path),
-        Request::Call(call) => format!("the call {call}"),
-        Request::Make { kind, .. } => format!("makes a {kind}"),
-        Request::Through { action, .. } => format!("{action} of what refers to it"),
+        ActionRequest::Send(endpoint) => format!("{} {}", endpoint.method, endpoint.path),
+        ActionRequest::Call(call) => format!("the call {call}"),
+        ActionRequest::Create { kind, .. } => format!("makes a {kind}"),
+        ActionRequest::Through { action, .. } => format!("{action} of what refers to it"),
     };
     let assumed = action.endpoint().is_some_and(|endpoint| endpoint.provenance == Provenance::Assumed);
-    Operation { name: action.name, request, assumed, summary: action.summary }
+    OperationRow { name: action.name, request, assumed, summary: action.summary }
 }
 
 /// Returns what a kind costs a month, a term a line.
@@ -232,28 +232,30 @@ fn describe_term(term: &PriceTerm) -> String {
     std::iter::once(record).chain(factors).collect()
 }
 
-fn describe_factor(factor: &Factor) -> String {
+fn describe_factor(factor: &PriceFactor) -> String {
     match factor {
-        Factor::Count(attribute) => (*attribute).to_owned(),
-        Factor::Over { attribute, field } => format!("{attribute} over the {field} of the plan"),
-        Factor::PercentWhen { attribute, percent, except, .. } => {
+        PriceFactor::Count(attribute) => (*attribute).to_owned(),
+        PriceFactor::Over { attribute, field } => format!("{attribute} over the {field} of the plan"),
+        PriceFactor::PercentWhen { attribute, percent, except, .. } => {
             let others = except.iter().map(|(word, percent)| format!(", {word} {percent} %"));
             format!("{percent} %{} when {attribute}", others.collect::<String>())
         }
-        Factor::When { attribute, equals } => format!("1 when {attribute} is {equals}, else 0"),
-        Factor::Unless { attribute, values } => format!("0 when {attribute} is {}", values.join(" or ")),
-        Factor::Instances { fixed, scaled, least } => format!("{fixed}, or {scaled}.{least}"),
+        PriceFactor::When { attribute, equals } => format!("1 when {attribute} is {equals}, else 0"),
+        PriceFactor::Unless { attribute, values } => {
+            format!("0 when {attribute} is {}", values.join(" or "))
+        }
+        PriceFactor::Instances { fixed, scaled, least } => format!("{fixed}, or {scaled}.{least}"),
     }
 }
 
-fn uses_attribute(factor: &Factor, name: &str) -> bool {
+fn uses_attribute(factor: &PriceFactor, name: &str) -> bool {
     match factor {
-        Factor::Count(attribute)
-        | Factor::Over { attribute, .. }
-        | Factor::When { attribute, .. }
-        | Factor::Unless { attribute, .. } => *attribute == name,
-        Factor::PercentWhen { attribute, by, .. } => *attribute == name || *by == name,
-        Factor::Instances { fixed, scaled, .. } => *fixed == name || *scaled == name,
+        PriceFactor::Count(attribute)
+        | PriceFactor::Over { attribute, .. }
+        | PriceFactor::When { attribute, .. }
+        | PriceFactor::Unless { attribute, .. } => *attribute == name,
+        PriceFactor::PercentWhen { attribute, by, .. } => *attribute == name || *by == name,
+        PriceFactor::Instances { fixed, scaled, .. } => *fixed == name || *scaled == name,
     }
 }
 
@@ -317,30 +319,30 @@ pub(super) fn attribute_page(
 }
 
 /// Tells whether a check names an attribute.
-fn check_names_attribute(check: &Check, name: &str) -> bool {
+fn check_names_attribute(check: &RuleCheck, name: &str) -> bool {
     match check {
-        Check::OnlyWith { attribute, other, .. }
-        | Check::NeverWith { attribute, other, .. }
-        | Check::RequiredWith { attribute, other, .. }
-        | Check::Together { attribute, other } => *attribute == name || *other == name,
-        Check::CatalogField { attribute, equals, .. } => *attribute == name || *equals == name,
-        Check::CatalogForbids { attribute, forbidden, .. } => *attribute == name || *forbidden == name,
-        Check::Unique { attributes }
-        | Check::ExactlyOne { attributes }
-        | Check::NotBoth { attributes }
-        | Check::UniqueOverall { attributes } => attributes.contains(&name),
-        Check::NoOverlap { attribute }
-        | Check::OneOf { attribute, .. }
-        | Check::NotOneOf { attribute, .. }
-        | Check::Ordered { attribute, .. }
-        | Check::SumAtLeast { attribute, .. }
-        | Check::Is { attribute, .. }
-        | Check::AtLeast { attribute, .. }
-        | Check::PartOneOf { attribute, .. }
-        | Check::Granted { attribute, .. }
-        | Check::Future { attribute }
-        | Check::Offered { attribute, .. } => *attribute == name,
-        Check::NotWhile { other, .. } => *other == name,
-        Check::AtMost { .. } | Check::NotUsed { .. } | Check::NotFilled => false,
+        RuleCheck::OnlyWith { attribute, other, .. }
+        | RuleCheck::NeverWith { attribute, other, .. }
+        | RuleCheck::RequiredWith { attribute, other, .. }
+        | RuleCheck::Together { attribute, other } => *attribute == name || *other == name,
+        RuleCheck::CatalogField { attribute, equals, .. } => *attribute == name || *equals == name,
+        RuleCheck::CatalogForbids { attribute, forbidden, .. } => *attribute == name || *forbidden == name,
+        RuleCheck::Unique { attributes }
+        | RuleCheck::ExactlyOne { attributes }
+        | RuleCheck::NotBoth { attributes }
+        | RuleCheck::UniqueOverall { attributes } => attributes.contains(&name),
+        RuleCheck::NoOverlap { attribute }
+        | RuleCheck::OneOf { attribute, .. }
+        | RuleCheck::NotOneOf { attribute, .. }
+        | RuleCheck::Ordered { attribute, .. }
+        | RuleCheck::SumAtLeast { attribute, .. }
+        | RuleCheck::Is { attribute, .. }
+        | RuleCheck::AtLeast { attribute, .. }
+        | RuleCheck::PartOneOf { attribute, .. }
+        | RuleCheck::Granted { attribute, .. }
+        | RuleCheck::Future { attribute }
+        | RuleCheck::Offered { attribute, .. } => *attribute == name,
+        RuleCheck::NotWhile { other, .. } => *other == name,
+        RuleCheck::AtMost { .. } | RuleCheck::NotUsed { .. } | RuleCheck::NotFilled => false,
     }
 }

@@ -13,11 +13,13 @@ fn every_kind_and_attribute_can_be_explained() {
     let mut count = 0;
     for kind in REGISTRY.kinds {
         assert!(
-            matches!(explain_subject(&REGISTRY, kind.name), Ok(Page::Kind(page)) if page.kind == kind.name)
+            matches!(explain_subject(&REGISTRY, kind.name), Ok(ExplainPage::Kind(page)) if page.kind == kind.name)
         );
         for attribute in kind.attributes {
             let path = format!("{}.{}", kind.name, attribute.name);
-            let Ok(Page::Attribute(page)) = explain_subject(&REGISTRY, &path) else { panic!("{path}") };
+            let Ok(ExplainPage::Attribute(page)) = explain_subject(&REGISTRY, &path) else {
+                panic!("{path}")
+            };
             assert!(page.path == path && page.summary.ends_with('.') && !page.ty.is_empty(), "{page:?}");
             assert_eq!(page.change.is_some(), attribute.is_writable(), "{path}");
             if let Type::Record(parts) = attribute.ty {
@@ -29,7 +31,7 @@ fn every_kind_and_attribute_can_be_explained() {
         }
         if let Some((of, collection)) = kind.child_of() {
             let inside = explain_subject(&REGISTRY, &format!("{of}.{collection}"));
-            assert!(matches!(inside, Ok(Page::Kind(page)) if page.kind == kind.name));
+            assert!(matches!(inside, Ok(ExplainPage::Kind(page)) if page.kind == kind.name));
         }
     }
     assert!(count > 200, "{count}");
@@ -40,7 +42,7 @@ fn every_code_can_be_explained() {
     let codes = all_codes(&REGISTRY);
     assert!(codes.len() > 150 && codes.is_sorted_by(|a, b| a < b), "{}", codes.len());
     for code in codes {
-        let Ok(Page::Code(page)) = explain_subject(&REGISTRY, code) else { panic!("{code}") };
+        let Ok(ExplainPage::Code(page)) = explain_subject(&REGISTRY, code) else { panic!("{code}") };
         assert!(page.meaning.ends_with('.') || page.meaning.ends_with('`'), "{page:?}");
         assert_eq!(page.place.is_some(), code.starts_with('R'), "{code}");
         assert!(!page.examples.is_empty(), "{code} has no example: codes.txt, or the corpus of rules");
@@ -59,30 +61,32 @@ fn what_was_meant_is_guessed() {
     assert_eq!(help("R0399"), "Did you mean R0301?");
     assert!(help("storage_gb").contains("database.storage_gb"));
     assert!(help("zzzzzz").contains("stead explain"));
-    assert!(matches!(explain_subject(&REGISTRY, "r0301"), Ok(Page::Code(_))));
+    assert!(matches!(explain_subject(&REGISTRY, "r0301"), Ok(ExplainPage::Code(_))));
     assert!(
-        matches!(explain_subject(&REGISTRY, "vm.vpc_id"), Ok(Page::Attribute(page)) if page.path == "vm.vpc")
+        matches!(explain_subject(&REGISTRY, "vm.vpc_id"), Ok(ExplainPage::Attribute(page)) if page.path == "vm.vpc")
     );
-    assert!(matches!(explain_subject(&REGISTRY, "vm.lifecycle"), Ok(Page::Word(_))));
-    assert!(matches!(explain_subject(&REGISTRY, "vm.lifecycle.protect"), Ok(Page::Word(_))));
-    assert!(matches!(explain_subject(&REGISTRY, "$each.key"), Ok(Page::Word(_))));
+    assert!(matches!(explain_subject(&REGISTRY, "vm.lifecycle"), Ok(ExplainPage::Word(_))));
+    assert!(matches!(explain_subject(&REGISTRY, "vm.lifecycle.protect"), Ok(ExplainPage::Word(_))));
+    assert!(matches!(explain_subject(&REGISTRY, "$each.key"), Ok(ExplainPage::Word(_))));
     for (subject, word) in
         [("app.env_vars.exclusive", "exclusive"), ("exclusive", "exclusive"), ("set", "environments.set")]
     {
-        assert!(matches!(explain_subject(&REGISTRY, subject), Ok(Page::Word(page)) if page.word == word));
+        assert!(
+            matches!(explain_subject(&REGISTRY, subject), Ok(ExplainPage::Word(page)) if page.word == word)
+        );
     }
     assert!(help("type").contains("app.type") && help("type").contains("vars.type"));
-    assert!(matches!(explain_subject(&REGISTRY, "cidr_subnet"), Ok(Page::Function(_))));
-    assert!(matches!(explain_subject(&REGISTRY, "protected"), Ok(Page::PlanCode(_))));
+    assert!(matches!(explain_subject(&REGISTRY, "cidr_subnet"), Ok(ExplainPage::Function(_))));
+    assert!(matches!(explain_subject(&REGISTRY, "protected"), Ok(ExplainPage::PlanCode(_))));
 }
 
 #[test]
 fn a_page_says_what_the_table_says() {
-    let Ok(Page::Attribute(page)) = explain_subject(&REGISTRY, "database.plan") else { panic!() };
+    let Ok(ExplainPage::Attribute(page)) = explain_subject(&REGISTRY, "database.plan") else { panic!() };
     assert_eq!(page.listed_by.as_deref(), Some("stead catalog database"));
     assert!(page.price.iter().any(|term| term.starts_with("monthly_price of its plan")), "{page:?}");
     assert!(page.rules.iter().any(|(code, _)| *code == "R0301"), "{page:?}");
-    let Ok(Page::Kind(page)) = explain_subject(&REGISTRY, "database") else { panic!() };
+    let Ok(ExplainPage::Kind(page)) = explain_subject(&REGISTRY, "database") else { panic!() };
     assert!(page.children.iter().any(|child| child.collection == "users"));
     assert!(page.actions.iter().any(|action| action.name == "restore"));
     assert!(

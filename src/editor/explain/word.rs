@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use crate::config::keywords::{
-    BODY, EACH, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, Takes, Word, Words, find_word,
+    BODY, EACH, Keyword, KeywordValue, Keywords, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, find_word,
 };
 use crate::editor::facts;
 
 /// What is known of a word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WordPage {
+pub struct KeywordPage {
     /// The word, with those that it stands in: `lifecycle.protect`.
     pub word: String,
     /// What it does.
@@ -31,9 +31,9 @@ const ROOT_EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// Returns the words that stand for themselves, sorted. One that is also a kind is explained as that.
-fn top_level_words() -> Vec<&'static Word> {
+fn top_level_words() -> Vec<&'static Keyword> {
     let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP).chain(TEST_FILE);
-    let mut words: Vec<&Word> = all.filter(|word| !word.example.is_empty()).collect();
+    let mut words: Vec<&Keyword> = all.filter(|word| !word.example.is_empty()).collect();
     words.extend(ROOTS.iter().filter(|root| root_example(root.name).is_some()));
     words.sort_unstable_by_key(|word| word.name);
     words
@@ -44,27 +44,32 @@ fn root_example(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the words that may stand in one.
-const fn words_inside(word: &Word) -> Words {
+const fn words_inside(word: &Keyword) -> Keywords {
     match word.takes {
-        Takes::OneOf(words) | Takes::Block(words) | Takes::Named(words) => words,
-        Takes::Value | Takes::Flag | Takes::Address | Takes::Place | Takes::Kinds | Takes::Variables => &[],
+        KeywordValue::OneOf(words) | KeywordValue::Block(words) | KeywordValue::Named(words) => words,
+        KeywordValue::Value
+        | KeywordValue::Boolean
+        | KeywordValue::Address
+        | KeywordValue::AddressOrModule
+        | KeywordValue::Kinds
+        | KeywordValue::Variables => &[],
     }
 }
 
 /// Returns what is known of a word, or of one in it: `environments.confirm`, or `environments.prod.confirm`,
 /// as it is written below a name of one's own.
-pub(super) fn word_page(path: &str) -> Option<WordPage> {
+pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
     let mut steps = path.split('.');
     let first = steps.next()?;
     let mut word = top_level_words().into_iter().find(|word| word.name == first)?;
     let mut example = if word.example.is_empty() { root_example(word.name)? } else { word.example };
-    let mut named = matches!(word.takes, Takes::Named(_));
+    let mut named = matches!(word.takes, KeywordValue::Named(_));
     let mut full = first.to_owned();
     for step in steps {
         let words = if word.name == "each" { EACH } else { words_inside(word) };
         match (find_word(words, step), named) {
             (Some(next), _) => {
-                (word, named) = (next, matches!(next.takes, Takes::Named(_)));
+                (word, named) = (next, matches!(next.takes, KeywordValue::Named(_)));
                 example = if word.example.is_empty() { example } else { word.example };
             }
             // A name of one's own: `prod` in `environments`.
@@ -74,7 +79,7 @@ pub(super) fn word_page(path: &str) -> Option<WordPage> {
         full = format!("{full}.{step}");
     }
     let words = if word.name == "each" { EACH } else { words_inside(word) };
-    Some(WordPage {
+    Some(KeywordPage {
         word: full,
         summary: facts::describe_word(word),
         example: example.to_owned(),
@@ -93,7 +98,7 @@ pub(super) fn nested_word_paths() -> Vec<(String, &'static str)> {
     found
 }
 
-fn collect_nested(way: &str, words: Words, found: &mut Vec<(String, &'static str)>) {
+fn collect_nested(way: &str, words: Keywords, found: &mut Vec<(String, &'static str)>) {
     for word in words {
         let way = format!("{way}.{}", word.name);
         found.push((way.clone(), word.summary));
@@ -102,7 +107,7 @@ fn collect_nested(way: &str, words: Words, found: &mut Vec<(String, &'static str
 }
 
 /// Returns what is known of a word by itself that stands in others only: `set`, `create_first`.
-pub(super) fn inner_page(name: &str) -> Option<WordPage> {
+pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
     let mut places = nested_word_paths();
     places.retain(|(way, _)| way.rsplit('.').next() == Some(name));
     let (first, _) = places.first()?;
@@ -111,7 +116,7 @@ pub(super) fn inner_page(name: &str) -> Option<WordPage> {
         return Some(page);
     }
     let summary = "It stands in several places.".to_owned();
-    Some(WordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
+    Some(KeywordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
 }
 
 /// Returns every word.

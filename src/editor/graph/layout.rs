@@ -2,17 +2,17 @@
 //! and the order within a column makes few crossings.
 
 use super::reduce::needed_edges;
-use super::{Graph, Way};
+use super::{DependencyGraph, TraversalDirection};
 
 /// Times that the columns are ordered anew, to and fro.
 const SWEEPS: usize = 12;
 /// The room of a bend, in rows.
 const BEND: f64 = 0.3;
 /// Most points that lines over several columns may have; beyond, such lines go straight.
-const MOST_BENDS: usize = 200_000;
+const MAX_BENDS: usize = 200_000;
 
 /// Where everything is, in columns and rows.
-pub(super) struct Layout {
+pub(super) struct GraphLayout {
     /// The column of each node.
     pub(super) columns: Vec<usize>,
     /// The row of each node; rows are one apart at least.
@@ -24,13 +24,13 @@ pub(super) struct Layout {
 }
 
 /// Nodes and bends, as one graph whose edges all lead to the next column.
-struct Points {
+struct LayeredGraph {
     columns: Vec<usize>,
     left: Vec<Vec<usize>>,
     right: Vec<Vec<usize>>,
 }
 
-impl Points {
+impl LayeredGraph {
     fn add(&mut self, column: usize) -> usize {
         self.columns.push(column);
         self.left.push(Vec::new());
@@ -45,15 +45,15 @@ impl Points {
 }
 
 /// Lays out a graph without cycles.
-pub(super) fn lay_out(graph: &Graph) -> Layout {
+pub(super) fn lay_out(graph: &DependencyGraph) -> GraphLayout {
     let edges = needed_edges(graph);
     let columns = assign_columns(graph);
-    let mut points = Points { columns: Vec::new(), left: Vec::new(), right: Vec::new() };
+    let mut points = LayeredGraph { columns: Vec::new(), left: Vec::new(), right: Vec::new() };
     for column in &columns {
         points.add(*column);
     }
     let spans = edges.iter().map(|n| columns[graph.edges[*n].from] - columns[graph.edges[*n].to]);
-    let bends = spans.sum::<usize>() <= MOST_BENDS;
+    let bends = spans.sum::<usize>() <= MAX_BENDS;
     let mut ways = Vec::with_capacity(edges.len());
     for edge in edges.iter().map(|n| &graph.edges[*n]) {
         let mut way = vec![edge.to];
@@ -72,13 +72,13 @@ pub(super) fn lay_out(graph: &Graph) -> Layout {
     let height = rows.iter().copied().fold(0.0, f64::max) + 1.0;
     let line = |way: Vec<usize>| way.into_iter().map(|n| (points.columns[n], rows[n])).collect();
     let lines = ways.into_iter().map(line).collect();
-    Layout { rows: rows[..graph.nodes.len()].to_vec(), columns, lines, height }
+    GraphLayout { rows: rows[..graph.nodes.len()].to_vec(), columns, lines, height }
 }
 
 /// Returns each node's column: one more than the highest of those it waits for.
-fn assign_columns(graph: &Graph) -> Vec<usize> {
-    let needs = graph.adjacent_nodes(Way::Needs);
-    let needed_by = graph.adjacent_nodes(Way::NeededBy);
+fn assign_columns(graph: &DependencyGraph) -> Vec<usize> {
+    let needs = graph.adjacent_nodes(TraversalDirection::Dependencies);
+    let needed_by = graph.adjacent_nodes(TraversalDirection::Dependents);
     let mut columns = vec![0; graph.nodes.len()];
     let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
     let mut ready: Vec<usize> = (0..open.len()).filter(|n| open[*n] == 0).collect();
@@ -95,7 +95,7 @@ fn assign_columns(graph: &Graph) -> Vec<usize> {
 }
 
 /// Returns the row of each point; the first ones are nodes, all others bends.
-fn assign_rows(points: &Points, nodes: usize) -> Vec<f64> {
+fn assign_rows(points: &LayeredGraph, nodes: usize) -> Vec<f64> {
     let last = points.columns.iter().copied().max().unwrap_or(0);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); last + 1];
     for (n, column) in points.columns.iter().enumerate() {

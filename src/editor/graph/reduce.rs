@@ -1,17 +1,17 @@
 //! What a picture leaves out: an edge that a longer way says already.
 
-use super::{Graph, Way};
+use super::{DependencyGraph, TraversalDirection};
 
 /// Steps that are taken at most to find longer ways; a larger graph is drawn with every edge.
-const MOST_STEPS: usize = 20_000_000;
+const MAX_STEPS: usize = 20_000_000;
 
 /// Returns the numbers of the edges that no longer way replaces.
-pub(super) fn needed_edges(graph: &Graph) -> Vec<usize> {
+pub(super) fn needed_edges(graph: &DependencyGraph) -> Vec<usize> {
     let all = || (0..graph.edges.len()).collect();
-    if graph.nodes.len().saturating_mul(graph.edges.len()) > MOST_STEPS {
+    if graph.nodes.len().saturating_mul(graph.edges.len()) > MAX_STEPS {
         return all();
     }
-    let below = graph.adjacent_nodes(Way::Needs);
+    let below = graph.adjacent_nodes(TraversalDirection::Dependencies);
     let mut seen = vec![usize::MAX; graph.nodes.len()];
     let mut kept = Vec::new();
     let mut edges = graph.edges.iter().enumerate().peekable();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::layout::lay_out;
-use super::{Graph, Node};
+use super::{DependencyGraph, DependencyNode};
 
 /// The height of a row, of a box in it, and the gap between columns.
 const ROW: f64 = 44.0;
@@ -16,7 +16,7 @@ const MARGIN: f64 = 16.0;
 const LETTER: f64 = 7.3;
 const PAD: f64 = 12.0;
 /// The longest name that is written whole.
-const LONGEST: usize = 44;
+const MAX_NAME_CHARS: usize = 44;
 /// Hues that kinds are told apart by.
 const HUES: [u16; 12] = [210, 140, 30, 280, 350, 180, 60, 310, 100, 240, 10, 160];
 
@@ -29,7 +29,7 @@ svg{background:#fff}";
 
 /// Returns the graph as an SVG document. Edges that a longer way says already are left out.
 #[must_use]
-pub fn render_svg(graph: &Graph) -> String {
+pub fn render_svg(graph: &DependencyGraph) -> String {
     let layout = lay_out(graph);
     let count = layout.columns.iter().copied().max().map_or(0, |last| last + 1);
     let mut widths = vec![0.0_f64; count];
@@ -68,7 +68,7 @@ pub fn render_svg(graph: &Graph) -> String {
 }
 
 /// Returns a hue for each kind, by its place among those that are there.
-fn assign_hues(graph: &Graph) -> BTreeMap<&str, u16> {
+fn assign_hues(graph: &DependencyGraph) -> BTreeMap<&str, u16> {
     let mut hues: BTreeMap<&str, u16> =
         graph.nodes.iter().filter_map(|node| Some((node.kind.as_deref()?, 0))).collect();
     for (hue, next) in hues.values_mut().zip(HUES.iter().cycle()) {
@@ -77,7 +77,7 @@ fn assign_hues(graph: &Graph) -> BTreeMap<&str, u16> {
     hues
 }
 
-fn draw_node(out: &mut String, node: &Node, (left, middle): (f64, f64), hue: u16) {
+fn draw_node(out: &mut String, node: &DependencyNode, (left, middle): (f64, f64), hue: u16) {
     let class = if node.elsewhere { " class=\"elsewhere\"" } else { "" };
     let place = node.source.as_ref().map(|place| format!(" at {}:{}", place.file, place.line));
     let tip = format!("{}{}", node.address, place.unwrap_or_default());
@@ -118,18 +118,18 @@ fn curve_path(
 }
 
 /// Returns what stands in the box: a long address keeps its beginning and its end.
-fn node_label(node: &Node) -> String {
+fn node_label(node: &DependencyNode) -> String {
     let address = node.address.as_str();
-    if address.len() <= LONGEST {
+    if address.len() <= MAX_NAME_CHARS {
         return address.to_owned();
     }
     // Addresses are ASCII.
-    let half = LONGEST / 2;
+    let half = MAX_NAME_CHARS / 2;
     let (start, end) = (address.get(..half), address.get(address.len() - half + 1..));
     format!("{}…{}", start.unwrap_or_default(), end.unwrap_or_default())
 }
 
-fn node_width(node: &Node) -> f64 {
+fn node_width(node: &DependencyNode) -> f64 {
     let letters = u16::try_from(node_label(node).chars().count()).unwrap_or(u16::MAX);
     f64::from(letters) * LETTER + 2.0 * PAD
 }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
-use crate::config::input::files::{Files, Listed};
+use crate::config::input::files::{DirectoryEntry, Files};
 use crate::config::load::load;
-use crate::config::request::Request;
+use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
 use crate::model::source::{Source, Sources};
 
@@ -18,17 +18,17 @@ impl Files for NoFiles {
         Err(std::io::ErrorKind::NotFound.into())
     }
 
-    fn list(&self, _: &Path) -> std::io::Result<Vec<Listed>> {
+    fn list(&self, _: &Path) -> std::io::Result<Vec<DirectoryEntry>> {
         Err(std::io::ErrorKind::NotFound.into())
     }
 }
 
-fn graph(text: &str) -> Graph {
+fn graph(text: &str) -> DependencyGraph {
     let mut sources = Sources::default();
     sources.add(Source::new("stead.yaml", format!("stead: 1\nstack: s\n{text}")));
     let (stack, _) =
-        load(REGISTRY, sources, &Request::default(), &NoFiles).map_err(|e| e.diagnostics).unwrap();
-    Graph::from_stack(&stack)
+        load(REGISTRY, sources, &LoadRequest::default(), &NoFiles).map_err(|e| e.diagnostics).unwrap();
+    DependencyGraph::from_stack(&stack)
 }
 
 const SHOP: &str = "\
@@ -46,7 +46,7 @@ app:
 #[test]
 fn what_waits_for_what() {
     let graph = graph(SHOP);
-    insta::assert_snapshot!(render_tree(&graph, None, Way::Needs, true), @r#"
+    insta::assert_snapshot!(render_tree(&graph, None, TraversalDirection::Dependencies, true), @r#"
     app.site
     ├─ database.main
     │  └─ vpc.main
@@ -117,7 +117,7 @@ fn a_focus_keeps_both_ways() {
     assert!(graph.nodes_at("vm.wep").is_empty() && graph.nodes_at("no address").is_empty());
 }
 
-fn large(columns: usize, rows: usize) -> Graph {
+fn large(columns: usize, rows: usize) -> DependencyGraph {
     let mut text = String::from("project: { p: {} }\nvpc:\n");
     for n in 0..rows {
         _ = writeln!(text, "  v{n}: {{ cidr: 10.{n}.0.0/16 }}");
@@ -213,32 +213,32 @@ fn every_arrow_leads_right() {
 
 #[test]
 fn names_are_escaped() {
-    let node = |address: &str| Node {
+    let node = |address: &str| DependencyNode {
         address: serde_json::from_value(serde_json::json!(address)).unwrap(),
         kind: None,
-        source: Some(Place { file: "a\"<b>&.yaml".into(), line: 1, column: 1 }),
+        source: Some(SourceLocation { file: "a\"<b>&.yaml".into(), line: 1, column: 1 }),
         elsewhere: true,
     };
-    let graph = Graph { nodes: vec![node("stacks.net")], edges: Vec::new() };
+    let graph = DependencyGraph { nodes: vec![node("stacks.net")], edges: Vec::new() };
     let picture = render_svg(&graph);
     assert!(
         picture.contains("a&quot;&lt;b&gt;&amp;.yaml:1") && picture.contains("class=\"elsewhere\""),
         "{picture}"
     );
-    assert!(render_svg(&Graph::default()).contains("</svg>"));
+    assert!(render_svg(&DependencyGraph::default()).contains("</svg>"));
 }
 
 #[test]
 fn a_long_chain_is_drawn() {
-    let node = |n: usize| Node {
+    let node = |n: usize| DependencyNode {
         address: Address::new("vm", &format!("m{n}")),
         kind: None,
         source: None,
         elsewhere: false,
     };
-    let edges = (1..5_000).map(|n| Edge { from: n, to: n - 1, ties: Vec::new() }).collect();
-    let graph = Graph { nodes: (0..5_000).map(node).collect(), edges };
-    assert_eq!(render_tree(&graph, Some(&[3]), Way::Needs, false).lines().count(), 4);
+    let edges = (1..5_000).map(|n| DependencyEdge { from: n, to: n - 1, ties: Vec::new() }).collect();
+    let graph = DependencyGraph { nodes: (0..5_000).map(node).collect(), edges };
+    assert_eq!(render_tree(&graph, Some(&[3]), TraversalDirection::Dependencies, false).lines().count(), 4);
     assert_eq!(render_svg(&graph).matches("<rect").count(), 5_000);
-    assert_eq!(graph.reachable_from(&[10], Way::Needs, usize::MAX).len(), 10);
+    assert_eq!(graph.reachable_from(&[10], TraversalDirection::Dependencies, usize::MAX).len(), 10);
 }

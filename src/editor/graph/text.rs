@@ -2,19 +2,24 @@
 
 use std::fmt::Write as _;
 
-use super::{Graph, Way};
+use super::{DependencyGraph, TraversalDirection};
 
 /// Levels of a tree; what is deeper is marked and not told: its lines would be blanks for the most part.
-const DEEPEST: usize = 60;
+const MAX_DEPTH: usize = 60;
 
 /// Returns the graph as trees: each resource that nothing waits for, and below each what it waits for. What
 /// was told before is marked and not told again.
 #[must_use]
-pub fn render_tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bool) -> String {
+pub fn render_tree(
+    graph: &DependencyGraph,
+    roots: Option<&[usize]>,
+    way: TraversalDirection,
+    unicode: bool,
+) -> String {
     let below = graph.adjacent_nodes(way);
     let above = graph.adjacent_nodes(match way {
-        Way::Needs => Way::NeededBy,
-        Way::NeededBy => Way::Needs,
+        TraversalDirection::Dependencies => TraversalDirection::Dependents,
+        TraversalDirection::Dependents => TraversalDirection::Dependencies,
     });
     let free = || (0..graph.nodes.len()).filter(|n| above[*n].is_empty()).collect();
     let mut roots: Vec<usize> = roots.map_or_else(free, <[usize]>::to_vec);
@@ -27,7 +32,7 @@ pub fn render_tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bo
     let mut waiting: Vec<(usize, usize, String, String)> =
         roots.into_iter().map(|n| (n, 0, String::new(), String::new())).collect();
     while let Some((n, level, before, indent)) = waiting.pop() {
-        let ends = told[n] || level >= DEEPEST;
+        let ends = told[n] || level >= MAX_DEPTH;
         let mark = if ends && !below[n].is_empty() { more } else { "" };
         _ = writeln!(text, "{before}{}{mark}", graph.nodes[n].address);
         if ends {
@@ -44,7 +49,7 @@ pub fn render_tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bo
 
 /// Returns the graph as a Mermaid flowchart. An arrow leads from what comes first to what waits for it.
 #[must_use]
-pub fn render_mermaid(graph: &Graph) -> String {
+pub fn render_mermaid(graph: &DependencyGraph) -> String {
     let mut text = String::from("flowchart LR\n");
     for (n, node) in graph.nodes.iter().enumerate() {
         let (open, close) = if node.elsewhere { ("([", "])") } else { ("[", "]") };
@@ -58,7 +63,7 @@ pub fn render_mermaid(graph: &Graph) -> String {
 
 /// Returns the graph in Graphviz's language. An arrow leads from what comes first to what waits for it.
 #[must_use]
-pub fn render_dot(graph: &Graph) -> String {
+pub fn render_dot(graph: &DependencyGraph) -> String {
     let mut text = String::from("digraph stack {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
     for node in &graph.nodes {
         let style = if node.elsewhere { " [style=dashed]" } else { "" };

@@ -1,14 +1,14 @@
-//! `Lines`: byte offsets and the protocol's positions, which count UTF-16 units.
+//! `LineIndex`: byte offsets and the protocol's positions, which count UTF-16 units.
 
-use super::protocol::{Position, Range};
+use super::protocol::{LspRange, Position};
 
 /// A text's line starts.
-pub(super) struct Lines<'t> {
+pub(super) struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineIndex<'t> {
     /// Indexes a text.
     pub(super) fn new(text: &'t str) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
@@ -25,8 +25,8 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns the range of bytes.
-    pub(super) fn range(&self, start: usize, end: usize) -> Range {
-        Range { start: self.position(start), end: self.position(end) }
+    pub(super) fn range(&self, start: usize, end: usize) -> LspRange {
+        LspRange { start: self.position(start), end: self.position(end) }
     }
 
     /// Returns the byte of a position; what lies behind a line's end is its end.
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn positions_count_utf16_units() {
-        let lines = Lines::new("é: 1\r\n😀b: x\n");
+        let lines = LineIndex::new("é: 1\r\n😀b: x\n");
         let position = |line, character| Position { line, character };
         for (offset, at) in
             [(0, (0, 0)), (2, (0, 1)), (7, (1, 0)), (11, (1, 2)), (12, (1, 3)), (16, (2, 0))]
@@ -73,7 +73,7 @@ mod tests {
     proptest! {
         #[test]
         fn there_and_back(text in "[a-zé😀\n]{0,20}", at in 0_usize..60) {
-            let lines = Lines::new(&text);
+            let lines = LineIndex::new(&text);
             let at = text.floor_char_boundary(at.min(text.len()));
             prop_assert_eq!(lines.offset(lines.position(at)), at);
         }

@@ -11,8 +11,8 @@ mod server;
 mod text_change;
 mod workspace;
 
-pub use server::Server;
-pub use workspace::files::{Disk, Judge};
+pub use server::LanguageServer;
+pub use workspace::files::{PolicyChecker, WorkspaceDisk};
 
 #[cfg(test)]
 mod tests;

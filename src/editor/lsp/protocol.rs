@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A message from the editor.
 #[derive(Debug, Deserialize)]
-pub(super) struct Incoming {
+pub(super) struct IncomingMessage {
     /// Missing in notifications.
     pub(super) id: Option<Value>,
     /// Missing in answers to what the server asked.
@@ -26,7 +26,7 @@ pub(super) struct Position {
 
 /// What lies between two places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Range {
+pub(super) struct LspRange {
     /// Its first place.
     pub(super) start: Position,
     /// The place behind it.
@@ -39,7 +39,7 @@ pub(super) struct Location {
     /// The file.
     pub(super) uri: String,
     /// The range.
-    pub(super) range: Range,
+    pub(super) range: LspRange,
 }
 
 /// A change of a text.
@@ -47,7 +47,7 @@ pub(super) struct Location {
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextEdit {
     /// What is replaced.
-    pub(super) range: Range,
+    pub(super) range: LspRange,
     /// By what.
     pub(super) new_text: String,
 }
@@ -55,9 +55,9 @@ pub(super) struct TextEdit {
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Problem {
+pub(super) struct LspDiagnostic {
     /// Where.
-    pub(super) range: Range,
+    pub(super) range: LspRange,
     /// 1 error, 2 warning, 3 information.
     pub(super) severity: u8,
     /// Its stable code.
@@ -68,12 +68,12 @@ pub(super) struct Problem {
     pub(super) message: String,
     /// Other places.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) related_information: Vec<Related>,
+    pub(super) related_information: Vec<RelatedInformation>,
 }
 
 /// Another place of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Related {
+pub(super) struct RelatedInformation {
     /// Where.
     pub(super) location: Location,
     /// What is there.
@@ -83,7 +83,7 @@ pub(super) struct Related {
 /// One thing that can be written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Completion {
+pub(super) struct CompletionItem {
     /// What is listed.
     pub(super) label: String,
     /// What it is, as the protocol's number.
@@ -93,7 +93,7 @@ pub(super) struct Completion {
     pub(super) detail: String,
     /// More of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) documentation: Option<Markup>,
+    pub(super) documentation: Option<MarkupContent>,
     /// How it sorts.
     pub(super) sort_text: String,
     /// What is written.
@@ -102,12 +102,12 @@ pub(super) struct Completion {
 
 /// Text for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Markup {
+pub(super) struct MarkupContent {
     kind: &'static str,
     value: String,
 }
 
-impl Markup {
+impl MarkupContent {
     /// Returns Markdown.
     pub(super) fn markdown(value: String) -> Self {
         Self { kind: "markdown", value }
@@ -116,7 +116,7 @@ impl Markup {
 
 /// `textDocument`, wherever it stands.
 #[derive(Debug, Deserialize)]
-pub(super) struct Document {
+pub(super) struct TextDocument {
     /// The file.
     pub(super) uri: String,
     /// Its text, where it is opened.
@@ -127,19 +127,19 @@ pub(super) struct Document {
 /// A request about a place, or about a file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct About {
+pub(super) struct RequestParams {
     /// The file.
-    pub(super) text_document: Document,
+    pub(super) text_document: TextDocument,
     /// The place.
     pub(super) position: Option<Position>,
     /// The range.
-    pub(super) range: Option<Range>,
+    pub(super) range: Option<LspRange>,
     /// A rename's new name.
     #[serde(default)]
     pub(super) new_name: String,
     /// What of references is asked for.
     #[serde(default)]
-    pub(super) context: Context,
+    pub(super) context: ReferenceContext,
     /// A change's parts.
     #[serde(default)]
     pub(super) content_changes: Vec<ContentChange>,
@@ -148,7 +148,7 @@ pub(super) struct About {
 /// What a request asks for besides.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Context {
+pub(super) struct ReferenceContext {
     /// The declaration counts among its references.
     #[serde(default)]
     pub(super) include_declaration: bool,
@@ -158,7 +158,7 @@ pub(super) struct Context {
 #[derive(Debug, Deserialize)]
 pub(super) struct ContentChange {
     /// What was replaced.
-    pub(super) range: Option<Range>,
+    pub(super) range: Option<LspRange>,
     /// By what.
     pub(super) text: String,
 }

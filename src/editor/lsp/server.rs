@@ -1,4 +1,4 @@
-//! `Server`: one editor's session: each message in, the answers out.
+//! `LanguageServer`: one editor's session: each message in, the answers out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::features::{code_actions, complete, hover, navigate, rename};
-use super::lines::Lines;
-use super::protocol::{About, Incoming, Markup, Problem};
+use super::lines::LineIndex;
+use super::protocol::{IncomingMessage, LspDiagnostic, MarkupContent, RequestParams};
 use super::text_change;
-use super::workspace::diagnostics::{self, Checked};
-use super::workspace::files::{Disk, Judge, Text, Workspace};
-use super::workspace::multi_env_diagnostics::Outlook;
-use crate::config::edit::File;
+use super::workspace::diagnostics::{self, DirectoryDiagnostics};
+use super::workspace::files::{PolicyChecker, TextFile, Workspace, WorkspaceDisk};
+use super::workspace::multi_env_diagnostics::DiagnosticsByEnvironment;
+use crate::config::edit::EditableFile;
 use crate::config::format;
 use crate::config::input::discovery::{is_stack_file, is_test_file};
-use crate::config::request::Request;
-use crate::config::syntax::parse_cache::Trees;
+use crate::config::request::LoadRequest;
+use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::schema::Registry;
 
 /// The protocol's codes of errors.
@@ -33,41 +33,41 @@ const INCREMENTAL: u8 = 2;
 
 /// How far the session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Begun,
-    Ready,
+enum ServerLifecycle {
+    Uninitialized,
+    Initialized,
     ShutDown,
-    Ended { in_order: bool },
+    Exited { in_order: bool },
 }
 
 /// One editor's session.
 #[derive(Debug)]
-pub struct Server {
+pub struct LanguageServer {
     workspace: Workspace,
-    request: Request,
-    stage: Stage,
+    request: LoadRequest,
+    stage: ServerLifecycle,
     /// Directories whose texts changed since they were checked.
     behind: BTreeSet<PathBuf>,
-    checked: BTreeMap<PathBuf, Checked>,
+    checked: BTreeMap<PathBuf, DirectoryDiagnostics>,
     /// What each directory's environments have.
-    outlooks: BTreeMap<PathBuf, Outlook>,
+    outlooks: BTreeMap<PathBuf, DiagnosticsByEnvironment>,
     /// What the files of each directory were read as.
-    trees: BTreeMap<PathBuf, Trees>,
+    trees: BTreeMap<PathBuf, ParseCache>,
     /// What the editor was told of each file.
-    told: BTreeMap<PathBuf, Vec<Problem>>,
+    told: BTreeMap<PathBuf, Vec<LspDiagnostic>>,
 }
 
 /// Why a request has no answer.
-struct Failed(i32, String);
+struct ResponseError(i32, String);
 
-impl Server {
+impl LanguageServer {
     /// Begins a session. The request says what decides besides the files.
     #[must_use]
-    pub fn new(registry: Registry, request: Request) -> Self {
+    pub fn new(registry: Registry, request: LoadRequest) -> Self {
         Self {
             workspace: Workspace::new(registry),
             request,
-            stage: Stage::Begun,
+            stage: ServerLifecycle::Uninitialized,
             behind: BTreeSet::new(),
             checked: BTreeMap::new(),
             outlooks: BTreeMap::new(),
@@ -78,17 +78,17 @@ impl Server {
 
     /// Lets policies be asked, too.
     #[must_use]
-    pub fn judged_by(mut self, judge: Judge) -> Self {
+    pub fn judged_by(mut self, judge: PolicyChecker) -> Self {
         self.workspace.judge = Some(judge);
         self
     }
 
     /// Takes a message in and returns the answers to it.
-    pub fn handle(&mut self, message: &[u8], disk: &dyn Disk) -> Vec<String> {
-        let incoming: Incoming = match serde_json::from_slice(message) {
+    pub fn handle(&mut self, message: &[u8], disk: &dyn WorkspaceDisk) -> Vec<String> {
+        let incoming: IncomingMessage = match serde_json::from_slice(message) {
             Ok(incoming) => incoming,
             Err(error) => {
-                return vec![error_response(&Value::Null, &Failed(PARSE_ERROR, error.to_string()))];
+                return vec![error_response(&Value::Null, &ResponseError(PARSE_ERROR, error.to_string()))];
             }
         };
         let Some(method) = incoming.method else { return Vec::new() };
@@ -111,11 +111,11 @@ impl Server {
     /// Tells whether something is still to be checked.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        !self.behind.is_empty() || self.outlooks.values().any(Outlook::is_behind)
+        !self.behind.is_empty() || self.outlooks.values().any(DiagnosticsByEnvironment::is_behind)
     }
 
     /// Checks what changed, else one more environment, and returns the diagnostics.
-    pub fn catch_up(&mut self, disk: &dyn Disk) -> Vec<String> {
+    pub fn catch_up(&mut self, disk: &dyn WorkspaceDisk) -> Vec<String> {
         let mut touched = BTreeSet::new();
         let behind = std::mem::take(&mut self.behind);
         let later = self.outlooks.iter().find(|(_, outlook)| behind.is_empty() && outlook.is_behind());
@@ -152,15 +152,15 @@ impl Server {
     }
 
     /// Returns the problems of a file, whichever stack they were found in; one that several have, once.
-    fn problems(&self, file: &Path) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = Vec::new();
+    fn problems(&self, file: &Path) -> Vec<LspDiagnostic> {
+        let mut problems: Vec<LspDiagnostic> = Vec::new();
         let mut known = BTreeSet::new();
         // Its own directory's words come first.
         let own = self.checked.iter().filter(|(directory, _)| file.parent() == Some(directory));
         let others = self.checked.iter().filter(|(directory, _)| file.parent() != Some(directory));
         for (n, (_, checked)) in own.chain(others).enumerate() {
             let found = checked.found.get(file).into_iter().flatten().map(|found| &found.problem);
-            let new: Vec<&Problem> = found
+            let new: Vec<&LspDiagnostic> = found
                 .filter(|problem| n == 0 || !known.contains(&(problem.range.start, problem.code)))
                 .collect();
             known.extend(new.iter().map(|problem| (problem.range.start, problem.code)));
@@ -173,7 +173,7 @@ impl Server {
     #[must_use]
     pub fn exit_status(&self) -> Option<bool> {
         match self.stage {
-            Stage::Ended { in_order } => Some(in_order),
+            ServerLifecycle::Exited { in_order } => Some(in_order),
             _ => None,
         }
     }
@@ -182,7 +182,7 @@ impl Server {
         self.workspace.text(&self.workspace.uri(file)).is_some()
     }
 
-    fn publish_diagnostics(&self, file: &Path, problems: &[Problem]) -> String {
+    fn publish_diagnostics(&self, file: &Path, problems: &[LspDiagnostic]) -> String {
         let params = json!({ "uri": self.workspace.uri(file), "diagnostics": problems });
         json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params })
             .to_string()
@@ -190,7 +190,7 @@ impl Server {
 
     fn handle_notification(&mut self, method: &str, params: Value) {
         if method == "exit" {
-            self.stage = Stage::Ended { in_order: self.stage == Stage::ShutDown };
+            self.stage = ServerLifecycle::Exited { in_order: self.stage == ServerLifecycle::ShutDown };
             return;
         }
         if method == "workspace/didChangeWatchedFiles" {
@@ -202,7 +202,7 @@ impl Server {
             self.behind.extend(told.map(|(directory, _)| directory.clone()));
             return;
         }
-        let Ok(about) = serde_json::from_value::<About>(params) else { return };
+        let Ok(about) = serde_json::from_value::<RequestParams>(params) else { return };
         let document = &about.text_document;
         let file = match method {
             "textDocument/didOpen" => self.workspace.open(&document.uri, &document.text),
@@ -226,31 +226,39 @@ impl Server {
         self.behind.extend(readers.map(|(directory, _)| directory.clone()));
     }
 
-    fn handle_request(&mut self, method: &str, params: Value, disk: &dyn Disk) -> Result<Value, Failed> {
+    fn handle_request(
+        &mut self,
+        method: &str,
+        params: Value,
+        disk: &dyn WorkspaceDisk,
+    ) -> Result<Value, ResponseError> {
         match (method, self.stage) {
-            ("initialize", Stage::Begun) => {
-                self.stage = Stage::Ready;
+            ("initialize", ServerLifecycle::Uninitialized) => {
+                self.stage = ServerLifecycle::Initialized;
                 return Ok(server_capabilities());
             }
-            (_, Stage::Begun) => return Err(Failed(NOT_INITIALIZED, "`initialize` comes first".into())),
-            ("initialize", _) | (_, Stage::ShutDown | Stage::Ended { .. }) => {
-                return Err(Failed(INVALID_REQUEST, "the session is past that".into()));
+            (_, ServerLifecycle::Uninitialized) => {
+                return Err(ResponseError(NOT_INITIALIZED, "`initialize` comes first".into()));
+            }
+            ("initialize", _) | (_, ServerLifecycle::ShutDown | ServerLifecycle::Exited { .. }) => {
+                return Err(ResponseError(INVALID_REQUEST, "the session is past that".into()));
             }
             ("shutdown", _) => {
-                self.stage = Stage::ShutDown;
+                self.stage = ServerLifecycle::ShutDown;
                 return Ok(Value::Null);
             }
             _ => {}
         }
-        let known = method.strip_prefix("textDocument/").filter(|method| ANSWERED.contains(method));
+        let known =
+            method.strip_prefix("textDocument/").filter(|method| SUPPORTED_REQUESTS.contains(method));
         let Some(method) = known else {
-            return Err(Failed(METHOD_NOT_FOUND, format!("`{method}` is not spoken here")));
+            return Err(ResponseError(METHOD_NOT_FOUND, format!("`{method}` is not spoken here")));
         };
-        let about: About =
-            serde_json::from_value(params).map_err(|error| Failed(INVALID_PARAMS, error.to_string()))?;
+        let about: RequestParams = serde_json::from_value(params)
+            .map_err(|error| ResponseError(INVALID_PARAMS, error.to_string()))?;
         // What is no stack's file, or was never opened, has nothing to tell.
-        let of_stacks = |text: &Text| is_stack_file(text.name());
-        let of_tests = |text: &Text| text.has_tests() && OF_TESTS.contains(&method);
+        let of_stacks = |text: &TextFile| is_stack_file(text.name());
+        let of_tests = |text: &TextFile| text.has_tests() && TEST_FILE_REQUESTS.contains(&method);
         let text = self.workspace.text(&about.text_document.uri);
         let Some(text) = text.filter(|text| of_stacks(text) || of_tests(text)) else {
             return Ok(Value::Null);
@@ -261,10 +269,10 @@ impl Server {
     fn handle_text_request(
         &mut self,
         method: &str,
-        about: &About,
-        text: &Text,
-        disk: &dyn Disk,
-    ) -> Result<Value, Failed> {
+        about: &RequestParams,
+        text: &TextFile,
+        disk: &dyn WorkspaceDisk,
+    ) -> Result<Value, ResponseError> {
         let directory = text.path.parent().unwrap_or(Path::new("")).to_owned();
         if !["formatting", "codeAction"].contains(&method) {
             self.workspace.index_names(&directory, disk);
@@ -273,7 +281,7 @@ impl Server {
             self.workspace.learn_neighbours(&directory, disk);
         }
         let workspace = &self.workspace;
-        let lines = Lines::new(&text.text);
+        let lines = LineIndex::new(&text.text);
         let offset = about.position.map_or(0, |position| lines.offset(position));
         match method {
             "completion" => {
@@ -284,7 +292,7 @@ impl Server {
             "hover" => {
                 let offered = disk.known_catalog(&directory);
                 let said = hover::hover_text(workspace, text, offset, offered.as_ref());
-                Ok(said.map_or(Value::Null, |said| json!({ "contents": Markup::markdown(said) })))
+                Ok(said.map_or(Value::Null, |said| json!({ "contents": MarkupContent::markdown(said) })))
             }
             "definition" => to_json(&navigate::find_definition(workspace, text, offset)),
             "references" => to_json(&navigate::find_references(
@@ -294,20 +302,21 @@ impl Server {
                 about.context.include_declaration,
             )),
             "prepareRename" => {
-                let refused = |why| Failed(REQUEST_FAILED, why);
+                let refused = |why| ResponseError(REQUEST_FAILED, why);
                 let (at, name) = rename::prepare_rename(workspace, text, offset).map_err(refused)?;
                 Ok(json!({ "range": lines.range(at.start, at.end), "placeholder": name }))
             }
             "rename" => {
                 let changes = rename::rename_symbol(workspace, text, offset, &about.new_name);
-                let changes = changes.map_err(|why| Failed(REQUEST_FAILED, why))?;
+                let changes = changes.map_err(|why| ResponseError(REQUEST_FAILED, why))?;
                 Ok(json!({ "changes": changes }))
             }
             "formatting" => {
                 let source = text.source();
                 // What cannot be parsed stays: its diagnostics say why.
                 let new =
-                    format::format_file(&File { source: &source, registry: &workspace.registry }).ok();
+                    format::format_file(&EditableFile { source: &source, registry: &workspace.registry })
+                        .ok();
                 to_json(&new.map(|new| text_change::compute_edits(&text.text, &new)))
             }
             _ => {
@@ -323,7 +332,7 @@ impl Server {
 }
 
 /// Requests about a text that are answered.
-const ANSWERED: &[&str] = &[
+const SUPPORTED_REQUESTS: &[&str] = &[
     "codeAction",
     "completion",
     "definition",
@@ -335,7 +344,7 @@ const ANSWERED: &[&str] = &[
 ];
 
 /// Those that are answered about files of tests, too: they hold addresses, and declare none.
-const OF_TESTS: &[&str] = &["codeAction", "completion", "definition", "hover", "references"];
+const TEST_FILE_REQUESTS: &[&str] = &["codeAction", "completion", "definition", "hover", "references"];
 
 fn server_capabilities() -> Value {
     json!({
@@ -354,10 +363,10 @@ fn server_capabilities() -> Value {
     })
 }
 
-fn to_json(result: &impl Serialize) -> Result<Value, Failed> {
-    serde_json::to_value(result).map_err(|error| Failed(REQUEST_FAILED, error.to_string()))
+fn to_json(result: &impl Serialize) -> Result<Value, ResponseError> {
+    serde_json::to_value(result).map_err(|error| ResponseError(REQUEST_FAILED, error.to_string()))
 }
 
-fn error_response(id: &Value, Failed(code, message): &Failed) -> String {
+fn error_response(id: &Value, ResponseError(code, message): &ResponseError) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string()
 }

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::lines::Lines;
-use super::protocol::{Position, Range, TextEdit};
+use super::lines::LineIndex;
+use super::protocol::{LspRange, Position, TextEdit};
 use super::text_change::apply_edits;
-use super::{Disk, Server};
+use super::{LanguageServer, WorkspaceDisk};
 use crate::config::input::files::Files;
-use crate::config::request::Request;
+use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
 
@@ -41,7 +41,7 @@ outputs { ip $vm.web.public_ipv4_address; size \"😀 ${vars.size}\" }
 
 struct Nothing(Vec<(String, String)>);
 
-impl Disk for Nothing {
+impl WorkspaceDisk for Nothing {
     fn neighbor_directories(&self, directory: &Path) -> Vec<PathBuf> {
         vec![directory.to_owned()]
     }
@@ -60,7 +60,7 @@ impl Disk for Nothing {
 }
 
 struct Session {
-    server: Server,
+    server: LanguageServer,
     disk: Nothing,
     uri: String,
     text: String,
@@ -72,7 +72,7 @@ impl Session {
         let at = text.find('|').unwrap_or(0);
         let text = text.replacen('|', "", 1);
         let mut session = Self {
-            server: Server::new(REGISTRY, Request::default()),
+            server: LanguageServer::new(REGISTRY, LoadRequest::default()),
             disk: Nothing(Vec::new()),
             uri: format!("file:///s/{name}"),
             text: text.clone(),
@@ -80,7 +80,7 @@ impl Session {
         session.ask("initialize", json!({}));
         let document = json!({ "uri": session.uri, "text": text, "version": 1, "languageId": "yaml" });
         session.tell("textDocument/didOpen", json!({ "textDocument": document }));
-        let position = Lines::new(&text).position(at);
+        let position = LineIndex::new(&text).position(at);
         let about = json!({ "textDocument": { "uri": session.uri }, "position": position });
         (session, about)
     }
@@ -103,7 +103,7 @@ impl Session {
     }
 
     fn changed(&self, edits: &Value) -> String {
-        let range = |edit: &Value| -> Range { serde_json::from_value(edit["range"].clone()).unwrap() };
+        let range = |edit: &Value| -> LspRange { serde_json::from_value(edit["range"].clone()).unwrap() };
         let edits: Vec<TextEdit> = edits
             .as_array()
             .unwrap_or_else(|| panic!("{edits}"))
@@ -248,7 +248,7 @@ fn completes_in_both_syntaxes() {
                 "textDocument": { "uri": session.uri }, "contentChanges": [{ "text": session.text }],
             }),
         );
-        let position = Lines::new(&session.text).position(at);
+        let position = LineIndex::new(&session.text).position(at);
         let about = json!({ "textDocument": { "uri": session.uri }, "position": position });
         let answer = session.ask("textDocument/completion", about);
         let items = answer["result"]["items"].as_array().unwrap().clone();
@@ -413,7 +413,7 @@ fn other_files_of_the_directory_count() {
 
 #[test]
 fn the_session_keeps_its_order() {
-    let mut server = Server::new(REGISTRY, Request::default());
+    let mut server = LanguageServer::new(REGISTRY, LoadRequest::default());
     let disk = Nothing(Vec::new());
     let mut say = |text: &str| server.handle(text.as_bytes(), &disk).join("");
     assert!(say(r#"{"id":1,"method":"shutdown"}"#).contains("-32002"));

@@ -1,6 +1,6 @@
 //! From a file's old and new text to the editor's changes, in linear time.
 
-use super::lines::Lines;
+use super::lines::LineIndex;
 use super::protocol::TextEdit;
 use crate::model::source::shared_ends;
 
@@ -13,7 +13,7 @@ pub(super) fn compute_edits(old: &str, new: &str) -> Vec<TextEdit> {
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let (same, tail) = shared_ends(&before, &after);
-    let lines = Lines::new(old);
+    let lines = LineIndex::new(old);
     let mut at: usize = before[..same].iter().map(|line| line.len()).sum();
     let (before, after) = (&before[same..before.len() - tail], &after[same..after.len() - tail]);
     if before.len() != after.len() {
@@ -32,7 +32,7 @@ pub(super) fn compute_edits(old: &str, new: &str) -> Vec<TextEdit> {
 
 #[cfg(test)]
 pub(super) fn apply_edits(text: &str, edits: &[TextEdit]) -> String {
-    let lines = Lines::new(text);
+    let lines = LineIndex::new(text);
     let mut new = text.to_owned();
     for edit in edits.iter().rev() {
         new.replace_range(lines.offset(edit.range.start)..lines.offset(edit.range.end), &edit.new_text);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::shapes::Payload;
 use super::types;
-use crate::model::schema::{Action, Answer, Endpoint, Kind, Presence, Provenance, Type};
+use crate::model::schema::{Action, Endpoint, Kind, Presence, Provenance, ResponseShape, Type};
 
 /// Returns the schema of a kind's record.
 pub(super) fn record_schema(kind: &Kind) -> Value {
@@ -126,14 +126,14 @@ pub(super) fn of_action(kind: &Kind, action: &Action, endpoint: &Endpoint) -> Va
     let key = endpoint.envelope.key().unwrap_or("data");
     let of = |schema: &Value| keyed_envelope(key, schema, true);
     match action.answer {
-        Answer::Nothing => reference_to("Done"),
-        Answer::Object => object_answer(kind, endpoint, true),
+        ResponseShape::Empty => reference_to("Done"),
+        ResponseShape::Object => object_answer(kind, endpoint, true),
         // A grant stands beside `success`, without an envelope of its own.
-        Answer::Record(_) => keyed_envelope(key, &json!({"type": "object"}), false),
+        ResponseShape::Record(_) => keyed_envelope(key, &json!({"type": "object"}), false),
         // A list, or a record that holds one.
-        Answer::Rows(_) => of(&json!({"type": ["array", "object"]})),
-        Answer::Feed { id, .. } => list_envelope(&json!({"type": "object", "required": [id]})),
-        Answer::Grid => of(&json!({
+        ResponseShape::Rows(_) => of(&json!({"type": ["array", "object"]})),
+        ResponseShape::Feed { id, .. } => list_envelope(&json!({"type": "object", "required": [id]})),
+        ResponseShape::QueryResult => of(&json!({
             "type": "object",
             "properties": {
                 "columns": {"type": "array", "items": {"type": "string"}},
@@ -143,7 +143,7 @@ pub(super) fn of_action(kind: &Kind, action: &Action, endpoint: &Endpoint) -> Va
             },
             "required": ["columns", "rows"],
         })),
-        Answer::Document { field, .. } => of(&json!({
+        ResponseShape::Document { field, .. } => of(&json!({
             "type": "object",
             "properties": {field: {"type": "string"}},
             "required": [field],
@@ -179,7 +179,7 @@ pub(super) fn error_schema() -> Value {
 }
 
 /// What a refusal means, by its status; the name of its response is the status.
-pub(super) const REFUSED: &[(&str, &str)] = &[
+pub(super) const ERROR_STATUSES: &[(&str, &str)] = &[
     ("400", "The parameters are wrong; the message names what to change."),
     ("401", "There is no key, or it is not valid."),
     ("402", "Payment is required: the balance does not suffice, or there is no card to charge."),
@@ -196,7 +196,7 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
 pub(super) fn shared_responses() -> Value {
     let content = json!({"application/json": {"schema": reference_to("Error")}});
     let number = json!({"schema": {"type": "integer", "minimum": 0}});
-    let mut responses: Map<_, _> = REFUSED
+    let mut responses: Map<_, _> = ERROR_STATUSES
         .iter()
         .map(|(status, says)| {
             (format!("Refused{status}"), json!({"description": says, "content": content.clone()}))

@@ -1,4 +1,4 @@
-//! `Body`: the fields of a request's body, from the attributes and parameters that it carries.
+//! `BodySchema`: the fields of a request's body, from the attributes and parameters that it carries.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,18 @@ use serde_json::{Map, Value, json};
 
 use super::types;
 use crate::model::schema::{
-    Action, Attribute, Call, Kind, Literal, Need, OnChange, Parameter, Place, Presence, Type,
+    Action, ApiCall, Attribute, Kind, Literal, Parameter, ParameterLocation, ParameterPresence, Presence,
+    Type, UpdateStrategy,
 };
 
 /// Fields, and which of them must be there.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Body {
+pub(super) struct BodySchema {
     fields: Map<String, Value>,
     required: BTreeSet<String>,
 }
 
-impl Body {
+impl BodySchema {
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -69,8 +70,8 @@ impl Body {
 }
 
 /// Returns what makes an object.
-pub(super) fn of_creation(kind: &Kind) -> Body {
-    let mut body = Body::default();
+pub(super) fn of_creation(kind: &Kind) -> BodySchema {
+    let mut body = BodySchema::default();
     for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
         if attribute.at_creation {
             body.add(attribute, attribute.wire, attribute.presence == Presence::Required);
@@ -81,8 +82,8 @@ pub(super) fn of_creation(kind: &Kind) -> Body {
 }
 
 /// Returns what a deletion says.
-pub(super) fn of_deletion(kind: &Kind) -> Body {
-    let mut body = Body::default();
+pub(super) fn of_deletion(kind: &Kind) -> BodySchema {
+    let mut body = BodySchema::default();
     body.add_unwritten(kind.also_deleted);
     for (field, literal) in kind.api.delete_body {
         body.add_literal(field, *literal);
@@ -91,13 +92,13 @@ pub(super) fn of_deletion(kind: &Kind) -> Body {
 }
 
 /// Returns what a call carries. Alone, or always sent, a field must be there; of several, any may.
-pub(super) fn of_call(kind: &Kind, call: &Call) -> Body {
+pub(super) fn of_call(kind: &Kind, call: &ApiCall) -> BodySchema {
     let carried: Vec<_> = kind
         .attributes
         .iter()
         .filter_map(|attribute| Some((attribute, call_field(attribute, call)?)))
         .collect();
-    let mut body = Body::default();
+    let mut body = BodySchema::default();
     for (attribute, field) in &carried {
         let left_out_is_empty = attribute.presence == Presence::Default(Literal::Empty);
         let always = call.always.contains(&attribute.name) && !left_out_is_empty;
@@ -117,20 +118,21 @@ pub(super) fn of_call(kind: &Kind, call: &Call) -> Body {
 }
 
 /// Returns the field in which a call carries an attribute.
-fn call_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
+fn call_field(attribute: &Attribute, call: &ApiCall) -> Option<&'static str> {
     match attribute.change {
-        OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
-        OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
-        OnChange::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
+        UpdateStrategy::Patch { call: own, body } if own.name == call.name => Some(body),
+        UpdateStrategy::Link { set, body, .. } if set.name == call.name => Some(body),
+        UpdateStrategy::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
         _ => None,
     }
 }
 
 /// Returns what an action carries.
-pub(super) fn of_action(action: &Action) -> Body {
-    let mut body = Body::default();
-    for parameter in action.parameters.iter().filter(|parameter| parameter.place == Place::Body) {
-        if parameter.need == Need::Required {
+pub(super) fn of_action(action: &Action) -> BodySchema {
+    let mut body = BodySchema::default();
+    for parameter in action.parameters.iter().filter(|parameter| parameter.place == ParameterLocation::Body)
+    {
+        if parameter.need == ParameterPresence::Required {
             body.required.insert(parameter.wire.to_owned());
         }
         body.fields.insert(parameter.wire.to_owned(), of_parameter(parameter));

@@ -1,51 +1,51 @@
-//! `Operation`: one verb of one path, with everything that is said of it.
+//! `ApiOperation`: one verb of one path, with everything that is said of it.
 
 use serde_json::{Map, Value, json};
 
-use super::body::{self, Body};
+use super::body::{self, BodySchema};
 use super::schema_names::{HEALTH, creation_schema_name};
 use super::{answer, shapes, types};
 use crate::model::schema::{
-    Action, CatalogShape, Endpoint, Kind, Literal, Method, Need, Parameter, Place, Provenance, Registry,
-    Scope,
+    Action, CatalogShape, Endpoint, Kind, KindScope, Literal, Method, Parameter, ParameterLocation,
+    ParameterPresence, Provenance, Registry,
 };
 
 /// Most characters of what stands in a path.
-const LONGEST_PART: u64 = 255;
+const MAX_PATH_PARAMETER_CHARS: u64 = 255;
 
 /// Where an operation's body stands.
 #[derive(Debug, Clone, PartialEq)]
-enum Sends {
-    Nothing,
+enum OperationBody {
+    Empty,
     /// The creation of this kind, which has a schema of its own.
-    Creation(Box<(String, Body)>),
-    Fields(Body),
+    Creation(Box<(String, BodySchema)>),
+    Fields(BodySchema),
 }
 
 /// One operation.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Operation {
+pub(super) struct ApiOperation {
     pub(super) path: String,
     endpoint: Endpoint,
     id: String,
     tag: String,
     summary: String,
     parameters: Vec<Value>,
-    sends: Sends,
+    sends: OperationBody,
     status: &'static str,
     answer: Value,
     needs_key: bool,
 }
 
 /// Returns the operations of a kind, creation first.
-pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<Operation> {
+pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<ApiOperation> {
     let new = |verb: &str, endpoint: Endpoint, summary: &str| {
-        Operation::for_endpoint(registry, kind, verb, endpoint, summary)
+        ApiOperation::for_endpoint(registry, kind, verb, endpoint, summary)
     };
     let mut all = lifecycle_operations(kind, new);
     all.extend(kind.calls().map(|call| {
         let mut change = new(call.name, call.endpoint, &format!("Changes: {}.", title_words(kind)));
-        change.sends = Sends::fields(body::of_call(kind, call));
+        change.sends = OperationBody::fields(body::of_call(kind, call));
         change.answer = answer::object_answer(kind, &call.endpoint, true);
         change
     }));
@@ -63,10 +63,13 @@ pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<Operation> {
 }
 
 /// Returns what makes, lists, shows and removes the objects of a kind.
-fn lifecycle_operations(kind: &Kind, new: impl Fn(&str, Endpoint, &str) -> Operation) -> Vec<Operation> {
+fn lifecycle_operations(
+    kind: &Kind,
+    new: impl Fn(&str, Endpoint, &str) -> ApiOperation,
+) -> Vec<ApiOperation> {
     let (name, api) = (title_words(kind), kind.api);
     let mut create = new("create", api.create, &format!("Makes: {name}."));
-    create.sends = Sends::Creation(Box::new((creation_schema_name(kind), body::of_creation(kind))));
+    create.sends = OperationBody::Creation(Box::new((creation_schema_name(kind), body::of_creation(kind))));
     create.answer = answer::creation_answer(kind);
     if api.create.method == Method::Post {
         create.status = "201";
@@ -84,7 +87,7 @@ fn lifecycle_operations(kind: &Kind, new: impl Fn(&str, Endpoint, &str) -> Opera
         read
     });
     let mut delete = new("delete", api.delete, &format!("Removes: {name}."));
-    delete.sends = Sends::fields(body::of_deletion(kind));
+    delete.sends = OperationBody::fields(body::of_deletion(kind));
     [Some(create), Some(list), read, Some(delete)].into_iter().flatten().collect()
 }
 
@@ -93,7 +96,7 @@ fn title_words(kind: &Kind) -> String {
     kind.name.replace('_', " ")
 }
 
-impl Operation {
+impl ApiOperation {
     fn for_endpoint(
         registry: &Registry,
         kind: &Kind,
@@ -113,8 +116,8 @@ impl Operation {
             parameters.push(in_path("id", named.unwrap_or_else(|| json!({"type": "string"}))));
         }
         let of_project =
-            [Some(kind), parent].into_iter().flatten().any(|kind| kind.scope == Scope::Project);
-        let listed = endpoint == kind.api.list && kind.scope == Scope::Project;
+            [Some(kind), parent].into_iter().flatten().any(|kind| kind.scope == KindScope::Project);
+        let listed = endpoint == kind.api.list && kind.scope == KindScope::Project;
         if of_project && (endpoint.method.mutates() || listed) {
             let stated = kind.states_project && endpoint.method.mutates();
             let which = if stated { "ProjectStated" } else { "Project" };
@@ -128,7 +131,7 @@ impl Operation {
             tag: kind.name.to_owned(),
             summary: summary.to_owned(),
             parameters,
-            sends: Sends::Nothing,
+            sends: OperationBody::Empty,
             status: "200",
             answer: answer::reference_to("Done"),
             needs_key: true,
@@ -145,7 +148,7 @@ impl Operation {
             tag: tag.to_owned(),
             summary: summary.to_owned(),
             parameters: Vec::new(),
-            sends: Sends::Nothing,
+            sends: OperationBody::Empty,
             status: "200",
             answer,
             needs_key: true,
@@ -173,14 +176,14 @@ impl Operation {
     fn with_action(mut self, kind: &Kind, action: &Action) -> Self {
         for parameter in action.parameters {
             match parameter.place {
-                Place::Path => {
+                ParameterLocation::Path => {
                     self.parameters.push(in_path(parameter.wire, body::of_parameter(parameter)));
                 }
-                Place::Query => self.parameters.push(in_query(parameter)),
-                Place::Body => {}
+                ParameterLocation::Query => self.parameters.push(in_query(parameter)),
+                ParameterLocation::Body => {}
             }
         }
-        self.sends = Sends::fields(body::of_action(action));
+        self.sends = OperationBody::fields(body::of_action(action));
         self.answer = answer::of_action(kind, action, &self.endpoint);
         if self.endpoint.method == Method::Post {
             // What it makes, if anything, is told apart by the record alone.
@@ -216,7 +219,7 @@ impl Operation {
         let has = |place: &str| self.parameters.iter().any(|parameter| parameter["in"] == place);
         // Pages and the project's header are references.
         let has_shared = self.parameters.iter().any(|parameter| parameter.get("$ref").is_some());
-        let refers = changes && (self.sends != Sends::Nothing || has_shared);
+        let refers = changes && (self.sends != OperationBody::Empty || has_shared);
         let asks_for_object =
             self.parameters.iter().any(|parameter| parameter["schema"]["format"] == "uuid");
         let special = shapes::REFUSALS.iter().filter(|(_, operations)| {
@@ -276,18 +279,18 @@ impl Operation {
     }
 }
 
-impl Sends {
-    fn fields(body: Body) -> Self {
-        if body.is_empty() { Self::Nothing } else { Self::Fields(body) }
+impl OperationBody {
+    fn fields(body: BodySchema) -> Self {
+        if body.is_empty() { Self::Empty } else { Self::Fields(body) }
     }
 
     fn merge(self, other: Self) -> Self {
         match (self, other) {
-            (own, Self::Nothing) => own,
-            (Self::Nothing, other) => other,
+            (own, Self::Empty) => own,
+            (Self::Empty, other) => other,
             (own, other) => {
                 let body = |sends| match sends {
-                    Self::Nothing => Body::default(),
+                    Self::Empty => BodySchema::default(),
                     Self::Creation(named) => named.1,
                     Self::Fields(body) => body,
                 };
@@ -298,7 +301,7 @@ impl Sends {
 
     fn to_schema(&self) -> Option<Value> {
         let (schema, required) = match self {
-            Self::Nothing => return None,
+            Self::Empty => return None,
             Self::Creation(named) => (answer::reference_to(&named.0), named.1.is_required()),
             Self::Fields(body) => (body.to_schema(), body.is_required()),
         };
@@ -308,7 +311,7 @@ impl Sends {
 
 /// Returns a parameter of the path, where a text is one part and must not be the longest that a body takes.
 fn in_path(name: &str, mut schema: Value) -> Value {
-    let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(LONGEST_PART);
+    let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(MAX_PATH_PARAMETER_CHARS);
     schema["maxLength"] = json!(longest);
     schema["minLength"] = json!(1);
     let mut parameter = json!({"name": name, "in": "path", "required": true});
@@ -318,10 +321,10 @@ fn in_path(name: &str, mut schema: Value) -> Value {
 
 fn in_query(parameter: &Parameter) -> Value {
     let mut schema = body::of_parameter(parameter);
-    if let Need::Default(Literal::Bool(value)) = parameter.need {
+    if let ParameterPresence::Default(Literal::Bool(value)) = parameter.need {
         schema["default"] = json!(value);
     }
-    let required = parameter.need == Need::Required;
+    let required = parameter.need == ParameterPresence::Required;
     json!({"name": parameter.wire, "in": "query", "required": required, "schema": schema})
 }
 

@@ -4,38 +4,38 @@
 //! tables follow the specification field by field, the others the contract.
 
 use crate::model::schema::Method::{self, Delete, Get, Patch, Post};
-use crate::model::schema::{Envelope, Format, Type};
+use crate::model::schema::{Envelope, TextFormat, Type};
 
 /// Fields, each with its type.
-type Fields = &'static [(&'static str, Type)];
+type PayloadFields = &'static [(&'static str, Type)];
 
 /// How the payload stands in the answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Payload {
     /// Its fields stand beside `success`.
-    Flat(Fields),
+    Flat(PayloadFields),
     /// One record under a key.
-    Record(&'static str, Fields),
+    Record(&'static str, PayloadFields),
     /// A list of records under `data`, with `total`.
-    Rows(Fields),
+    Rows(PayloadFields),
     /// A list of texts.
     Texts,
     /// The object as it is now.
     Object,
     /// A list, and one record under a key beside it.
-    RowsBeside(Fields, &'static str, Fields),
+    RowsBeside(PayloadFields, &'static str, PayloadFields),
 }
 
 use Payload::{Flat, Object, Record, Rows, RowsBeside, Texts};
 
-const TEXT: Type = Type::Text { min: 0, max: 0, format: Format::Any };
-const TIME: Type = Type::Text { min: 0, max: 0, format: Format::Timestamp };
+const TEXT: Type = Type::Text { min: 0, max: 0, format: TextFormat::Any };
+const TIME: Type = Type::Text { min: 0, max: 0, format: TextFormat::Timestamp };
 const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
 const REGION: Type = Type::Enum(&["us-east"]);
 const TEXTS: Type = Type::List(&TEXT);
 
 /// A run of a job, as it is started and listed.
-const JOB_RUN: Fields = &[
+const JOB_RUN: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
     ("deployment_id", TEXT),
@@ -49,7 +49,7 @@ const JOB_RUN: Fields = &[
     ("created_at", TIME),
 ];
 
-const DEPLOYMENT: Fields = &[
+const DEPLOYMENT: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
     ("status", TEXT),
@@ -63,7 +63,7 @@ const DEPLOYMENT: Fields = &[
     ("created_at", TIME),
 ];
 
-const PREVIEW: Fields = &[
+const PREVIEW: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
     ("project_id", TEXT),
@@ -76,7 +76,7 @@ const PREVIEW: Fields = &[
 ];
 
 /// Something that happened to an app or a cluster; which of the two is named by its id.
-const EVENT_OF_APP: Fields = &[
+const APP_EVENT: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
     ("type", TEXT),
@@ -84,13 +84,13 @@ const EVENT_OF_APP: Fields = &[
     ("deployment_id", TEXT),
     ("created_at", TIME),
 ];
-const EVENT_OF_CLUSTER: Fields =
+const CLUSTER_EVENT: PayloadFields =
     &[("id", TEXT), ("cluster_id", TEXT), ("type", TEXT), ("message", TEXT), ("created_at", TIME)];
 
 /// The grant of an address that takes a source.
-const GRANT: Fields = &[("upload_url", TEXT), ("blob_key", TEXT), ("expires_in_seconds", COUNT)];
+const GRANT: PayloadFields = &[("upload_url", TEXT), ("blob_key", TEXT), ("expires_in_seconds", COUNT)];
 
-const DATABASE_PLAN: Fields = &[
+const DATABASE_PLAN: PayloadFields = &[
     ("id", COUNT),
     ("slug", TEXT),
     ("engine", TEXT),
@@ -103,7 +103,7 @@ const DATABASE_PLAN: Fields = &[
     ("is_free", Type::Boolean),
 ];
 
-const NODE_PLAN: Fields = &[
+const NODE_PLAN: PayloadFields = &[
     ("id", COUNT),
     ("slug", TEXT),
     ("node_class", TEXT),
@@ -114,7 +114,7 @@ const NODE_PLAN: Fields = &[
     ("monthly_price", Type::Decimal),
 ];
 
-const VERSION: Fields = &[("id", COUNT), ("version", TEXT), ("is_default", Type::Boolean)];
+const VERSION: PayloadFields = &[("id", COUNT), ("version", TEXT), ("is_default", Type::Boolean)];
 
 const TERMS: Type = Type::Record(&[
     ("price_per_hour", Type::Decimal),
@@ -123,10 +123,10 @@ const TERMS: Type = Type::Record(&[
     ("twenty_four_month_price", Type::Decimal),
 ]);
 
-const BY_GB: Fields = &[("price_per_gb_month", Type::Decimal), ("price_per_gb_hour", Type::Decimal)];
+const BY_GB: PayloadFields = &[("price_per_gb_month", Type::Decimal), ("price_per_gb_hour", Type::Decimal)];
 
-const CREDENTIALS: Fields = &[("user", TEXT), ("password", TEXT)];
-const USER_PASSWORD: Fields = &[("name", TEXT), ("password", TEXT)];
+const CREDENTIALS: PayloadFields = &[("user", TEXT), ("password", TEXT)];
+const USER_PASSWORD: PayloadFields = &[("name", TEXT), ("password", TEXT)];
 /// The field of the name to connect to: the word of the envelope.
 const LOGICAL: &str = match Envelope::Database.key() {
     Some(key) => key,
@@ -216,7 +216,7 @@ pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
     (Get, "/api/v1/apps/services/{id}/jobs/runs", Rows(JOB_RUN)),
     (Post, "/api/v1/apps/services/{id}/deployments", Record("data", DEPLOYMENT)),
     (Get, "/api/v1/apps/services/{id}/deployments", Rows(DEPLOYMENT)),
-    (Get, "/api/v1/apps/services/{id}/events", Rows(EVENT_OF_APP)),
+    (Get, "/api/v1/apps/services/{id}/events", Rows(APP_EVENT)),
     (
         Get,
         "/api/v1/apps/services/{id}/instances",
@@ -321,7 +321,7 @@ pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
     ),
     (Get, "/api/v1/databases/{parent}/users/{id}/password", Record("data", USER_PASSWORD)),
     (Post, "/api/v1/databases/{parent}/users/{id}/rotate", Record("data", USER_PASSWORD)),
-    (Get, "/api/v1/k8s/clusters/{id}/events", Rows(EVENT_OF_CLUSTER)),
+    (Get, "/api/v1/k8s/clusters/{id}/events", Rows(CLUSTER_EVENT)),
     (
         Get,
         "/api/v1/k8s/clusters/{id}/kubeconfig",

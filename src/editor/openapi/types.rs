@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
+use crate::model::schema::{Attribute, Literal, Presence, TextFormat, Type};
 
 /// Returns `AppDomain` for `app_domain`.
 pub(super) fn pascal_case(name: &str) -> String {
@@ -165,28 +165,30 @@ fn integer_schema(min: i64, max: i64, unit: &str) -> Value {
     schema
 }
 
-fn text_schema(min: u16, max: u16, format: Format) -> Value {
+fn text_schema(min: u16, max: u16, format: TextFormat) -> Value {
     let mut schema = json!({"type": "string", "maxLength": max});
     if min > 0 {
         schema["minLength"] = json!(min);
     }
     let (key, value) = match format {
-        Format::Any
-        | Format::PathName
-        | Format::SshPublicKey
-        | Format::Cron
-        | Format::TimeZone
-        | Format::Directory => {
+        TextFormat::Any
+        | TextFormat::PathName
+        | TextFormat::SshPublicKey
+        | TextFormat::Cron
+        | TextFormat::TimeZone
+        | TextFormat::Directory => {
             return schema;
         }
-        Format::Cidr4 | Format::AllowedCidr4 => ("pattern", r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$"),
-        Format::DatabaseUser => ("pattern", "^[a-z_][a-z0-9_]*$"),
-        Format::HttpPath => ("pattern", "^/"),
-        Format::ClockTime => ("pattern", "^([01][0-9]|2[0-3]):[0-5][0-9]$"),
-        Format::Domain => ("pattern", r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"),
-        Format::Taint => ("pattern", ":(NoSchedule|PreferNoSchedule|NoExecute)$"),
-        Format::Timestamp => ("format", "date-time"),
-        Format::Email => ("format", "email"),
+        TextFormat::Cidr4 | TextFormat::AllowedCidr4 => {
+            ("pattern", r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$")
+        }
+        TextFormat::DatabaseUser => ("pattern", "^[a-z_][a-z0-9_]*$"),
+        TextFormat::HttpPath => ("pattern", "^/"),
+        TextFormat::ClockTime => ("pattern", "^([01][0-9]|2[0-3]):[0-5][0-9]$"),
+        TextFormat::Domain => ("pattern", r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$"),
+        TextFormat::Taint => ("pattern", ":(NoSchedule|PreferNoSchedule|NoExecute)$"),
+        TextFormat::Timestamp => ("format", "date-time"),
+        TextFormat::Email => ("format", "email"),
     };
     schema[key] = json!(value);
     schema

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{NAME, lookup_block, named_blocks};
 use super::vocabulary::{
-    Known, closed_map, definition_ref, named_schemas, names_of, required_words, with_description,
+    SchemaInputs, closed_map, definition_ref, named_schemas, names_of, required_words, with_description,
     word_choices, word_summary,
 };
 use crate::config::keywords::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
@@ -47,7 +47,7 @@ fn plain_blocks() -> Map<String, Value> {
 }
 
 /// Returns the schemas of all blocks but kinds.
-pub(super) fn block_properties(known: Known<'_>) -> Map<String, Value> {
+pub(super) fn block_properties(known: SchemaInputs<'_>) -> Map<String, Value> {
     let mut blocks = plain_blocks();
     blocks.insert("policy".to_owned(), named_blocks(&policy_block(known), word_summary(TOP, "policy")));
     let kinds = known.registry.top_level();
@@ -257,7 +257,7 @@ fn default_conditions() -> Vec<Value> {
         .collect()
 }
 
-fn policy_block(known: Known<'_>) -> Value {
+fn policy_block(known: SchemaInputs<'_>) -> Value {
     let kinds: Vec<&str> = known.registry.kinds.iter().map(|kind| kind.name).collect();
     let kind = json!({"enum": kinds});
     let on = json!({

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::values;
-use super::vocabulary::{Known, closed_map, with_description};
+use super::vocabulary::{SchemaInputs, closed_map, with_description};
 use crate::model::schema::{Attribute, Kind, Type};
 
 /// One part of an address.
@@ -23,7 +23,7 @@ pub(super) fn named_blocks(block: &Value, text: &str) -> Value {
 }
 
 /// Returns the schema of what an object is looked up by.
-pub(super) fn lookup_block(known: Known<'_>, kind: &Kind) -> Value {
+pub(super) fn lookup_block(known: SchemaInputs<'_>, kind: &Kind) -> Value {
     let anything = json!({"type": ["string", "number", "boolean"]});
     let seen = |attribute: &&Attribute| attribute.listed && attribute.is_readable() && !attribute.secret;
     let mut fields: Map<String, Value> = kind

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use super::fields::named_blocks;
 use super::values;
 use super::vocabulary::{
-    Known, closed_map, definition_ref, named_schemas, required_words, with_description, word_choices,
-    word_summary,
+    SchemaInputs, closed_map, definition_ref, named_schemas, required_words, with_description,
+    word_choices, word_summary,
 };
 use crate::config::keywords::{BODY, IGNORED, LIFECYCLE};
-use crate::model::schema::{AlsoIn, Attribute, Kind, Presence, Scope};
+use crate::model::schema::{Attribute, Kind, KindScope, NestedPlacement, Presence};
 
 /// Returns the schema of one block of a kind.
-pub(super) fn resource_body(known: Known<'_>, kind: &Kind) -> Value {
+pub(super) fn resource_body(known: SchemaInputs<'_>, kind: &Kind) -> Value {
     let mut properties = attribute_properties(known, kind, None);
     for child in known.registry.children(kind.name) {
         let Some((_, collection)) = child.child_of() else { continue };
@@ -27,7 +27,7 @@ pub(super) fn resource_body(known: Known<'_>, kind: &Kind) -> Value {
     finish_block(properties, kind, None)
 }
 
-fn attribute_properties(known: Known<'_>, kind: &Kind, except: Option<&str>) -> Map<String, Value> {
+fn attribute_properties(known: SchemaInputs<'_>, kind: &Kind, except: Option<&str>) -> Map<String, Value> {
     let written = kind.attributes.iter().filter(|attribute| attribute.is_writable());
     written
         .filter(|attribute| except != Some(attribute.name))
@@ -52,7 +52,7 @@ fn finish_block(properties: Map<String, Value>, kind: &Kind, except: Option<&str
 }
 
 /// Children under their collection's key: by name or, where the kind has such, as plain values.
-fn children_schema(known: Known<'_>, child: &Kind) -> Value {
+fn children_schema(known: SchemaInputs<'_>, child: &Kind) -> Value {
     let by_name = named_blocks(&definition_ref(child.name), child.summary);
     let plain = child.plain_entry.and_then(|name| child.attribute(name));
     match plain {
@@ -66,7 +66,7 @@ fn children_schema(known: Known<'_>, child: &Kind) -> Value {
 }
 
 /// Children in the block of what they refer to: a plain value, or their block without that reference.
-fn also_in(known: Known<'_>, child: &Kind, also: AlsoIn) -> Value {
+fn also_in(known: SchemaInputs<'_>, child: &Kind, also: NestedPlacement) -> Value {
     let mut properties = attribute_properties(known, child, Some(also.refers));
     properties.extend(block_words(child));
     let block = finish_block(properties, child, Some(also.refers));
@@ -82,7 +82,7 @@ fn block_words(kind: &Kind) -> Map<String, Value> {
         ("depends_on", with_description(definition_ref("addresses"), word_summary(BODY, "depends_on"))),
         ("lifecycle", lifecycle_block(kind)),
     ]);
-    if kind.scope == Scope::Project {
+    if kind.scope == KindScope::Project {
         let text = word_summary(BODY, "project");
         words.insert("project".to_owned(), json!({"type": "string", "minLength": 1, "description": text}));
     }

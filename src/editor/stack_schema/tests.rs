@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::{Slugs, build_schema};
+use super::{CatalogSlugs, build_schema};
 use crate::config::input::discovery::is_test_file;
 use crate::config::keywords;
 use crate::kinds::REGISTRY;
@@ -26,7 +26,7 @@ fn root() -> &'static Path {
 }
 
 fn validator() -> Validator {
-    let slugs = Slugs::from([("vm", vec!["std-1c-2g".to_owned()])]);
+    let slugs = CatalogSlugs::from([("vm", vec!["std-1c-2g".to_owned()])]);
     jsonschema::draft7::new(&build_schema(&REGISTRY, &slugs)).unwrap()
 }
 
@@ -67,7 +67,7 @@ fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
 
 #[test]
 fn it_is_a_schema_of_draft_7() {
-    let schema = build_schema(&REGISTRY, &Slugs::new());
+    let schema = build_schema(&REGISTRY, &CatalogSlugs::new());
     assert!(jsonschema::meta::is_valid(&schema));
     let definitions: BTreeSet<_> = schema["definitions"].as_object().unwrap().keys().collect();
     let text = schema.to_string();
@@ -80,7 +80,7 @@ fn it_is_a_schema_of_draft_7() {
 /// The blocks of the language have the words of its table, and no others.
 #[test]
 fn every_block_has_the_words_of_the_table() {
-    let schema = build_schema(&REGISTRY, &Slugs::new());
+    let schema = build_schema(&REGISTRY, &CatalogSlugs::new());
     let has = |block: &Value| -> BTreeSet<String> {
         block["properties"].as_object().unwrap().keys().cloned().collect()
     };

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::vocabulary::{Known, closed_map, definition_ref, with_description};
+use super::vocabulary::{SchemaInputs, closed_map, definition_ref, with_description};
 use crate::config::keywords;
 use crate::editor::facts;
-use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
+use crate::model::schema::{Attribute, Literal, Presence, TextFormat, Type};
 
 /// A whole-value reference, or an expression anywhere in the text.
 const COMPUTED: &str = r"^\$[A-Za-z_]|\$\{";
 /// The forms in which an id of an object is read.
 const ID: &str = r"^(urn:uuid:|\{)?[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}\}?$";
 /// Longest name of a catalog's record.
-const LONGEST_NAME: u16 = 128;
+const MAX_NAME_CHARS: u16 = 128;
 
 /// Returns the definitions that values share.
 pub(super) fn value_definitions() -> Map<String, Value> {
@@ -30,7 +30,7 @@ pub(super) fn value_definitions() -> Map<String, Value> {
 }
 
 /// Returns the schema of an attribute, with its words.
-pub(super) fn attribute_schema(known: Known<'_>, attribute: &Attribute) -> Value {
+pub(super) fn attribute_schema(known: SchemaInputs<'_>, attribute: &Attribute) -> Value {
     let mut forms = literal_forms(known, &attribute.ty);
     if matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
         forms.push(json!({"type": "null"}));
@@ -46,7 +46,7 @@ pub(super) fn attribute_schema(known: Known<'_>, attribute: &Attribute) -> Value
 }
 
 /// Returns the schema of a value wherever it stands: as it is, or computed.
-pub(super) fn value_schema(known: Known<'_>, ty: &Type) -> Value {
+pub(super) fn value_schema(known: SchemaInputs<'_>, ty: &Type) -> Value {
     let mut forms = literal_forms(known, ty);
     forms.push(definition_ref("expression"));
     json!({"anyOf": forms})
@@ -70,7 +70,7 @@ fn default_value(literal: Literal) -> Value {
 }
 
 /// Returns what may be written for a type as it is.
-fn literal_forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
+fn literal_forms(known: SchemaInputs<'_>, ty: &Type) -> Vec<Value> {
     match ty {
         Type::Boolean => vec![json!({"type": "boolean"})],
         Type::Integer { min, max, .. } => vec![integer_form(*min, *max)],
@@ -103,7 +103,7 @@ fn literal_forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
     }
 }
 
-fn record_forms(known: Known<'_>, fields: &[(&'static str, Type)]) -> Value {
+fn record_forms(known: SchemaInputs<'_>, fields: &[(&'static str, Type)]) -> Value {
     let field = |(name, ty): &(&'static str, Type)| {
         let schema = json!({"anyOf": [value_schema(known, ty), {"type": "null"}]});
         let schema = match facts::describe_limits(ty) {
@@ -124,7 +124,7 @@ fn integer_form(min: i64, max: i64) -> Value {
 
 /// A text may be written without quotes, even where YAML sees a number in it: the schema decides its type,
 /// from the source text.
-fn text_form(min: u16, max: u16, format: Format) -> Value {
+fn text_form(min: u16, max: u16, format: TextFormat) -> Value {
     let mut schema = match format_pattern(format) {
         Some(pattern) => json!({"type": "string", "pattern": pattern}),
         None => json!({"type": ["string", "number", "boolean"]}),
@@ -137,31 +137,35 @@ fn text_form(min: u16, max: u16, format: Format) -> Value {
 }
 
 /// Returns what every text of a form matches; stead checks more.
-const fn format_pattern(format: Format) -> Option<&'static str> {
+const fn format_pattern(format: TextFormat) -> Option<&'static str> {
     Some(match format {
-        Format::Any | Format::PathName | Format::Directory | Format::Timestamp | Format::TimeZone => {
+        TextFormat::Any
+        | TextFormat::PathName
+        | TextFormat::Directory
+        | TextFormat::Timestamp
+        | TextFormat::TimeZone => {
             return None;
         }
-        Format::Cidr4 | Format::AllowedCidr4 => r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$",
-        Format::SshPublicKey => r"^\s*(ssh-|ecdsa-sha2-|sk-ssh-|sk-ecdsa-)",
-        Format::DatabaseUser => r"^(?!app_|fnb_)[a-z_][a-z0-9_]*$",
-        Format::HttpPath => r"^/",
-        Format::Cron => r"^\s*\S+(\s+\S+){4}\s*$",
-        Format::ClockTime => r"^([01][0-9]|2[0-3]):[0-5][0-9]$",
-        Format::Domain => r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$",
-        Format::Email => r"^[^@\s]+@[^@\s]*\.[^@\s]*$",
-        Format::Taint => r":(NoSchedule|PreferNoSchedule|NoExecute)$",
+        TextFormat::Cidr4 | TextFormat::AllowedCidr4 => r"^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$",
+        TextFormat::SshPublicKey => r"^\s*(ssh-|ecdsa-sha2-|sk-ssh-|sk-ecdsa-)",
+        TextFormat::DatabaseUser => r"^(?!app_|fnb_)[a-z_][a-z0-9_]*$",
+        TextFormat::HttpPath => r"^/",
+        TextFormat::Cron => r"^\s*\S+(\s+\S+){4}\s*$",
+        TextFormat::ClockTime => r"^([01][0-9]|2[0-3]):[0-5][0-9]$",
+        TextFormat::Domain => r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$",
+        TextFormat::Email => r"^[^@\s]+@[^@\s]*\.[^@\s]*$",
+        TextFormat::Taint => r":(NoSchedule|PreferNoSchedule|NoExecute)$",
     })
 }
 
 /// A catalog's known names come first, for editors complete them; any other name or id may be meant too.
-fn catalog_forms(known: Known<'_>, table: &str) -> Vec<Value> {
+fn catalog_forms(known: SchemaInputs<'_>, table: &str) -> Vec<Value> {
     let names = known.slugs.get(table).filter(|names| !names.is_empty());
     let suggested = names.map(|names| json!({"enum": names}));
     let any = json!({
         "type": ["string", "number"],
         "minLength": 1,
-        "maxLength": LONGEST_NAME,
+        "maxLength": MAX_NAME_CHARS,
         "description": format!("A name or id of the catalog's table {table}."),
     });
     suggested.into_iter().chain([any]).collect()

@@ -4,40 +4,40 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::config::keywords::{self, Takes, Words};
+use crate::config::keywords::{self, KeywordValue, Keywords};
 use crate::model::schema::Registry;
 
 /// The names of each catalog table that are known without asking the service. They are suggestions: a
 /// service may have more.
-pub type Slugs = BTreeMap<&'static str, Vec<String>>;
+pub type CatalogSlugs = BTreeMap<&'static str, Vec<String>>;
 
 /// What is known besides the language itself.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'k> {
+pub(super) struct SchemaInputs<'k> {
     pub(super) registry: &'k Registry,
-    pub(super) slugs: &'k Slugs,
+    pub(super) slugs: &'k CatalogSlugs,
 }
 
 /// Returns what one of the language's words says.
-pub(super) fn word_summary(words: Words, name: &str) -> &'static str {
+pub(super) fn word_summary(words: Keywords, name: &str) -> &'static str {
     keywords::find_word(words, name).map_or("", |word| word.summary)
 }
 
 /// Returns the few values that one of the language's words takes.
-pub(super) fn word_choices(words: Words, name: &str) -> Vec<&'static str> {
+pub(super) fn word_choices(words: Keywords, name: &str) -> Vec<&'static str> {
     match keywords::find_word(words, name).map(|word| word.takes) {
-        Some(Takes::OneOf(values)) => names_of(values),
+        Some(KeywordValue::OneOf(values)) => names_of(values),
         _ => Vec::new(),
     }
 }
 
 /// Returns the names of words.
-pub(super) fn names_of(words: Words) -> Vec<&'static str> {
+pub(super) fn names_of(words: Keywords) -> Vec<&'static str> {
     keywords::word_names(words).collect()
 }
 
 /// Returns the words that must be written.
-pub(super) fn required_words(words: Words) -> Vec<&'static str> {
+pub(super) fn required_words(words: Keywords) -> Vec<&'static str> {
     words.iter().filter(|word| word.needed).map(|word| word.name).collect()
 }
 

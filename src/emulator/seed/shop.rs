@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::Filler;
+use super::SeedWriter;
 use crate::emulator::world::{
     DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, TEMPLATES, Time, VM_PLANS, World,
 };
@@ -16,7 +16,7 @@ const PUBLIC_KEY: &str =
 /// # Errors
 /// When a request is refused, with its answer.
 pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), String> {
-    let mut filler = Filler { api_key, project: world.default_project(), world, now, left: usize::MAX };
+    let mut filler = SeedWriter { api_key, project: world.default_project(), world, now, left: usize::MAX };
     let project = json!({"name": "shop-staging", "description": "The shop, staging"});
     filler.project = filler.create_object("projects", &project)?.unwrap_or(filler.project);
     filler.create_object("api-keys", &json!({"name": "ci-staging"}))?;
@@ -43,7 +43,7 @@ pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), Stri
     Ok(())
 }
 
-fn add_shop_vm(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+fn add_shop_vm(filler: &mut SeedWriter<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
     let key = json!({"name": "deploy-staging", "public_key": PUBLIC_KEY});
     let key = filler.create_object("ssh-keys", &key)?;
     let template = TEMPLATES.iter().find(|template| template.slug == "ubuntu-24.04");
@@ -56,7 +56,7 @@ fn add_shop_vm(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid
     filler.create_object("vms", &machine)
 }
 
-fn add_shop_database(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
+fn add_shop_database(filler: &mut SeedWriter<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
     let plan = DATABASE_PLANS.iter().find(|plan| plan.slug == "pg-1c-2g");
     let database = json!({
         "name": "main", "engine": "postgres", "engine_version": "16", "plan_id": plan.map(|plan| plan.id),
@@ -66,7 +66,7 @@ fn add_shop_database(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid,
     Ok(filler.create_object("databases", &database)?.unwrap_or_default())
 }
 
-fn add_shop_cluster(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
+fn add_shop_cluster(filler: &mut SeedWriter<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
     let version = KUBERNETES_VERSIONS.iter().rfind(|version| version.text().starts_with("1.31."));
     let cluster = json!({
         "name": "jobs", "version_id": version.map(|version| version.id), "vpc_id": vpc,
@@ -75,7 +75,7 @@ fn add_shop_cluster(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, 
     Ok(filler.create_object("k8s/clusters", &cluster)?.unwrap_or_default())
 }
 
-fn add_shop_pools(filler: &mut Filler<'_>, cluster: Uuid) -> Result<(), String> {
+fn add_shop_pools(filler: &mut SeedWriter<'_>, cluster: Uuid) -> Result<(), String> {
     for (name, plan, count) in [("general", "std-2c-4g", 2), ("batch", "cpu-4c-8g", 1)] {
         let plan = NODE_PLANS.iter().find(|node| node.slug == plan).map(|node| node.id);
         let pool = json!({"name": name, "plan_id": plan, "node_count": count});
@@ -85,7 +85,7 @@ fn add_shop_pools(filler: &mut Filler<'_>, cluster: Uuid) -> Result<(), String> 
 }
 
 /// Makes the apps, and returns those that use the database; the one that has a name in public comes first.
-fn add_shop_apps(filler: &mut Filler<'_>) -> Result<[Uuid; 2], String> {
+fn add_shop_apps(filler: &mut SeedWriter<'_>) -> Result<[Uuid; 2], String> {
     let app = |name: &str, more: Value| {
         let mut app = json!({"name": name, "repo": "acme/shop", "branch": "main"});
         if let (Value::Object(app), Value::Object(more)) = (&mut app, more) {
@@ -113,11 +113,11 @@ fn add_shop_apps(filler: &mut Filler<'_>) -> Result<[Uuid; 2], String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::world::{Setup, Tier};
+    use crate::emulator::world::{RateTier, WorldSetup};
 
     #[test]
     fn the_shop_is_there() {
-        let setup = Setup { seed: 1, api_key: "sk_test".into(), tier: Tier::Standard };
+        let setup = WorldSetup { seed: 1, api_key: "sk_test".into(), tier: RateTier::Standard };
         let mut world = World::new(&setup, Time::UNIX_EPOCH);
         seed_shop(&mut world, "sk_test", Time::UNIX_EPOCH).unwrap();
         let world = serde_json::to_value(&world).unwrap();

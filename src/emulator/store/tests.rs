@@ -6,20 +6,20 @@ use std::fs;
 
 use super::*;
 
-fn row(key: &str, value: Option<&str>) -> Row {
-    Row { key: key.to_owned(), value: value.map(|text| text.as_bytes().to_vec()) }
+fn row(key: &str, value: Option<&str>) -> StoredRow {
+    StoredRow { key: key.to_owned(), value: value.map(|text| text.as_bytes().to_vec()) }
 }
 
 #[test]
 fn what_was_written_is_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/cloud.db");
-    let (store, stored) = Store::open(&path).unwrap();
+    let (store, stored) = WorldStore::open(&path).unwrap();
     assert!(stored.rows.is_empty() && stored.clock.is_none());
     store.write(&[row("a/1", Some("x")), row("a/2", Some("y"))], None).unwrap();
     store.write(&[row("a/1", None), row("a/3", Some("z"))], None).unwrap();
     drop(store);
-    let (_store, stored) = Store::open(&path).unwrap();
+    let (_store, stored) = WorldStore::open(&path).unwrap();
     let keys: Vec<_> = stored.rows.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["a/2", "a/3"]);
 }
@@ -30,7 +30,7 @@ fn only_the_owner_reads_the_file_and_the_key() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
-    drop(Store::open(&path).unwrap());
+    drop(WorldStore::open(&path).unwrap());
     let made = read_or_create_key(&path).unwrap();
     assert_eq!(read_or_create_key(&path).unwrap(), made);
     for name in ["cloud.db", "cloud.key"] {
@@ -43,9 +43,9 @@ fn only_the_owner_reads_the_file_and_the_key() {
 fn a_file_in_use_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
-    let _first = Store::open(&path).unwrap();
-    let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::Locked { .. }), "{error}");
+    let _first = WorldStore::open(&path).unwrap();
+    let error = WorldStore::open(&path).unwrap_err();
+    assert!(matches!(error, WorldStoreError::Locked { .. }), "{error}");
     assert!(error.to_string().contains("in use by another process"));
 }
 
@@ -54,16 +54,16 @@ fn a_damaged_file_and_one_of_another_version_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
     fs::write(&path, b"this is no database at all, but long enough to look like one").unwrap();
-    assert!(matches!(Store::open(&path).unwrap_err(), StoreError::Corrupt { .. }));
+    assert!(matches!(WorldStore::open(&path).unwrap_err(), WorldStoreError::Corrupt { .. }));
     assert_eq!(fs::read(&path).unwrap()[..4], *b"this");
 
     let path = folder.path().join("later.db");
-    let (store, _) = Store::open(&path).unwrap();
+    let (store, _) = WorldStore::open(&path).unwrap();
     let write = store.database.begin_write().unwrap();
-    write.open_table(ABOUT).unwrap().insert("format", b"stead-cloud-9".as_slice()).unwrap();
+    write.open_table(METADATA).unwrap().insert("format", b"stead-cloud-9".as_slice()).unwrap();
     write.commit().unwrap();
     drop(store);
-    let error = Store::open(&path).unwrap_err();
+    let error = WorldStore::open(&path).unwrap_err();
     assert!(error.to_string().contains("stead-cloud-9"), "{error}");
 }
 
@@ -73,7 +73,7 @@ fn a_key_file_without_a_key_is_refused() {
     let path = folder.path().join("cloud.db");
     for bad in ["", " \n", "two words", "caf\u{e9}"] {
         fs::write(path.with_extension("key"), bad).unwrap();
-        assert!(matches!(read_or_create_key(&path).unwrap_err(), StoreError::Key { .. }), "{bad:?}");
+        assert!(matches!(read_or_create_key(&path).unwrap_err(), WorldStoreError::Key { .. }), "{bad:?}");
     }
 }
 
@@ -81,23 +81,23 @@ fn a_key_file_without_a_key_is_refused() {
 async fn a_number_is_durable_when_its_rows_are_on_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
-    let (store, _) = Store::open(&path).unwrap();
-    let mut journal = Journal::start(store);
+    let (store, _) = WorldStore::open(&path).unwrap();
+    let mut journal = WriteQueue::start(store);
     let numbers: Vec<_> =
         (0..50).map(|n| journal.submit(vec![row(&format!("a/{n}"), Some("x"))], None)).collect();
     for number in numbers {
         wait_until_durable(journal.watch_progress(), number).await.unwrap();
     }
     drop(journal);
-    assert_eq!(Store::open(&path).unwrap().1.rows.len(), 50);
-    wait_until_durable(Journal::in_memory().watch_progress(), 0).await.unwrap();
+    assert_eq!(WorldStore::open(&path).unwrap().1.rows.len(), 50);
+    wait_until_durable(WriteQueue::in_memory().watch_progress(), 0).await.unwrap();
 }
 
 #[test]
 fn damage_anywhere_is_an_error_or_harmless_and_never_a_panic() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
-    let (store, _) = Store::open(&path).unwrap();
+    let (store, _) = WorldStore::open(&path).unwrap();
     let value = "x".repeat(400);
     let rows: Vec<_> = (0..40).map(|n| row(&format!("a/{n}"), Some(&value))).collect();
     store.write(&rows, None).unwrap();
@@ -109,7 +109,7 @@ fn damage_anywhere_is_an_error_or_harmless_and_never_a_panic() {
         flipped[at..].iter_mut().take(64).for_each(|byte| *byte ^= 0xff);
         for bytes in [&flipped[..], &whole[..at]] {
             fs::write(&damaged, bytes).unwrap();
-            if let Ok((store, stored)) = Store::open(&damaged) {
+            if let Ok((store, stored)) = WorldStore::open(&damaged) {
                 assert!(stored.rows.len() <= 40 && store.write(&[row("a/1", Some("y"))], None).is_ok());
             }
         }

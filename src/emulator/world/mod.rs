@@ -15,12 +15,14 @@ mod request;
 mod router;
 mod state;
 
-pub use self::admin::inspect::Search;
+pub use self::admin::inspect::RecordSearch;
 pub use self::admin::mutate::MutateError;
-pub use self::apps::upload::{Archive, Arriving, LARGEST as LARGEST_ARCHIVE, PREFIX as UPLOADS};
-pub use self::engine::message::{Request, Response};
+pub use self::apps::upload::{
+    ArchiveReceiver, MAX_ARCHIVE_BYTES as LARGEST_ARCHIVE, ReceivedArchive, UPLOAD_PREFIX as UPLOADS,
+};
+pub use self::engine::message::{ApiRequest, ApiResponse};
 pub use self::router::{all_routes, handle_request, handle_upload, route_template};
-pub use self::state::account::{Bill, Row, Setup, Tier};
+pub use self::state::account::{AccountBill, RateTier, StoredRow, WorldSetup};
 pub use self::state::world::World;
 
 pub(super) use self::clusters::versions::VERSIONS as KUBERNETES_VERSIONS;

@@ -2,12 +2,12 @@
 
 use uuid::Uuid;
 
-use super::apps::upload::{self, Archive};
-use super::engine::message::{Refusal, Request, Response};
-use super::engine::request_body::Body;
-use super::request::call::{Call, Reply, Scope};
-use super::state::grant::{Grant, Target};
-use super::state::permission::{self, Need};
+use super::apps::upload::{self, ReceivedArchive};
+use super::engine::message::{ApiRequest, ApiResponse, ErrorResponse};
+use super::engine::request_body::RequestBody;
+use super::request::call::{Call, Reply, RequestScope};
+use super::state::grant::{AccessGrant, AccessTarget};
+use super::state::permission::{self, Permission};
 use super::state::world::World;
 use super::{Time, account, apps, clusters, compute, databases};
 use crate::model::schema::Method;
@@ -127,53 +127,66 @@ pub fn all_routes() -> impl Iterator<Item = (Method, &'static str)> {
 }
 
 /// Answers one request at a time of the world's clock.
-pub fn handle_request(world: &mut World, request: &Request, now: Time) -> Response {
+pub fn handle_request(world: &mut World, request: &ApiRequest, now: Time) -> ApiResponse {
     let now = world.tick(now);
-    dispatch_request(world, request, now).unwrap_or_else(Response::from)
+    dispatch_request(world, request, now).unwrap_or_else(ApiResponse::from)
 }
 
 /// Answers a request whose body is an archive that was read already.
-pub fn handle_upload(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
+pub fn handle_upload(
+    world: &mut World,
+    request: &ApiRequest,
+    archive: &ReceivedArchive,
+    now: Time,
+) -> ApiResponse {
     let now = world.tick(now);
-    upload::receive_upload(world, request, archive, now).unwrap_or_else(Response::from)
+    upload::receive_upload(world, request, archive, now).unwrap_or_else(ApiResponse::from)
 }
 
-fn dispatch_request(world: &mut World, request: &Request, now: Time) -> Reply {
+fn dispatch_request(world: &mut World, request: &ApiRequest, now: Time) -> Reply {
     let found = find_route(request.method, &request.path);
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
-        return upload::receive_upload(world, request, &Archive::from_bytes(&request.body), now);
+        return upload::receive_upload(world, request, &ReceivedArchive::from_bytes(&request.body), now);
     }
     let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
-    let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
-    let (route, params) = found.ok_or_else(|| Refusal::not_found("route"))?;
-    let need = Need::for_route(route.method, route.template);
+    let grant = if public { AccessGrant::Unrestricted } else { world.authenticate(request, now)? };
+    let (route, params) = found.ok_or_else(|| ErrorResponse::not_found("route"))?;
+    let need = Permission::for_route(route.method, route.template);
     let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
-    let target = Target {
+    let target = AccessTarget {
         changes: request.method.mutates(),
         item: !params.is_empty(),
         about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
         default_project: world.default_project(),
     };
     let scope = grant.admit(need, resolve_scope(world, request, route.access)?, &target)?;
-    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
+    let body = if request.method.mutates() {
+        RequestBody::parse(&request.body)?
+    } else {
+        RequestBody::parse(b"")?
+    };
     (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
 }
 
-fn resolve_scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
+fn resolve_scope(
+    world: &World,
+    request: &ApiRequest,
+    access: Access,
+) -> Result<RequestScope, ErrorResponse> {
     if matches!(access, Access::Public | Access::Account | Access::Presigned) {
-        return Ok(Scope::Whole);
+        return Ok(RequestScope::Unspecified);
     }
     let stated = request.project.as_deref().filter(|text| !text.is_empty());
     let known =
         stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
     match (known, request.method.mutates()) {
-        (Some(Some(id)), _) => Ok(Scope::Project(id)),
-        (Some(None), true) => Err(Refusal::not_found("project")),
+        (Some(Some(id)), _) => Ok(RequestScope::Project(id)),
+        (Some(None), true) => Err(ErrorResponse::not_found("project")),
         (None, true) if access == Access::ProjectStated => {
-            Err(Refusal::bad_request("X-Project-ID required"))
+            Err(ErrorResponse::bad_request("X-Project-ID required"))
         }
-        (Some(None), false) => Ok(Scope::Nowhere),
-        (None, _) => Ok(Scope::Whole),
+        (Some(None), false) => Ok(RequestScope::UnknownProject),
+        (None, _) => Ok(RequestScope::Unspecified),
     }
 }
 
@@ -189,7 +202,7 @@ mod tests {
             let unguarded = matches!(route.access, Access::Public | Access::Presigned);
             let known = unguarded
                 || permission::is_open(route.template)
-                || Need::for_route(route.method, route.template).is_some();
+                || Permission::for_route(route.method, route.template).is_some();
             assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
         }
     }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::engine::status_timeline::time_after;
-use super::{Request, Setup, Tier, Time, World, handle_request};
+use super::{ApiRequest, RateTier, Time, World, WorldSetup, handle_request};
 use crate::model::schema::Method;
 
 mod access;
@@ -41,7 +41,7 @@ struct Cloud {
 impl Cloud {
     fn new() -> Self {
         let now: Time = "2026-03-04T12:00:00Z".parse().unwrap();
-        let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+        let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
         let world = World::new(&setup, now);
         let project = Some(world.default_project().to_string());
         Self { world, now, project, key: KEY.to_owned() }
@@ -69,7 +69,7 @@ impl Cloud {
             _ => panic!("{method}"),
         };
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let request = Request {
+        let request = ApiRequest {
             method,
             path: format!("/api/v1{path}"),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),

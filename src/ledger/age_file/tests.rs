@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn place() -> SecretPlace {
-    SecretPlace {
+fn place() -> SecretLocation {
+    SecretLocation {
         lineage: Uuid::from_u128(7),
         environment: "prod".into(),
         address: "api_key.ci".into(),
@@ -12,13 +12,13 @@ fn place() -> SecretPlace {
     }
 }
 
-fn recipients(of: &[&Identity]) -> BTreeSet<Name> {
+fn recipients(of: &[&AgeIdentity]) -> BTreeSet<Name> {
     of.iter().map(|identity| identity.recipient()).collect()
 }
 
 #[test]
 fn each_recipient_opens_it_and_nobody_else() {
-    let (ada, bob, eve) = (Identity::generate(), Identity::generate(), Identity::generate());
+    let (ada, bob, eve) = (AgeIdentity::generate(), AgeIdentity::generate(), AgeIdentity::generate());
     let made = encrypt_value(&recipients(&[&ada, &bob]), &place(), &Secret::new("canary-1")).unwrap();
     for identity in [&ada, &bob] {
         let opened = decrypt_value(&[eve.clone(), identity.clone()], &place(), &made).unwrap();
@@ -33,17 +33,17 @@ fn each_recipient_opens_it_and_nobody_else() {
 
 #[test]
 fn a_ciphertext_of_another_place_is_refused() {
-    let ada = Identity::generate();
+    let ada = AgeIdentity::generate();
     let made = encrypt_value(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
     let keys = [ada];
     for (other, what) in [
-        (SecretPlace { lineage: Uuid::from_u128(8), ..place() }, "ledger"),
-        (SecretPlace { environment: "stage".into(), ..place() }, "environment"),
-        (SecretPlace { address: "api_key.cd".into(), ..place() }, "address"),
-        (SecretPlace { version: 2, ..place() }, "version"),
-        (SecretPlace { version: 4, ..place() }, "version"),
-        (SecretPlace { object: Some("key-2".into()), ..place() }, "object"),
-        (SecretPlace { object: None, ..place() }, "object"),
+        (SecretLocation { lineage: Uuid::from_u128(8), ..place() }, "ledger"),
+        (SecretLocation { environment: "stage".into(), ..place() }, "environment"),
+        (SecretLocation { address: "api_key.cd".into(), ..place() }, "address"),
+        (SecretLocation { version: 2, ..place() }, "version"),
+        (SecretLocation { version: 4, ..place() }, "version"),
+        (SecretLocation { object: Some("key-2".into()), ..place() }, "object"),
+        (SecretLocation { object: None, ..place() }, "object"),
     ] {
         let error = decrypt_value(&keys, &other, &made).unwrap_err();
         assert_eq!(error, AgeFileError::Place(what));
@@ -53,7 +53,7 @@ fn a_ciphertext_of_another_place_is_refused() {
 
 #[test]
 fn its_length_tells_little_of_the_value() {
-    let ada = recipients(&[&Identity::generate()]);
+    let ada = recipients(&[&AgeIdentity::generate()]);
     // The header has a random length: age puts stanzas into it that mean nothing.
     let length = |value: &str| padded_plaintext(&place(), value).unwrap().len();
     assert_eq!(length("a"), length("a password of thirty-two letters"));
@@ -64,7 +64,7 @@ fn its_length_tells_little_of_the_value() {
 
 #[test]
 fn what_is_no_age_file_is_damaged() {
-    let ada = Identity::generate();
+    let ada = AgeIdentity::generate();
     let made = encrypt_value(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
     let cut = &made[..made.len() - 40];
     for bad in ["", "canary", cut, &"A".repeat(2 << 20)] {
@@ -77,20 +77,20 @@ fn what_is_no_age_file_is_damaged() {
 
 #[test]
 fn identity_files_are_parsed_without_repeating_a_line() {
-    let ada = Identity::generate();
+    let ada = AgeIdentity::generate();
     let text = ada.text();
     let key = text.expose().unwrap();
-    let parsed = Identity::parse_file(&format!("# created: today\n\n{key}\n")).unwrap();
+    let parsed = AgeIdentity::parse_file(&format!("# created: today\n\n{key}\n")).unwrap();
     assert_eq!(parsed[0].recipient(), ada.recipient());
-    assert_eq!(Identity::parse_file("# nothing\n").unwrap_err(), 0);
-    assert_eq!(Identity::parse_file(&format!("{key}\nAGE-PLUGIN-YUBIKEY-1XX\n")).unwrap_err(), 2);
+    assert_eq!(AgeIdentity::parse_file("# nothing\n").unwrap_err(), 0);
+    assert_eq!(AgeIdentity::parse_file(&format!("{key}\nAGE-PLUGIN-YUBIKEY-1XX\n")).unwrap_err(), 2);
     assert!(!format!("{ada:?}").contains("SECRET"));
 }
 
 #[test]
 fn the_golden_plaintexts_are_read_and_written_as_before() {
     let golden = include_str!("../../../tests/golden/files/age-content.json").trim_end();
-    let contents: Vec<Content> = serde_json::from_str(golden).unwrap();
+    let contents: Vec<AgePayload> = serde_json::from_str(golden).unwrap();
     assert_eq!(serde_json::to_string(&contents).unwrap(), golden);
 }
 
@@ -99,6 +99,6 @@ fn the_golden_ciphertext_opens() {
     // An identity, and what was encrypted to it once: it has another text each time.
     let golden = include_str!("../../../tests/golden/files/kept-secret.age");
     let (identity, ciphertext) = golden.trim_end().split_once('\n').unwrap();
-    let opened = decrypt_value(&Identity::parse_file(identity).unwrap(), &place(), ciphertext).unwrap();
+    let opened = decrypt_value(&AgeIdentity::parse_file(identity).unwrap(), &place(), ciphertext).unwrap();
     assert_eq!(opened.expose(), Some("canary-1"));
 }

@@ -2,7 +2,7 @@
 //! wrong with them. Pure.
 
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::Seals;
+use crate::ledger::journal::mac::MacVerifier;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::journal::{chain, checkpoint, line};
@@ -10,7 +10,7 @@ use crate::ledger::state::ledger::Ledger;
 
 /// What bytes of a ledger say.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// The ledger; `None` when there is not one whole record.
     pub ledger: Option<Ledger>,
     /// Bytes of whole lines of the journal; what follows was torn off and never acknowledged.
@@ -21,9 +21,9 @@ pub struct Replayed {
 ///
 /// # Errors
 /// When something but the end of the last line is not what was written.
-pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, StoreError> {
+pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<ReplayResult, StoreError> {
     let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
-    let mut seals = Seals::new(None);
+    let mut seals = MacVerifier::new(None);
     let (mut records, head) = match summary {
         Some(bytes) => {
             let (ledger, head) = checkpoint::parse(bytes, &mut seals)
@@ -36,7 +36,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
         .map_err(|damage| corrupt(format!("the journal, line {}", damage.line), damage.reason))?;
     records.extend(lines.records);
     let ledger = if records.is_empty() { None } else { Some(load_ledger(records)?) };
-    Ok(Replayed { ledger, whole: lines.whole })
+    Ok(ReplayResult { ledger, whole: lines.whole })
 }
 
 /// Returns the bytes of a ledger's summary, from which a new journal goes on.

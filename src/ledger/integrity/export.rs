@@ -5,7 +5,7 @@
 
 use super::invariants;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::{SealKey, Seals, check_ledger};
+use crate::ledger::journal::mac::{MacKey, MacVerifier, check_ledger};
 use crate::ledger::journal::{chain, checkpoint};
 use crate::ledger::state::ledger::Ledger;
 
@@ -13,7 +13,7 @@ use crate::ledger::state::ledger::Ledger;
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn write_document(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
+pub fn write_document(ledger: &Ledger, key: Option<&MacKey>) -> Result<Vec<u8>, StoreError> {
     checkpoint::serialize_checkpoint(Vec::new(), ledger, &chain::first_head(), key)
         .map_err(|source| StoreError::Io { action: "write", place: "the document".to_owned(), source })
 }
@@ -22,9 +22,9 @@ pub fn write_document(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>,
 ///
 /// # Errors
 /// When it is none, was changed, contradicts itself, or has no MAC though there is a key.
-pub fn parse(bytes: &[u8], place: &str, key: Option<&SealKey>) -> Result<Ledger, StoreError> {
+pub fn parse(bytes: &[u8], place: &str, key: Option<&MacKey>) -> Result<Ledger, StoreError> {
     let corrupt = |reason: String| StoreError::Corrupt { place: place.to_owned(), reason };
-    let read = checkpoint::parse(bytes, &mut Seals::new(key));
+    let read = checkpoint::parse(bytes, &mut MacVerifier::new(key));
     let (ledger, _) = read.map_err(|reason| corrupt(reason.to_owned()))?;
     check_ledger(&ledger, key)?;
     match invariants::find_contradictions(&ledger).into_iter().next() {

@@ -4,20 +4,20 @@
 //! digest, or, where that is what was damaged, by the next line's; and a line after a lost one is
 //! proven by the digest that still stands in the lost one.
 
-use crate::ledger::journal::chain::{self, Head};
-use crate::ledger::journal::line::{self, PREFIX};
-use crate::ledger::journal::mac::{self, SealKey, Seals};
+use crate::ledger::journal::chain::{self, ChainHead};
+use crate::ledger::journal::line::{self, LINE_PREFIX_CHARS};
+use crate::ledger::journal::mac::{self, MacKey, MacVerifier};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::key_as_hex;
 use crate::model::hex::encode_hex;
 
 /// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
 /// near.
-const NEARLY: usize = 56;
+const MIN_MATCHING_DIGITS: usize = 56;
 
 /// A line of a journal.
 #[derive(Debug)]
-pub(in crate::ledger) struct Piece {
+pub(in crate::ledger) struct Fragment {
     /// Its number, from 1.
     pub line: usize,
     /// Its records, as far as they can be read.
@@ -30,11 +30,11 @@ pub(in crate::ledger) struct Piece {
 
 /// Everything that is left of a journal.
 #[derive(Debug)]
-pub(in crate::ledger) struct Pieces {
+pub(in crate::ledger) struct Fragments {
     /// Its lines.
-    pub lines: Vec<Piece>,
+    pub lines: Vec<Fragment>,
     /// The digest of the last proven line.
-    pub head: Head,
+    pub head: ChainHead,
     /// The end of the last line was never acknowledged.
     pub torn: bool,
     /// What is lost stands before the first MAC: so that does not cover the lines before what is lost.
@@ -42,8 +42,12 @@ pub(in crate::ledger) struct Pieces {
 }
 
 /// Reads whatever a journal that starts after `before` still proves.
-pub(in crate::ledger) fn read_fragments(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pieces {
-    let mut found = Pieces { lines: Vec::new(), head: before, torn: false, uncovered: false };
+pub(in crate::ledger) fn read_fragments(
+    bytes: &[u8],
+    before: ChainHead,
+    mut seals: FragmentMacs<'_>,
+) -> Fragments {
+    let mut found = Fragments { lines: Vec::new(), head: before, torn: false, uncovered: false };
     // The digest before the next line, where it is known.
     let mut known = Some(before);
     let (mut rest, mut number) = (bytes, 0);
@@ -52,7 +56,7 @@ pub(in crate::ledger) fn read_fragments(bytes: &[u8], before: Head, mut seals: P
         let (text, after) = split_next_line(rest, known.as_ref());
         if after.is_empty()
             && !rest.ends_with(b"\n")
-            && line::decode_lines(rest, before, &mut Seals::new(None)).is_ok()
+            && line::decode_lines(rest, before, &mut MacVerifier::new(None)).is_ok()
         {
             found.torn = true;
             break;
@@ -74,15 +78,15 @@ pub(in crate::ledger) fn read_fragments(bytes: &[u8], before: Head, mut seals: P
 
 /// Cuts the next line off: where its digest proves its length, there; else where its length says and a
 /// line does end; else at the next line break.
-fn split_next_line<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
+fn split_next_line<'a>(bytes: &'a [u8], before: Option<&ChainHead>) -> (&'a [u8], &'a [u8]) {
     let by_length = line::split_line(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
         let proven =
             before.is_some_and(|head| digest == encode_hex(&chain::line_digest(head, json)).as_bytes());
         let after = rest.get(length..).unwrap_or_default();
-        let mac = if after.first() == Some(&b' ') { after.len().min(1 + mac::LENGTH) } else { 0 };
+        let mac = if after.first() == Some(&b' ') { after.len().min(1 + mac::MAC_CHARS) } else { 0 };
         let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
-        (proven || ends).then_some(PREFIX + length + mac)
+        (proven || ends).then_some(LINE_PREFIX_CHARS + length + mac)
     });
     let end = by_length.or_else(|| bytes.iter().position(|byte| *byte == b'\n')).unwrap_or(bytes.len());
     let (text, rest) = bytes.split_at(end);
@@ -94,11 +98,11 @@ fn split_next_line<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a
 fn classify_line(
     line: usize,
     text: &[u8],
-    before: Option<Head>,
+    before: Option<ChainHead>,
     after: &[u8],
-    seals: &mut PieceSeals<'_>,
-) -> (Piece, Option<Head>, Option<Head>) {
-    let lost = |damage, records| Piece { line, records, proven: false, damage: Some(damage) };
+    seals: &mut FragmentMacs<'_>,
+) -> (Fragment, Option<ChainHead>, Option<ChainHead>) {
+    let lost = |damage, records| Fragment { line, records, proven: false, damage: Some(damage) };
     let Some((length, stored, json, mac)) = split_loosely(text) else {
         return (lost("it has no length and digest", Vec::new()), None, before);
     };
@@ -127,7 +131,7 @@ fn classify_line(
         Ok(records) if proven => {
             let whole = exact && length == Some(json.len());
             let damage = (!whole).then_some("its length or digest is damaged; the rest proves its records");
-            (Piece { line, records, proven: true, damage }, Some(head), Some(head))
+            (Fragment { line, records, proven: true, damage }, Some(head), Some(head))
         }
         Ok(records) => (lost("its digest does not match", records), None, stored_head),
         Err(_) => (lost("its records cannot be read", Vec::new()), None, stored_head),
@@ -135,34 +139,34 @@ fn classify_line(
 }
 
 /// A line's length where it can be read, digest, JSON and MAC.
-type Parts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
+type LineParts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
 
 /// Splits a line whose length may be unreadable.
-fn split_loosely(text: &[u8]) -> Option<Parts<'_>> {
-    let (prefix, rest) = text.split_at_checked(PREFIX)?;
+fn split_loosely(text: &[u8]) -> Option<LineParts<'_>> {
+    let (prefix, rest) = text.split_at_checked(LINE_PREFIX_CHARS)?;
     let (json, mac) = line::split_mac(rest);
     match line::split_line(text) {
         Some((length, stored, _)) => Some((Some(length), stored, json, mac)),
-        None => Some((None, prefix.get(9..PREFIX - 1)?, json, mac)),
+        None => Some((None, prefix.get(9..LINE_PREFIX_CHARS - 1)?, json, mac)),
     }
 }
 
 /// What seals prove of the lines of a damaged journal.
-pub(in crate::ledger) struct PieceSeals<'k> {
-    key: Option<&'k SealKey>,
+pub(in crate::ledger) struct FragmentMacs<'k> {
+    key: Option<&'k MacKey>,
     /// Every line bears a MAC from here on.
     begun: bool,
 }
 
-impl<'k> PieceSeals<'k> {
+impl<'k> FragmentMacs<'k> {
     /// Begins a reading; `begun`: what came before says that lines bear MACs.
-    pub(in crate::ledger) fn new(key: Option<&'k SealKey>, begun: bool) -> Self {
+    pub(in crate::ledger) fn new(key: Option<&'k MacKey>, begun: bool) -> Self {
         Self { key, begun }
     }
 
     /// Tells whether a line is one that was written with the key: by its own MAC, or by the next line's, which
     /// is made over both.
-    fn verify_line_mac(&mut self, head: &Head, mac: Option<&[u8]>, after: &[u8]) -> bool {
+    fn verify_line_mac(&mut self, head: &ChainHead, mac: Option<&[u8]>, after: &[u8]) -> bool {
         let Some(key) = self.key.filter(|_| self.begun || mac.is_some()) else { return true };
         let sealed = mac == Some(key.of_line(head).as_bytes()) || next_is_sealed(after, head, key);
         // Where they began is a line that may be lost.
@@ -171,19 +175,20 @@ impl<'k> PieceSeals<'k> {
     }
 }
 
-fn next_is_sealed(after: &[u8], head: &Head, key: &SealKey) -> bool {
+fn next_is_sealed(after: &[u8], head: &ChainHead, key: &MacKey) -> bool {
     let (text, _) = split_next_line(after, Some(head));
-    let sealed =
-        |(_, _, json, mac): Parts<'_>| mac == Some(key.of_line(&chain::line_digest(head, json)).as_bytes());
+    let sealed = |(_, _, json, mac): LineParts<'_>| {
+        mac == Some(key.of_line(&chain::line_digest(head, json)).as_bytes())
+    };
     split_loosely(text).is_some_and(sealed)
 }
 
 fn is_near_match(stored: &[u8], digest: &[u8]) -> bool {
-    stored.iter().zip(digest).filter(|(a, b)| a == b).count() >= NEARLY
+    stored.iter().zip(digest).filter(|(a, b)| a == b).count() >= MIN_MATCHING_DIGITS
 }
 
 /// Tells whether the next line was made over this digest.
-fn next_confirms_head(next: &[u8], head: &Head) -> bool {
+fn next_confirms_head(next: &[u8], head: &ChainHead) -> bool {
     let (text, _) = split_next_line(next, Some(head));
     split_loosely(text).is_some_and(|(_, stored, json, _)| {
         stored == encode_hex(&chain::line_digest(head, json)).as_bytes()

@@ -8,39 +8,39 @@ use std::path::Path;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::fragments::{self, Piece, PieceSeals};
-use super::verify::{Material, Point};
-use crate::ledger::journal::chain::{self, Head};
-use crate::ledger::journal::error::{SealError, StoreError};
+use super::fragments::{self, Fragment, FragmentMacs};
+use super::verify::{LedgerFiles, ReplayPoint};
+use crate::ledger::journal::chain::{self, ChainHead};
+use crate::ledger::journal::error::{MacError, StoreError};
 use crate::ledger::journal::excerpt::excerpt_ledger;
-use crate::ledger::journal::mac::{SealKey, check_ledger, check_writable};
+use crate::ledger::journal::mac::{MacKey, check_ledger, check_writable};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::journal::replay::{load_ledger, same_owner};
-use crate::ledger::state::entry::Sealing;
+use crate::ledger::state::entry::MacState;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::run_history::{Happening, Incident};
-use crate::ledger::stores::file::dir_handle::{Folder, file_error};
+use crate::ledger::state::run_history::{Incident, IncidentKind};
+use crate::ledger::stores::file::dir_handle::{DirHandle, file_error};
 use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{self, journal_name, summary_name};
 use crate::model::address::Address;
 
 /// A repair that is ready to be written, under the ledger's lock.
-pub struct Repair {
-    folder: Folder,
+pub struct PreparedRepair {
+    folder: DirHandle,
     /// Held, not used.
     _lock: File,
     ledger: Ledger,
-    head: Head,
-    seal: Option<SealKey>,
+    head: ChainHead,
+    seal: Option<MacKey>,
     /// What cannot be got back.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostLine>,
     names: Vec<String>,
 }
 
 /// A line that cannot be got back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostLine {
     /// The file, and the line in it.
     pub place: String,
     /// Why.
@@ -51,7 +51,7 @@ pub struct Lost {
 
 /// Whose ledger is repaired, and by whom.
 #[derive(Debug, Clone, Copy)]
-pub struct Repairing<'a> {
+pub struct RepairOptions<'a> {
     /// Where the stack's ledgers are kept.
     pub directory: &'a Path,
     /// The stack.
@@ -63,25 +63,25 @@ pub struct Repairing<'a> {
     /// When.
     pub now: Timestamp,
     /// The key that seals it.
-    pub seal: Option<&'a SealKey>,
+    pub seal: Option<&'a MacKey>,
 }
 
-impl Repair {
+impl PreparedRepair {
     /// Takes the ledger's lock and gets back what is proven; writes nothing yet.
     ///
     /// # Errors
     /// When someone else has the lock, or nothing at all is proven.
-    pub fn prepare(repairing: &Repairing<'_>) -> Result<Self, StoreError> {
+    pub fn prepare(repairing: &RepairOptions<'_>) -> Result<Self, StoreError> {
         let place = lock::ledger_directory(repairing.directory, repairing.environment)?;
-        let folder = Folder::open_private_dir(&place).map_err(file_error("read", &place))?;
+        let folder = DirHandle::open_private_dir(&place).map_err(file_error("read", &place))?;
         let lock = lock::take_file_lock(&folder, repairing.who, repairing.now)?;
-        let material = Material::read(&folder, repairing.seal)?;
-        let mut salvaging = Salvaging::default();
+        let material = LedgerFiles::read(&folder, repairing.seal)?;
+        let mut salvaging = RepairProgress::default();
         let serials = material.serials();
         for serial in &serials {
             salvaging.salvage_serial(&material, *serial);
         }
-        let Salvaging { point, lost, sealed, uncovered, .. } = salvaging;
+        let RepairProgress { point, lost, sealed, uncovered, .. } = salvaging;
         // With another key nothing is proven: that is what is to be told.
         check_writable(sealed.as_slice(), repairing.seal)?;
         let Some((mut ledger, head)) = point else {
@@ -100,12 +100,12 @@ impl Repair {
         let missing: usize = lost.iter().map(|lost| lost.records.len().max(1)).sum();
         let highest = serials.last().copied().unwrap_or(0).max(ledger.serial);
         ledger.serial = highest + missing as u64 + 1;
-        let what = Happening::Repaired { lost: missing };
+        let what = IncidentKind::Repaired { lost: missing };
         let (at, who) = (repairing.now, repairing.who.to_owned());
         ledger.incidents.push_back(Incident { at, who, what, reason: None });
         if let Some(key) = repairing.seal {
             // The line with which it began may be lost; what is written now bears one.
-            let sealing = Sealing { key: key.id().clone(), since: ledger.serial, previous: Vec::new() };
+            let sealing = MacState { key: key.id().clone(), since: ledger.serial, previous: Vec::new() };
             ledger.sealed.get_or_insert(sealing);
         }
         let summaries = material.summaries.keys().map(|serial| summary_name(*serial));
@@ -139,9 +139,9 @@ impl Repair {
 
 /// What is got back so far.
 #[derive(Default)]
-struct Salvaging {
-    point: Option<Point>,
-    lost: Vec<Lost>,
+struct RepairProgress {
+    point: Option<ReplayPoint>,
+    lost: Vec<LostLine>,
     /// Whose a request was.
     requests: HashMap<Uuid, Address>,
     /// The record with which MACs began, proven or not.
@@ -150,9 +150,9 @@ struct Salvaging {
     uncovered: Option<StoreError>,
 }
 
-impl Salvaging {
+impl RepairProgress {
     /// Takes the summary of a serial and the journal after it.
-    fn salvage_serial(&mut self, material: &Material<'_>, serial: u64) {
+    fn salvage_serial(&mut self, material: &LedgerFiles<'_>, serial: u64) {
         match material.read_checkpoint(serial) {
             // It holds everything that came before, lost lines included.
             Some(Ok(point)) => {
@@ -164,7 +164,7 @@ impl Salvaging {
                 let reached = self.point.as_ref().map_or(0, |(ledger, _)| ledger.serial);
                 if reached != serial {
                     let reason = format!("{reason}; what came before it reaches record {reached} only");
-                    self.lost.push(Lost { place: summary_name(serial), reason, records: Vec::new() });
+                    self.lost.push(LostLine { place: summary_name(serial), reason, records: Vec::new() });
                 }
             }
             None => {}
@@ -177,9 +177,9 @@ impl Salvaging {
             None => chain::first_head(),
         };
         let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
-        let found = fragments::read_fragments(bytes, before, PieceSeals::new(material.key, begun));
+        let found = fragments::read_fragments(bytes, before, FragmentMacs::new(material.key, begun));
         if found.uncovered {
-            self.uncovered = Some(SealError::Unsealed.into());
+            self.uncovered = Some(MacError::MissingMacs.into());
         }
         for piece in &found.lines {
             self.add_fragment(piece, serial);
@@ -189,7 +189,7 @@ impl Salvaging {
         }
     }
 
-    fn add_fragment(&mut self, piece: &Piece, serial: u64) {
+    fn add_fragment(&mut self, piece: &Fragment, serial: u64) {
         for record in &piece.records {
             if let Record::Intent(intent) = record {
                 self.requests.insert(intent.op, intent.address.clone());
@@ -208,7 +208,7 @@ impl Salvaging {
             piece.damage.unwrap_or("it is not proven").to_owned()
         };
         let records = piece.records.iter().map(|record| self.describe_record(record)).collect();
-        self.lost.push(Lost { place, reason: refused, records });
+        self.lost.push(LostLine { place, reason: refused, records });
     }
 
     /// Follows a proven line, whole or not at all.

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::invariants;
-use crate::ledger::journal::chain::{self, Head};
+use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::{SealKey, Seals, check_ledger};
+use crate::ledger::journal::mac::{MacKey, MacVerifier, check_ledger};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::file::dir_handle::{Folder, file_error};
+use crate::ledger::stores::file::dir_handle::{DirHandle, file_error};
 use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{journal_name, serial_of, summary_name};
 
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct VerificationReport {
     /// Summaries that are kept.
     pub summaries: usize,
     /// Journals that are kept.
@@ -32,12 +32,12 @@ pub struct Report {
     /// Its lines bear MACs, and there was no key to check them with.
     pub unproven: bool,
     /// What does not fit.
-    pub damages: Vec<Damage>,
+    pub damages: Vec<LedgerDamage>,
 }
 
 /// Something that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
+pub struct LedgerDamage {
     /// The file, and the line in it.
     pub place: String,
     /// What does not fit.
@@ -45,15 +45,15 @@ pub struct Damage {
 }
 
 /// The files of a directory's ledger.
-pub(in crate::ledger) struct Material<'k> {
+pub(in crate::ledger) struct LedgerFiles<'k> {
     /// The key that seals it.
-    pub key: Option<&'k SealKey>,
+    pub key: Option<&'k MacKey>,
     pub summaries: BTreeMap<u64, Vec<u8>>,
     pub journals: BTreeMap<u64, Vec<u8>>,
 }
 
 /// A ledger, and the digest of all lines up to it.
-pub(in crate::ledger) type Point = (Ledger, Head);
+pub(in crate::ledger) type ReplayPoint = (Ledger, ChainHead);
 
 /// Checks everything that a directory keeps of an environment's ledger, without changing anything.
 ///
@@ -62,18 +62,18 @@ pub(in crate::ledger) type Point = (Ledger, Head);
 pub fn check_directory(
     directory: &Path,
     environment: &str,
-    key: Option<&SealKey>,
-) -> Result<Report, StoreError> {
+    key: Option<&MacKey>,
+) -> Result<VerificationReport, StoreError> {
     let place = lock::ledger_directory(directory, environment)?;
-    match Folder::open_private_dir(&place) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Report::default()),
-        folder => Ok(Material::read(&folder.map_err(file_error("read", &place))?, key)?.verify_all()),
+    match DirHandle::open_private_dir(&place) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(VerificationReport::default()),
+        folder => Ok(LedgerFiles::read(&folder.map_err(file_error("read", &place))?, key)?.verify_all()),
     }
 }
 
-impl<'k> Material<'k> {
+impl<'k> LedgerFiles<'k> {
     /// Reads the files.
-    pub fn read(folder: &Folder, key: Option<&'k SealKey>) -> Result<Self, StoreError> {
+    pub fn read(folder: &DirHandle, key: Option<&'k MacKey>) -> Result<Self, StoreError> {
         let mut found = Self { key, summaries: BTreeMap::new(), journals: BTreeMap::new() };
         for name in folder.names().map_err(file_error("read", folder.path()))? {
             let (kept, serial) = if let Some(serial) = serial_of(&name, "ledger-", ".json") {
@@ -98,9 +98,9 @@ impl<'k> Material<'k> {
     }
 
     /// Reads a summary and checks all that it says of itself.
-    pub fn read_checkpoint(&self, serial: u64) -> Option<Result<Point, String>> {
+    pub fn read_checkpoint(&self, serial: u64) -> Option<Result<ReplayPoint, String>> {
         let bytes = self.summaries.get(&serial)?;
-        Some(match checkpoint::parse(bytes, &mut Seals::new(self.key)) {
+        Some(match checkpoint::parse(bytes, &mut MacVerifier::new(self.key)) {
             Err(reason) => Err(reason.to_owned()),
             Ok((ledger, _)) if ledger.serial != serial => Err("it is not where it belongs".to_owned()),
             Ok((ledger, head)) => match invariants::find_contradictions(&ledger).into_iter().next() {
@@ -110,9 +110,12 @@ impl<'k> Material<'k> {
         })
     }
 
-    fn verify_all(&self) -> Report {
-        let mut report =
-            Report { summaries: self.summaries.len(), journals: self.journals.len(), ..Report::default() };
+    fn verify_all(&self) -> VerificationReport {
+        let mut report = VerificationReport {
+            summaries: self.summaries.len(),
+            journals: self.journals.len(),
+            ..VerificationReport::default()
+        };
         let serials = self.serials();
         let (mut point, mut sealed) = (None, Ok(()));
         for serial in &serials {
@@ -132,7 +135,12 @@ impl<'k> Material<'k> {
     }
 
     /// Returns the ledger with which a journal begins; the summary must agree with what came before.
-    fn starting_point(&self, serial: u64, before: Option<Point>, report: &mut Report) -> Option<Point> {
+    fn starting_point(
+        &self,
+        serial: u64,
+        before: Option<ReplayPoint>,
+        report: &mut VerificationReport,
+    ) -> Option<ReplayPoint> {
         let mut damaged = |reason: String| report.add_damage(summary_name(serial), reason);
         match self.read_checkpoint(serial) {
             Some(Ok(point)) => {
@@ -158,10 +166,10 @@ impl<'k> Material<'k> {
     fn replay_journal(
         &self,
         serial: u64,
-        base: Option<Point>,
+        base: Option<ReplayPoint>,
         last: bool,
-        report: &mut Report,
-    ) -> Option<Point> {
+        report: &mut VerificationReport,
+    ) -> Option<ReplayPoint> {
         let Some(bytes) = self.journals.get(&serial) else { return base };
         let (ledger, before) = match base {
             Some((ledger, head)) => (Some(ledger), head),
@@ -170,8 +178,8 @@ impl<'k> Material<'k> {
         };
         let name = journal_name(serial);
         let mut seals = match &ledger {
-            Some(ledger) => Seals::from_ledger(self.key, ledger),
-            None => Seals::new(self.key),
+            Some(ledger) => MacVerifier::from_ledger(self.key, ledger),
+            None => MacVerifier::new(self.key),
         };
         let lines = match line::decode_lines(bytes, before, &mut seals) {
             Ok(lines) => lines,
@@ -203,13 +211,13 @@ impl<'k> Material<'k> {
 
 /// Tells whether a summary says what the records before it say. MACs may begin with it, or a new key's; earlier
 /// versions did not write that there were entries.
-fn is_consistent((before, head): &Point, (ledger, summed): &Point) -> bool {
+fn is_consistent((before, head): &ReplayPoint, (ledger, summed): &ReplayPoint) -> bool {
     let (sealed, had_entries) = (ledger.sealed.clone(), ledger.had_entries);
     head == summed && Ledger { sealed, had_entries, ..before.clone() } == *ledger
 }
 
-impl Report {
+impl VerificationReport {
     fn add_damage(&mut self, place: String, reason: String) {
-        self.damages.push(Damage { place, reason });
+        self.damages.push(LedgerDamage { place, reason });
     }
 }

@@ -5,14 +5,14 @@ use sha2::Digest;
 use sha2::Sha256;
 
 /// The digest of everything up to a line.
-pub(in crate::ledger) type Head = [u8; 32];
+pub(in crate::ledger) type ChainHead = [u8; 32];
 
 /// The digest that the first journal of a ledger starts with.
-pub(in crate::ledger) fn first_head() -> Head {
+pub(in crate::ledger) fn first_head() -> ChainHead {
     Sha256::digest(b"stead journal 1").into()
 }
 
 /// Returns the digest after a line.
-pub(in crate::ledger) fn line_digest(before: &Head, json: &[u8]) -> Head {
+pub(in crate::ledger) fn line_digest(before: &ChainHead, json: &[u8]) -> ChainHead {
     Sha256::new().chain_update(before).chain_update(json).finalize().into()
 }

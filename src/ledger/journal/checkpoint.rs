@@ -6,26 +6,26 @@ use std::io::{self, BufWriter, Write};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::chain::Head;
-use super::mac::{SealKey, Seals};
+use super::chain::ChainHead;
+use super::mac::{MacKey, MacVerifier};
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::hex::encode_hex;
 
 /// The form of a summary.
-const FORMAT: u32 = 1;
+const CHECKPOINT_FORMAT: u32 = 1;
 
 /// What stands between a summary's ledger and its digest.
-const DIGEST_KEY: &[u8] = b",\"sha256\":\"";
+const DIGEST_DELIMITER: &[u8] = b",\"sha256\":\"";
 
 /// What stands between the digest and the MAC of a sealed ledger.
-const MAC_KEY: &[u8] = b"\",\"mac\":\"";
+const MAC_DELIMITER: &[u8] = b"\",\"mac\":\"";
 
 /// What a summary ends with.
-const END: &[u8] = b"\"}\n";
+const CHECKPOINT_END: &[u8] = b"\"}\n";
 
 #[derive(Deserialize)]
-struct Summary {
+struct Checkpoint {
     format: u32,
     head: String,
     ledger: Ledger,
@@ -35,23 +35,23 @@ struct Summary {
 pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     out: W,
     ledger: &Ledger,
-    head: &Head,
-    key: Option<&SealKey>,
+    head: &ChainHead,
+    key: Option<&MacKey>,
 ) -> io::Result<W> {
-    let digesting = Digesting { inner: out, digest: Sha256::new() };
+    let digesting = DigestWriter { inner: out, digest: Sha256::new() };
     let mut out = BufWriter::with_capacity(1 << 16, digesting);
-    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", encode_hex(head))?;
+    write!(out, "{{\"format\":{CHECKPOINT_FORMAT},\"head\":\"{}\",\"ledger\":", encode_hex(head))?;
     serde_json::to_writer(&mut out, ledger)?;
-    let Digesting { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let digest: Head = digest.finalize().into();
-    let mut tail = DIGEST_KEY.to_vec();
+    let DigestWriter { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let digest: ChainHead = digest.finalize().into();
+    let mut tail = DIGEST_DELIMITER.to_vec();
     tail.extend_from_slice(encode_hex(&digest).as_bytes());
     // A ledger that was never sealed is not: a key at hand does not make it so.
     if let Some(key) = key.filter(|_| ledger.sealed.is_some()) {
-        tail.extend_from_slice(MAC_KEY);
+        tail.extend_from_slice(MAC_DELIMITER);
         tail.extend_from_slice(key.of_summary(&digest).as_bytes());
     }
-    tail.extend_from_slice(END);
+    tail.extend_from_slice(CHECKPOINT_END);
     inner.write_all(&tail)?;
     Ok(inner)
 }
@@ -59,19 +59,20 @@ pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
 /// Reads a summary; the error says what does not fit.
 pub(in crate::ledger) fn parse(
     bytes: &[u8],
-    seals: &mut Seals<'_>,
-) -> Result<(Ledger, Head), &'static str> {
-    let open = bytes.strip_suffix(END).unwrap_or_default();
+    seals: &mut MacVerifier<'_>,
+) -> Result<(Ledger, ChainHead), &'static str> {
+    let open = bytes.strip_suffix(CHECKPOINT_END).unwrap_or_default();
     let (open, mac) =
-        split_trailing_digest(open, MAC_KEY).map_or((open, None), |(open, mac)| (open, Some(mac)));
-    let (content, stored) = split_trailing_digest(open, DIGEST_KEY).ok_or("its digest does not match")?;
-    let digest: Head = Sha256::digest(content).into();
+        split_trailing_digest(open, MAC_DELIMITER).map_or((open, None), |(open, mac)| (open, Some(mac)));
+    let (content, stored) =
+        split_trailing_digest(open, DIGEST_DELIMITER).ok_or("its digest does not match")?;
+    let digest: ChainHead = Sha256::digest(content).into();
     if stored != encode_hex(&digest).as_bytes() {
         return Err("its digest does not match");
     }
-    let summary: Summary =
+    let summary: Checkpoint =
         serde_json::from_slice(bytes).map_err(|_| "it holds no ledger that this version knows")?;
-    if summary.format != FORMAT {
+    if summary.format != CHECKPOINT_FORMAT {
         return Err("it is of another version");
     }
     let head = key_as_hex::parse(&summary.head).ok_or("its head is no digest")?;
@@ -86,12 +87,12 @@ fn split_trailing_digest<'b>(bytes: &'b [u8], key: &[u8]) -> Option<(&'b [u8], &
 }
 
 /// A place, and the digest of what was written to it.
-struct Digesting<W> {
+struct DigestWriter<W> {
     inner: W,
     digest: Sha256,
 }
 
-impl<W: Write> Write for Digesting<W> {
+impl<W: Write> Write for DigestWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(bytes)?;
         self.digest.update(&bytes[..count]);
@@ -109,12 +110,12 @@ mod tests {
 
     #[test]
     fn golden_checkpoints_are_read_and_written_to_the_byte() {
-        let key = SealKey::new(&[b'k'; 32]).unwrap();
+        let key = MacKey::new(&[b'k'; 32]).unwrap();
         for (golden, key) in [
             (&include_bytes!("../../../tests/golden/files/checkpoint.json")[..], None),
             (&include_bytes!("../../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
         ] {
-            let (ledger, head) = parse(golden, &mut Seals::new(key)).unwrap();
+            let (ledger, head) = parse(golden, &mut MacVerifier::new(key)).unwrap();
             let written = serialize_checkpoint(Vec::new(), &ledger, &head, key).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(golden.to_vec()).unwrap());
         }

@@ -16,13 +16,13 @@ pub struct IllegalRecord {
 
 /// Why a sealed ledger cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SealError {
+pub enum MacError {
     /// It would be written without seals.
     #[error("the ledger's lines bear MACs, and the key that makes them is not given")]
-    Keyless,
+    MissingKey,
     /// The key is another one.
     #[error("the ledger's lines bear MACs of the key {found}, and the one that is given is {given}")]
-    Other {
+    WrongKey {
         /// The ledger's.
         found: Name,
         /// The one at hand.
@@ -30,7 +30,7 @@ pub enum SealError {
     },
     /// There is a key, and the ledger has no MACs.
     #[error("the ledger has no MACs, so nothing proves who wrote it, and `STEAD_LEDGER_KEY` is set")]
-    Unsealed,
+    MissingMacs,
 }
 
 /// Why a store cannot be used.
@@ -84,7 +84,7 @@ pub enum StoreError {
     },
     /// Its lines bear MACs, and not the key at hand's.
     #[error(transparent)]
-    Sealed(#[from] SealError),
+    Sealed(#[from] MacError),
     /// Someone else took the place over.
     #[error("the ledger was taken over by {by}; nothing more is recorded or sent")]
     Displaced {

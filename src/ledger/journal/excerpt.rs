@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::record::{Answer, Record};
+use super::record::{IntentResolution, Record};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 
@@ -118,9 +118,10 @@ fn copy_selected(
 fn newly_owned(record: &Record) -> Option<&Name> {
     match record {
         Record::Bound { object, .. }
-        | Record::Answered { answer: Answer::Made { object } | Answer::Surplus { object }, .. } => {
-            Some(&object.id)
-        }
+        | Record::Answered {
+            answer: IntentResolution::Made { object } | IntentResolution::Surplus { object },
+            ..
+        } => Some(&object.id),
         Record::Adopted { entry, .. } => entry.current.as_ref().map(|object| &object.id),
         _ => None,
     }

@@ -8,18 +8,18 @@ use tokio::sync::Mutex;
 
 use super::error::StoreError;
 use super::excerpt::excerpt_ledger;
-use super::mac::SealKey;
+use super::mac::MacKey;
 use super::record::Record;
 use super::replay::load_ledger;
 use super::store::Store;
-use super::trail::Trail;
+use super::trail::HeadHistory;
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::run_history::{Happening, Incident};
+use crate::ledger::state::run_history::{Incident, IncidentKind};
 
 /// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
 /// stays linear.
-const CONDENSE_AFTER: u64 = 4_096;
+const CHECKPOINT_AFTER_RECORDS: u64 = 4_096;
 
 /// A ledger open for writing. Commits wait for one another, in order; many may read.
 pub struct Journal<S> {
@@ -76,7 +76,7 @@ impl<S: Store> Journal<S> {
         self.write_or_poison(self.store.append(records)).await?;
         {
             // What is durable and cannot be taken in leaves nobody certain either.
-            let unsure = Poison(Some(&self.poisoned));
+            let unsure = PoisonGuard(Some(&self.poisoned));
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
                 apply_record(&mut ledger, record)?;
@@ -93,7 +93,7 @@ impl<S: Store> Journal<S> {
         &self,
         write: impl Future<Output = Result<(), StoreError>>,
     ) -> Result<(), StoreError> {
-        let poison = Poison(Some(&self.poisoned));
+        let poison = PoisonGuard(Some(&self.poisoned));
         write.await?;
         poison.disarm_guard();
         Ok(())
@@ -101,7 +101,7 @@ impl<S: Store> Journal<S> {
 
     fn is_long(&self) -> bool {
         let ledger = self.ledger.borrow();
-        ledger.serial - self.condensed.get() >= CONDENSE_AFTER.max(ledger.entries.len() as u64)
+        ledger.serial - self.condensed.get() >= CHECKPOINT_AFTER_RECORDS.max(ledger.entries.len() as u64)
     }
 
     /// Makes MACs of a key cover the ledger from here on, in place of none or of another key's. The history keeps that
@@ -109,8 +109,8 @@ impl<S: Store> Journal<S> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn enable_macs(&self, key: &SealKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
-        let what = Happening::Sealed { key: key.id().clone() };
+    pub async fn enable_macs(&self, key: &MacKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
+        let what = IncidentKind::Sealed { key: key.id().clone() };
         // A line of its own: what is summed up up to it was never summed up before.
         let incident = Incident { at, who: who.to_owned(), what, reason: None };
         self.commit(&[Record::Noted(incident)]).await?;
@@ -127,7 +127,7 @@ impl<S: Store> Journal<S> {
     }
 
     /// Returns the digests that its store knows.
-    pub fn trail(&self) -> Trail {
+    pub fn trail(&self) -> HeadHistory {
         self.store.trail()
     }
 
@@ -180,15 +180,15 @@ impl<S: Store> Journal<S> {
 }
 
 /// Poisons a journal when it is dropped, unless it was spared.
-struct Poison<'j>(Option<&'j Cell<bool>>);
+struct PoisonGuard<'j>(Option<&'j Cell<bool>>);
 
-impl Poison<'_> {
+impl PoisonGuard<'_> {
     fn disarm_guard(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Poison<'_> {
+impl Drop for PoisonGuard<'_> {
     fn drop(&mut self) {
         if let Some(poisoned) = self.0 {
             poisoned.set(true);

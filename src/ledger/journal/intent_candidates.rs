@@ -9,22 +9,24 @@ use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::meaning;
-use crate::model::reading::{Reading, told_part};
+use crate::model::reading::{AttributeReading, told_part};
 use crate::model::schema::{Attribute, Registry};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
 /// What is said of an object that turns up after its request was given up.
-pub const LATE_EFFECT: &str = "this looks like the late effect of an earlier request that was given up";
+pub const LATE_EFFECT_REASON: &str =
+    "this looks like the late effect of an earlier request that was given up";
 
 /// How long a creation that was presumed without effect is watched.
-pub const WATCHED_FOR: Duration = Duration::from_hours(7 * 24);
+pub const WATCH_DURATION: Duration = Duration::from_hours(7 * 24);
 
 /// Tells whether a request that was given up is still watched at this time. A clock that was set back
 /// ends no watch.
 #[must_use]
 pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
-    Duration::try_from(now.duration_since(intent.at)).is_ok_and(|age| age <= WATCHED_FOR) || now < intent.at
+    Duration::try_from(now.duration_since(intent.at)).is_ok_and(|age| age <= WATCH_DURATION)
+        || now < intent.at
 }
 
 /// Returns the objects that could have come of an open creation: of its kind, in its project or
@@ -68,10 +70,10 @@ fn owned_ids<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
 /// Tells whether an object can be one of which an attribute was sent. What the service does not show, and what a list
 /// shows as empty, speaks against nothing.
 fn may_match_sent(object: &Object, attribute: &Attribute, sent: &Value) -> bool {
-    match Reading::new(attribute, object) {
-        Reading::NotTold | Reading::InTransition => true,
-        Reading::Empty => !object.detailed || is_same(attribute, sent, &Value::Null),
-        Reading::Value(live) => is_same(attribute, sent, &live),
+    match AttributeReading::new(attribute, object) {
+        AttributeReading::NotReturned | AttributeReading::InTransition => true,
+        AttributeReading::Empty => !object.detailed || is_same(attribute, sent, &Value::Null),
+        AttributeReading::Value(live) => is_same(attribute, sent, &live),
     }
 }
 

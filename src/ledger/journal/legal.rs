@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::super::journal::record::{Answer, ClosedOutcome, Record};
-use super::super::state::entry::{Intent, IntentAction, Owned};
+use super::super::journal::record::{ClosedOutcome, IntentResolution, Record};
+use super::super::state::entry::{Intent, IntentAction, OwnedObject};
 use super::super::state::kept_secrets::KeptSecrets;
 use super::super::state::ledger::Ledger;
 use crate::ledger::state::entry::entry_owns_id;
@@ -106,7 +106,7 @@ fn check_intent(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
     match &intent.action {
         IntentAction::Create { .. } => check_birth(ledger, intent),
         // An older object may have to let go of another one before it can be deleted.
-        IntentAction::Update { id, .. } | IntentAction::Delete { object: Owned { id, .. } } => {
+        IntentAction::Update { id, .. } | IntentAction::Delete { object: OwnedObject { id, .. } } => {
             require_legal(
                 entry.is_some_and(|entry| entry_owns_id(entry, id)),
                 "the object is not the address's",
@@ -115,7 +115,7 @@ fn check_intent(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
     }
 }
 
-fn check_bound(ledger: &Ledger, op: Uuid, object: &Owned) -> Result<(), &'static str> {
+fn check_bound(ledger: &Ledger, op: Uuid, object: &OwnedObject) -> Result<(), &'static str> {
     let intent = ledger.intents.get(&op).ok_or("there is no such open intent")?;
     check_birth(ledger, intent)?;
     check_alive(ledger, &intent.kind, object)?;
@@ -190,11 +190,11 @@ fn check_gone(ledger: &Ledger, op: Option<Uuid>, address: &Address, id: &str) ->
     }
 }
 
-fn check_answered(ledger: &Ledger, op: Uuid, answer: &Answer) -> Result<(), &'static str> {
+fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Result<(), &'static str> {
     let asked = ledger.questions.get(&op).map(|question| &question.intent);
     let known = ledger.intents.get(&op).or(asked).or_else(|| ledger.watched.get(&op));
     let intent = known.ok_or("there is no such intent or question")?;
-    if matches!(answer, Answer::Made { .. } | Answer::Surplus { .. }) {
+    if matches!(answer, IntentResolution::Made { .. } | IntentResolution::Surplus { .. }) {
         // What that one makes would find the address's place taken.
         let other = |open: &Intent| open.op != op && open.address == intent.address;
         require_legal(
@@ -203,12 +203,12 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &Answer) -> Result<(), &'st
         )?;
     }
     match answer {
-        Answer::Made { object } => {
+        IntentResolution::Made { object } => {
             check_alive(ledger, &intent.kind, object)?;
             check_new(ledger, &intent.address, object)?;
             check_birth(ledger, intent)
         }
-        Answer::Surplus { object } => {
+        IntentResolution::Surplus { object } => {
             check_alive(ledger, &intent.kind, object)?;
             let creates = matches!(intent.action, IntentAction::Create { .. });
             require_legal(creates, "only a creation makes an object")?;
@@ -216,18 +216,18 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &Answer) -> Result<(), &'st
             require_legal(entry.kind == intent.kind, "the entry is of another kind")?;
             require_legal(!entry_owns_id(entry, &object.id), "the object is the address's")
         }
-        Answer::Nothing | Answer::Dropped => Ok(()),
+        IntentResolution::Nothing | IntentResolution::Dropped => Ok(()),
     }
 }
 
 /// Ids are never given again. A child's may be its name, which is.
-fn check_alive(ledger: &Ledger, kind: &str, object: &Owned) -> Result<(), &'static str> {
+fn check_alive(ledger: &Ledger, kind: &str, object: &OwnedObject) -> Result<(), &'static str> {
     let ghost = object.parent.is_none() && ledger.is_buried(kind, &object.id);
     require_legal(!ghost, "the object was deleted and proven gone")
 }
 
 /// An address has an object once: what steps down is not what takes its place.
-fn check_new(ledger: &Ledger, address: &Address, object: &Owned) -> Result<(), &'static str> {
+fn check_new(ledger: &Ledger, address: &Address, object: &OwnedObject) -> Result<(), &'static str> {
     let is_new = ledger.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
     require_legal(is_new, "the object is the address's already")
 }

@@ -4,30 +4,30 @@
 //! A line holds all records of one append, so that they are durable together or not at all. JSON has
 //! no raw line break; so a break ends a line, and what follows the last one was torn off.
 
-use super::chain::{Head, line_digest};
-use super::mac::{self, SealKey, Seals};
+use super::chain::{ChainHead, line_digest};
+use super::mac::{self, MacKey, MacVerifier};
 use super::record::Record;
 use crate::model::hex::encode_hex;
 
 /// Characters before the JSON: length, space, digest, space.
-pub(in crate::ledger) const PREFIX: usize = 8 + 1 + 64 + 1;
+pub(in crate::ledger) const LINE_PREFIX_CHARS: usize = 8 + 1 + 64 + 1;
 
 /// What a journal holds.
 #[derive(Debug)]
-pub(in crate::ledger) struct Lines {
+pub(in crate::ledger) struct ParsedJournal {
     /// All records of whole lines.
     pub records: Vec<Record>,
     /// The digest of the last whole line.
-    pub head: Head,
+    pub head: ChainHead,
     /// Bytes of whole lines; what follows was torn off and never acknowledged.
     pub whole: usize,
     /// The number of records up to the end of each line, and the digest there.
-    pub ends: Vec<(usize, Head)>,
+    pub ends: Vec<(usize, ChainHead)>,
 }
 
 /// A line that is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::ledger) struct Damage {
+pub(in crate::ledger) struct DamagedLine {
     /// Its number, from 1.
     pub line: usize,
     /// What does not fit.
@@ -37,9 +37,9 @@ pub(in crate::ledger) struct Damage {
 /// Returns the line of one append, and the digest after it.
 pub(in crate::ledger) fn encode_line(
     records: &[Record],
-    before: &Head,
-    key: Option<&SealKey>,
-) -> Result<(Vec<u8>, Head), serde_json::Error> {
+    before: &ChainHead,
+    key: Option<&MacKey>,
+) -> Result<(Vec<u8>, ChainHead), serde_json::Error> {
     let json = serde_json::to_vec(records)?;
     let head = line_digest(before, &json);
     let mut line = format!("{:08x} {} ", json.len(), encode_hex(&head)).into_bytes();
@@ -55,12 +55,12 @@ pub(in crate::ledger) fn encode_line(
 /// Reads a journal that starts after `before`. Only the end may be missing.
 pub(in crate::ledger) fn decode_lines(
     bytes: &[u8],
-    before: Head,
-    seals: &mut Seals<'_>,
-) -> Result<Lines, Damage> {
-    let mut lines = Lines { records: Vec::new(), head: before, whole: 0, ends: Vec::new() };
+    before: ChainHead,
+    seals: &mut MacVerifier<'_>,
+) -> Result<ParsedJournal, DamagedLine> {
+    let mut lines = ParsedJournal { records: Vec::new(), head: before, whole: 0, ends: Vec::new() };
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let damage = |reason| Damage { line: number + 1, reason };
+        let damage = |reason| DamagedLine { line: number + 1, reason };
         let Some(whole) = line.strip_suffix(b"\n") else {
             return if is_torn(line) { Ok(lines) } else { Err(damage("it goes on where it should end")) };
         };
@@ -91,16 +91,16 @@ fn is_torn(line: &[u8]) -> bool {
         // Of a sealed line the MAC may be torn.
         Some((length, _, json)) => {
             let torn =
-                |rest: &[u8]| rest.len() <= 1 + mac::LENGTH && rest.first().is_none_or(|b| *b == b' ');
+                |rest: &[u8]| rest.len() <= 1 + mac::MAC_CHARS && rest.first().is_none_or(|b| *b == b' ');
             json.get(length..).is_none_or(torn)
         }
-        None => line.len() < PREFIX,
+        None => line.len() < LINE_PREFIX_CHARS,
     }
 }
 
 /// Returns a line's JSON and its MAC. A list of records ends with a bracket: what follows one is none of it.
 pub(in crate::ledger) fn split_mac(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
-    let at = rest.len().checked_sub(1 + mac::LENGTH);
+    let at = rest.len().checked_sub(1 + mac::MAC_CHARS);
     match at.and_then(|at| rest.split_at_checked(at)) {
         Some((json @ [.., b']'], [b' ', mac @ ..]))
             if mac.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) =>
@@ -113,8 +113,8 @@ pub(in crate::ledger) fn split_mac(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 /// Returns a line's length, digest, and JSON with what follows it.
 pub(in crate::ledger) fn split_line(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
-    let (prefix, json) = line.split_at_checked(PREFIX)?;
-    let (length, digest) = (prefix.get(..8)?, prefix.get(9..PREFIX - 1)?);
+    let (prefix, json) = line.split_at_checked(LINE_PREFIX_CHARS)?;
+    let (length, digest) = (prefix.get(..8)?, prefix.get(9..LINE_PREFIX_CHARS - 1)?);
     let spaced = prefix.get(8) == Some(&b' ') && prefix.last() == Some(&b' ');
     let lower = length.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
@@ -157,7 +157,7 @@ mod tests {
         fn every_prefix_is_a_whole_number_of_appends(appends in appends()) {
             let (bytes, ends) = journal(&appends);
             for cut in 0..=bytes.len() {
-                let lines = decode_lines(&bytes[..cut], first_head(), &mut Seals::new(None)).unwrap();
+                let lines = decode_lines(&bytes[..cut], first_head(), &mut MacVerifier::new(None)).unwrap();
                 let whole = ends.iter().rposition(|end| *end <= cut).unwrap();
                 prop_assert_eq!(lines.records, appends[..whole].concat());
                 prop_assert_eq!(lines.whole, ends[whole]);
@@ -173,7 +173,7 @@ mod tests {
             }
             for bit in 0..whole * 8 {
                 bytes[bit / 8] ^= 1 << (bit % 8);
-                prop_assert!(decode_lines(&bytes, first_head(), &mut Seals::new(None)).is_err(), "bit {} of {}", bit, whole * 8);
+                prop_assert!(decode_lines(&bytes, first_head(), &mut MacVerifier::new(None)).is_err(), "bit {} of {}", bit, whole * 8);
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
         }
@@ -185,7 +185,7 @@ mod tests {
         for more in [" ".to_owned(), format!(" {}", "0".repeat(64)), format!(" {}", "x".repeat(64))] {
             let text = [bytes.trim_ascii_end(), more.as_bytes(), b"\n"].concat();
             assert_eq!(
-                decode_lines(&text, first_head(), &mut Seals::new(None)).unwrap_err().line,
+                decode_lines(&text, first_head(), &mut MacVerifier::new(None)).unwrap_err().line,
                 1,
                 "{more}"
             );
@@ -198,21 +198,21 @@ mod tests {
             [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
         let (bytes, ends) = journal(&appends);
         let swapped = [&bytes[ends[1]..], &bytes[..ends[1]]].concat();
-        assert_eq!(decode_lines(&swapped, first_head(), &mut Seals::new(None)).unwrap_err().line, 1);
+        assert_eq!(decode_lines(&swapped, first_head(), &mut MacVerifier::new(None)).unwrap_err().line, 1);
         assert_eq!(
-            decode_lines(&bytes[ends[1]..], first_head(), &mut Seals::new(None)).unwrap_err().reason,
+            decode_lines(&bytes[ends[1]..], first_head(), &mut MacVerifier::new(None)).unwrap_err().reason,
             "its digest does not match"
         );
     }
 
     #[test]
     fn golden_journals_are_read_and_written_to_the_byte() {
-        let key = SealKey::new(&[b'k'; 32]).unwrap();
+        let key = MacKey::new(&[b'k'; 32]).unwrap();
         for (golden, key) in [
             (&include_bytes!("../../../tests/golden/files/journal.jsonl")[..], None),
             (&include_bytes!("../../../tests/golden/files/journal-with-macs.jsonl")[..], Some(&key)),
         ] {
-            let read = decode_lines(golden, first_head(), &mut Seals::new(key)).unwrap();
+            let read = decode_lines(golden, first_head(), &mut MacVerifier::new(key)).unwrap();
             assert_eq!(read.whole, golden.len());
             let (mut written, mut head, mut from) = (Vec::new(), first_head(), 0);
             for (end, after) in read.ends {

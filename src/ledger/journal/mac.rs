@@ -11,26 +11,26 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::chain::Head;
-use super::error::{SealError, StoreError};
+use super::chain::ChainHead;
+use super::error::{MacError, StoreError};
 use super::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::hex::encode_hex;
 
 /// The shortest secret that a key is made of.
-const SHORTEST: usize = 32;
+const MIN_SECRET_BYTES: usize = 32;
 
 /// Characters of a MAC.
-pub(in crate::ledger) const LENGTH: usize = 64;
+pub(in crate::ledger) const MAC_CHARS: usize = 64;
 
-const MISSING: &str = "it bears no MAC, and the ledger's lines do";
-const STRAY: &str = "it bears a MAC, and the ledger's lines bear none";
-const WRONG: &str = "its MAC does not match: it is not what was written with the key";
+const MISSING_MAC: &str = "it bears no MAC, and the ledger's lines do";
+const UNEXPECTED_MAC: &str = "it bears a MAC, and the ledger's lines bear none";
+const WRONG_MAC: &str = "its MAC does not match: it is not what was written with the key";
 
 /// The key that seals ledgers.
 #[derive(Clone)]
-pub struct SealKey {
+pub struct MacKey {
     key: [u8; 32],
     id: Name,
     /// A ledger without MACs is read all the same, for who looks at it before it gets them.
@@ -39,19 +39,19 @@ pub struct SealKey {
 
 /// Why a text is no secret for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("it has {0} bytes, and a key is made of {SHORTEST} at least")]
-pub struct TooShort(usize);
+#[error("it has {0} bytes, and a key is made of {MIN_SECRET_BYTES} at least")]
+pub struct MacKeyTooShort(usize);
 
-impl SealKey {
+impl MacKey {
     /// Makes a key of the bytes of a file. A line break that an editor leaves at the end of a text does not count.
     ///
     /// # Errors
     /// When they are too few to be a secret.
-    pub fn new(bytes: &[u8]) -> Result<Self, TooShort> {
+    pub fn new(bytes: &[u8]) -> Result<Self, MacKeyTooShort> {
         let text = bytes.trim_ascii_end();
         let bytes = if text.iter().all(u8::is_ascii_graphic) { text } else { bytes };
-        if bytes.len() < SHORTEST {
-            return Err(TooShort(bytes.len()));
+        if bytes.len() < MIN_SECRET_BYTES {
+            return Err(MacKeyTooShort(bytes.len()));
         }
         let mut id = encode_hex(&keyed_mac(bytes, &[b"stead ledger key id"]));
         id.truncate(16);
@@ -71,7 +71,7 @@ impl SealKey {
     }
 
     /// Returns the MAC of a line, by the digest after it.
-    pub(in crate::ledger) fn of_line(&self, head: &Head) -> String {
+    pub(in crate::ledger) fn of_line(&self, head: &ChainHead) -> String {
         encode_hex(&keyed_mac(&self.key, &[b"line", head]))
     }
 
@@ -82,12 +82,12 @@ impl SealKey {
     }
 
     /// Returns the MAC of a summary, by its digest.
-    pub(in crate::ledger) fn of_summary(&self, digest: &Head) -> String {
+    pub(in crate::ledger) fn of_summary(&self, digest: &ChainHead) -> String {
         encode_hex(&keyed_mac(&self.key, &[b"summary", digest]))
     }
 }
 
-impl fmt::Debug for SealKey {
+impl fmt::Debug for MacKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SealKey({})", self.id)
     }
@@ -103,20 +103,20 @@ fn keyed_mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
 }
 
 /// What is asked of lines and summaries while they are read, one after the other.
-pub(in crate::ledger) struct Seals<'k> {
-    key: Option<&'k SealKey>,
+pub(in crate::ledger) struct MacVerifier<'k> {
+    key: Option<&'k MacKey>,
     /// The key of the seals that everything must bear from here on.
     begun: Option<Name>,
 }
 
-impl<'k> Seals<'k> {
+impl<'k> MacVerifier<'k> {
     /// Begins a reading; without a key no seal can be checked.
-    pub(in crate::ledger) fn new(key: Option<&'k SealKey>) -> Self {
+    pub(in crate::ledger) fn new(key: Option<&'k MacKey>) -> Self {
         Self { key, begun: None }
     }
 
     /// Begins a reading of what follows on a ledger.
-    pub(in crate::ledger) fn from_ledger(key: Option<&'k SealKey>, ledger: &Ledger) -> Self {
+    pub(in crate::ledger) fn from_ledger(key: Option<&'k MacKey>, ledger: &Ledger) -> Self {
         Self { key, begun: ledger.sealed.as_ref().map(|sealing| sealing.key.clone()) }
     }
 
@@ -124,7 +124,7 @@ impl<'k> Seals<'k> {
     pub(in crate::ledger) fn check_line(
         &mut self,
         records: &[Record],
-        head: &Head,
+        head: &ChainHead,
         mac: Option<&[u8]>,
     ) -> Result<(), &'static str> {
         if self.begun.is_none() {
@@ -137,22 +137,24 @@ impl<'k> Seals<'k> {
     pub(in crate::ledger) fn check_checkpoint(
         &mut self,
         ledger: &Ledger,
-        digest: &Head,
+        digest: &ChainHead,
         mac: Option<&[u8]>,
     ) -> Result<(), &'static str> {
         *self = Self::from_ledger(self.key, ledger);
         self.check_mac(mac, |key| key.of_summary(digest))
     }
 
-    fn check_mac(&self, mac: Option<&[u8]>, made: impl Fn(&SealKey) -> String) -> Result<(), &'static str> {
-        let Some(begun) = &self.begun else { return if mac.is_none() { Ok(()) } else { Err(STRAY) } };
+    fn check_mac(&self, mac: Option<&[u8]>, made: impl Fn(&MacKey) -> String) -> Result<(), &'static str> {
+        let Some(begun) = &self.begun else {
+            return if mac.is_none() { Ok(()) } else { Err(UNEXPECTED_MAC) };
+        };
         let Some(key) = self.key else { return Ok(()) };
         match mac {
             // Seals of another key: whoever asked for the ledger is told, once it is read.
             _ if key.id != *begun => Ok(()),
-            None => Err(MISSING),
+            None => Err(MISSING_MAC),
             Some(mac) if mac == made(key).as_bytes() => Ok(()),
-            Some(_) => Err(WRONG),
+            Some(_) => Err(WRONG_MAC),
         }
     }
 }
@@ -167,7 +169,7 @@ fn sealing_key(records: &[Record]) -> Option<&Name> {
 }
 
 /// Returns the record with which a ledger's seals begin; `None` where they have, or there is no key.
-pub(in crate::ledger) fn mac_start_record(records: &[Record], key: Option<&SealKey>) -> Option<Record> {
+pub(in crate::ledger) fn mac_start_record(records: &[Record], key: Option<&MacKey>) -> Option<Record> {
     let key = key.filter(|_| sealing_key(records).is_none())?;
     Some(Record::Sealed { key: key.id.clone() })
 }
@@ -175,10 +177,10 @@ pub(in crate::ledger) fn mac_start_record(records: &[Record], key: Option<&SealK
 /// Checks that what was read can be written on with a key.
 pub(in crate::ledger) fn check_writable(
     records: &[Record],
-    key: Option<&SealKey>,
+    key: Option<&MacKey>,
 ) -> Result<(), StoreError> {
     match (sealing_key(records), key) {
-        (Some(_), None) => Err(SealError::Keyless.into()),
+        (Some(_), None) => Err(MacError::MissingKey.into()),
         _ => check_readable(records, key),
     }
 }
@@ -187,22 +189,22 @@ pub(in crate::ledger) fn check_writable(
 /// whoever reads says so.
 pub(in crate::ledger) fn check_readable(
     records: &[Record],
-    key: Option<&SealKey>,
+    key: Option<&MacKey>,
 ) -> Result<(), StoreError> {
     let Some(key) = key else { return Ok(()) };
     if let Some(found) = sealing_key(records) {
         require_same_key(found, key)?;
     }
-    if key.accepts_unsealed || is_covered(records) { Ok(()) } else { Err(SealError::Unsealed.into()) }
+    if key.accepts_unsealed || is_covered(records) { Ok(()) } else { Err(MacError::MissingMacs.into()) }
 }
 
 /// Checks that a MAC of the key covers a whole ledger, where there is a key.
-pub(in crate::ledger) fn check_ledger(ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
+pub(in crate::ledger) fn check_ledger(ledger: &Ledger, key: Option<&MacKey>) -> Result<(), StoreError> {
     match (key, &ledger.sealed) {
         (None, _) => Ok(()),
         (Some(key), Some(sealing)) => require_same_key(&sealing.key, key),
         (Some(key), None) if key.accepts_unsealed || ledger.is_blank() => Ok(()),
-        (Some(_), None) => Err(SealError::Unsealed.into()),
+        (Some(_), None) => Err(MacError::MissingMacs.into()),
     }
 }
 
@@ -226,11 +228,11 @@ fn says_nothing(record: &Record) -> bool {
     }
 }
 
-fn require_same_key(found: &Name, key: &SealKey) -> Result<(), StoreError> {
+fn require_same_key(found: &Name, key: &MacKey) -> Result<(), StoreError> {
     if *found == key.id {
         return Ok(());
     }
-    Err(SealError::Other { found: found.clone(), given: key.id.clone() }.into())
+    Err(MacError::WrongKey { found: found.clone(), given: key.id.clone() }.into())
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::ledger::state::entry::{
-    Delivery, Entry, Generated, Identity, Intent, Owned, Question, key_as_hex,
+    AmbiguousIntent, Entry, GeneratedSecret, Intent, LedgerIdentity, OwnedObject, SinkDelivery, key_as_hex,
 };
-use crate::ledger::state::holder::Holder;
+use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::StackOrigin;
-use crate::ledger::state::run_history::{Incident, Origin, Tally};
+use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 
@@ -23,7 +23,7 @@ use crate::model::value::Attributes;
 pub enum Record {
     /// The first record of all.
     Born {
-        /// See `Identity`.
+        /// See `LedgerIdentity`.
         lineage: Uuid,
         /// The stack.
         stack: Name,
@@ -51,7 +51,7 @@ pub enum Record {
         at: Timestamp,
         /// What the plan was made from.
         #[serde(default)]
-        origin: Origin,
+        origin: RunOrigin,
     },
     /// Someone took the lease of a shared ledger: nothing that an earlier epoch sends is recorded any
     /// more.
@@ -59,7 +59,7 @@ pub enum Record {
         /// The lease's number.
         epoch: u64,
         /// Who.
-        holder: Holder,
+        holder: LeaseHolder,
         /// The holder before sends nothing any more: it gave the lease back, or is proven dead. If not,
         /// its open requests are foreign from now on.
         proven: bool,
@@ -84,7 +84,7 @@ pub enum Record {
         /// The intent.
         op: Uuid,
         /// The object.
-        object: Owned,
+        object: OwnedObject,
     },
     /// A request is known to have had its effect (update), or to have had none (any).
     Closed {
@@ -135,13 +135,13 @@ pub enum Record {
         moves: BTreeMap<Address, Address>,
     },
     /// Only a human can say what became of a request.
-    Asked(Box<Question>),
+    Asked(Box<AmbiguousIntent>),
     /// A human said it; the intent or its question is no more.
     Answered {
         /// The intent, open, asked about or watched.
         op: Uuid,
         /// What was said.
-        answer: Answer,
+        answer: IntentResolution,
     },
     /// Another copy of the ledger takes this one's place: everything in it holds from here on.
     Pushed {
@@ -157,7 +157,7 @@ pub enum Record {
         /// The path of its variable.
         variable: Name,
         /// What is remembered of it.
-        generated: Generated,
+        generated: GeneratedSecret,
     },
     /// A secret is about to be written to a sink. It is recorded before it is written: whatever a crash
     /// leaves there is known.
@@ -165,7 +165,7 @@ pub enum Record {
         /// The sink's target, in one spelling.
         target: Name,
         /// What is remembered of the content.
-        delivery: Delivery,
+        delivery: SinkDelivery,
     },
     /// From here on secrets are encrypted to these recipients.
     SecretRecipients {
@@ -213,7 +213,7 @@ pub enum Record {
         at: Timestamp,
         /// Resources by how they ended.
         #[serde(default)]
-        tally: Tally,
+        tally: ResourceCounts,
         /// The stack's outputs, secrets sealed: other stacks read them. `None` where that was not
         /// recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,7 +224,7 @@ pub enum Record {
 impl Record {
     /// Returns the record with which the ledger of an identity begins.
     #[must_use]
-    pub fn birth(identity: &Identity) -> Self {
+    pub fn birth(identity: &LedgerIdentity) -> Self {
         Self::Born {
             lineage: identity.lineage,
             stack: identity.stack.clone(),
@@ -237,16 +237,16 @@ impl Record {
 /// What a human said became of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum Answer {
+pub enum IntentResolution {
     /// It made this object, which is the address's now.
     Made {
         /// The object.
-        object: Owned,
+        object: OwnedObject,
     },
     /// It made this object, which is one too many: the next plan deletes it.
     Surplus {
         /// The object.
-        object: Owned,
+        object: OwnedObject,
     },
     /// It made nothing. It stays watched for late effects.
     Nothing,

@@ -1,6 +1,6 @@
 //! Salvage: facts that an earlier run could not record, put in once the ledger can be written. Pure.
 
-use super::record::{Answer, ClosedOutcome, Record};
+use super::record::{ClosedOutcome, IntentResolution, Record};
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
 
@@ -23,7 +23,7 @@ pub fn records_to_replay(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
         let shown = secret.take().filter(|_| matches!(fact, Record::Bound { .. }));
         let record = match fact {
             Record::Bound { op, object } if trial.questions.contains_key(op) => {
-                Record::Answered { op: *op, answer: Answer::Made { object: object.clone() } }
+                Record::Answered { op: *op, answer: IntentResolution::Made { object: object.clone() } }
             }
             Record::Closed { op, .. } | Record::Bound { op, .. } if !trial.intents.contains_key(op) => {
                 follows_change = false;

@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::error::{IllegalRecord, StoreError};
 use super::legal::check_record;
-use super::mac::{SealKey, check_writable};
-use super::record::{Answer, ClosedOutcome, Record};
+use super::mac::{MacKey, check_writable};
+use super::record::{ClosedOutcome, IntentResolution, Record};
 use crate::ledger::state::entry::{
-    Entry, Identity, Intent, IntentAction, Owned, Sealing, Tombstone, key_as_hex,
+    Entry, Intent, IntentAction, LedgerIdentity, MacState, OwnedObject, Tombstone, key_as_hex,
 };
-use crate::ledger::state::kept_secrets::{RotationStep, VARS};
+use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::run_history::{End, Happening, Incident, REMEMBERED, Run};
+use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd};
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
 
 /// How long a deleted object is remembered: longer than any list could show its ghost.
-const BURIED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
+const TOMBSTONE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Replays records into a ledger. The first one says whose it is.
 ///
@@ -50,8 +50,8 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
 /// Checks whose ledger records are, that it still is kept here, and that whoever has this key can write it.
 pub(in crate::ledger) fn check_owner(
     records: &[Record],
-    identity: &Identity,
-    key: Option<&SealKey>,
+    identity: &LedgerIdentity,
+    key: Option<&MacKey>,
 ) -> Result<(), StoreError> {
     check_writable(records, key)?;
     for record in records {
@@ -89,9 +89,9 @@ pub(in crate::ledger) fn check_not_moved(ledger: &Ledger) -> Result<(), StoreErr
     }
 }
 
-fn born_as(born: &Record) -> Option<Identity> {
+fn born_as(born: &Record) -> Option<LedgerIdentity> {
     let Record::Born { lineage, stack, environment, key } = born else { return None };
-    Some(Identity {
+    Some(LedgerIdentity {
         lineage: *lineage,
         stack: stack.clone(),
         environment: environment.clone(),
@@ -119,7 +119,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
     match record {
         Record::Condensed(_) | Record::Born { .. } => {}
         Record::Begin { run, plan, who, at, origin } => {
-            ledger.tombstones.retain(|_, stone| at.duration_since(stone.at) < BURIED_FOR);
+            ledger.tombstones.retain(|_, stone| at.duration_since(stone.at) < TOMBSTONE_RETENTION);
             let (who, origin) = (who.clone(), origin.clone());
             remember_run(ledger, Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
         }
@@ -172,13 +172,13 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         Record::Ended { run, plan, complete, at, tally, outputs } => {
             ledger.outputs = outputs.clone().or(ledger.outputs.take());
             ledger.applied_plans.insert(*plan);
-            end_run(ledger, *run, End { at: *at, complete: *complete, tally: *tally });
+            end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally });
         }
     }
 }
 
 /// Remembers how a run ended.
-fn end_run(ledger: &mut Ledger, run: Uuid, end: End) {
+fn end_run(ledger: &mut Ledger, run: Uuid, end: RunEnd) {
     if end.complete {
         ledger.last_applied = Some(end.at);
     }
@@ -194,7 +194,7 @@ fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
             ledger.epoch = *epoch;
             let before = ledger.holder.replace(holder.clone());
             if reason.is_some() {
-                let what = Happening::Broken { from: before.map(|before| before.who) };
+                let what = IncidentKind::Broken { from: before.map(|before| before.who) };
                 let (at, who, reason) = (holder.since, holder.who.clone(), reason.clone());
                 add_incident(ledger, Incident { at, who, what, reason });
             }
@@ -204,7 +204,7 @@ fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
         }
         Record::Released { .. } => ledger.holder = None,
         Record::Sealed { key } => {
-            ledger.sealed = Some(Sealing { key: key.clone(), since: ledger.serial, previous: Vec::new() });
+            ledger.sealed = Some(MacState { key: key.clone(), since: ledger.serial, previous: Vec::new() });
         }
         Record::Pushed { ledger: copy, who, at } => become_copy(ledger, copy, who, *at),
         Record::Account { account } => ledger.identity.account = Some(account.clone()),
@@ -227,7 +227,7 @@ fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
 /// Does a step of a rotation. A variable's new value is the one that plans compare with from then on.
 fn rotate_secret(ledger: &mut Ledger, address: &Name, step: RotationStep) {
     ledger.secrets.rotate(address, step);
-    let variable = address.strip_prefix(VARS).filter(|_| step == RotationStep::Done);
+    let variable = address.strip_prefix(VARIABLE_PREFIX).filter(|_| step == RotationStep::Done);
     if let Some((generated, kept)) = variable
         .and_then(|name| ledger.generated.get_mut(name))
         .zip(ledger.secrets.values.get(address.as_str()))
@@ -259,7 +259,7 @@ fn let_go(ledger: &mut Ledger, address: &Address) {
 }
 
 fn remember_run(ledger: &mut Ledger, run: Run) {
-    if ledger.history.len() >= REMEMBERED {
+    if ledger.history.len() >= MAX_RUNS {
         ledger.history.pop_front();
     }
     ledger.history.push_back(run);
@@ -270,7 +270,7 @@ fn add_incident(ledger: &mut Ledger, incident: Incident) {
         *begun = incident;
         return;
     }
-    if ledger.incidents.len() >= REMEMBERED {
+    if ledger.incidents.len() >= MAX_RUNS {
         ledger.incidents.pop_front();
     }
     ledger.incidents.push_back(incident);
@@ -283,7 +283,7 @@ fn become_copy(ledger: &mut Ledger, copy: &Ledger, who: &str, at: Timestamp) {
     let serial = ledger.serial.max(copy.serial + 1);
     let before = std::mem::take(&mut ledger.incidents);
     // The lines of this place bear what they bear, whatever the copy's bore; with the same key, since then.
-    let key = |sealing: &Sealing| sealing.key.clone();
+    let key = |sealing: &MacState| sealing.key.clone();
     let own = ledger.sealed.take();
     let as_there = copy.sealed.clone().filter(|there| own.as_ref().map(key) == Some(key(there)));
     let had_entries = ledger.had_entries || copy.had_entries;
@@ -292,11 +292,11 @@ fn become_copy(ledger: &mut Ledger, copy: &Ledger, who: &str, at: Timestamp) {
     if before.len() > ledger.incidents.len() {
         ledger.incidents = before;
     }
-    let what = Happening::Pushed { serial: copy.serial };
+    let what = IncidentKind::Pushed { serial: copy.serial };
     add_incident(ledger, Incident { at, who: who.to_owned(), what, reason: None });
 }
 
-fn apply_answer(ledger: &mut Ledger, op: Uuid, answer: &Answer) {
+fn apply_answer(ledger: &mut Ledger, op: Uuid, answer: &IntentResolution) {
     let (asked, candidates) = match ledger.questions.remove(&op) {
         Some(question) => (Some(question.intent), question.candidates),
         None => (None, Vec::new()),
@@ -304,21 +304,21 @@ fn apply_answer(ledger: &mut Ledger, op: Uuid, answer: &Answer) {
     let intent = ledger.intents.remove(&op).or(asked).or_else(|| ledger.watched.remove(&op));
     let Some(mut intent) = intent else { return };
     match answer {
-        Answer::Made { object } => bind(ledger, Some(intent), object),
-        Answer::Surplus { object } => {
+        IntentResolution::Made { object } => bind(ledger, Some(intent), object),
+        IntentResolution::Surplus { object } => {
             let IntentAction::Create { entry, .. } = intent.action else { return };
             let unmade = || Entry { current: None, deposed: Vec::new(), ..*entry };
             let entry = ledger.entries.entry(intent.address).or_insert_with(unmade);
             entry.deposed.push(object.clone());
         }
-        Answer::Nothing => {
+        IntentResolution::Nothing => {
             if let IntentAction::Create { baseline, .. } = &mut intent.action {
                 // What was none of its making is not asked about again.
                 baseline.extend(candidates);
                 ledger.watched.insert(op, intent);
             }
         }
-        Answer::Dropped => {}
+        IntentResolution::Dropped => {}
     }
 }
 
@@ -337,7 +337,7 @@ fn merge(ledger: &mut Ledger, address: &Address, attributes: &Attributes) {
 }
 
 /// The object of a creation becomes the address's; the one before it steps down.
-fn bind(ledger: &mut Ledger, intent: Option<Intent>, object: &Owned) {
+fn bind(ledger: &mut Ledger, intent: Option<Intent>, object: &OwnedObject) {
     let Some(Intent { address, action: IntentAction::Create { entry, .. }, .. }) = intent else {
         return;
     };

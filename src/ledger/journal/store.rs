@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::error::StoreError;
-use super::mac::SealKey;
+use super::mac::MacKey;
 use super::record::Record;
-use super::trail::Trail;
+use super::trail::HeadHistory;
 use crate::ledger::state::ledger::Ledger;
 
 /// A journal's place. Opening one for writing takes its lock; dropping it gives the lock back.
@@ -29,15 +29,15 @@ pub trait Store {
     fn condense_with_macs(
         &self,
         ledger: &Ledger,
-        _key: &SealKey,
+        _key: &MacKey,
     ) -> impl Future<Output = Result<(), StoreError>> {
         self.condense(ledger)
     }
 
     /// Returns the digests of the lines that were read when it was opened, and written since. A store without
     /// digests knows none.
-    fn trail(&self) -> Trail {
-        Trail::default()
+    fn trail(&self) -> HeadHistory {
+        HeadHistory::default()
     }
 
     /// Returns for how long nobody else can take the place; `None`: as long as this process lives. No

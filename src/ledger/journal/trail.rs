@@ -1,23 +1,23 @@
-//! `Trail`: the digest of all lines up to a record, for those records that a store knows it of: where a line ends.
+//! `HeadHistory`: the digest of all lines up to a record, for those records that a store knows it of: where a line ends.
 //! In: what a store read and wrote. Out: whether a ledger goes on from a version that was seen earlier. Pure.
 
-use super::chain::Head;
-use super::line::Lines;
+use super::chain::ChainHead;
+use super::line::ParsedJournal;
 use super::record::Record;
 use crate::model::hex::encode_hex;
 
 /// Digests by the number of the record after which they hold, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trail(Vec<(u64, Head)>);
+pub struct HeadHistory(Vec<(u64, ChainHead)>);
 
-impl Trail {
+impl HeadHistory {
     /// Begins after a record.
-    pub(in crate::ledger) fn new(serial: u64, head: Head) -> Self {
+    pub(in crate::ledger) fn new(serial: u64, head: ChainHead) -> Self {
         Self(vec![(serial, head)])
     }
 
     /// Goes on with the records of one line, and the digest after it.
-    pub(in crate::ledger) fn advance(&mut self, records: &[Record], head: Head) {
+    pub(in crate::ledger) fn advance(&mut self, records: &[Record], head: ChainHead) {
         let before = self.0.last().map_or(0, |(serial, _)| *serial);
         let serial = records.iter().fold(before, |serial, record| match record {
             // A copy keeps its number, if that is higher.
@@ -28,7 +28,7 @@ impl Trail {
     }
 
     /// Goes on with lines that were read.
-    pub(in crate::ledger) fn extend_with_lines(&mut self, lines: &Lines) {
+    pub(in crate::ledger) fn extend_with_lines(&mut self, lines: &ParsedJournal) {
         let mut begin = 0;
         for (end, head) in &lines.ends {
             self.advance(lines.records.get(begin..*end).unwrap_or_default(), *head);
@@ -46,7 +46,8 @@ impl Trail {
     /// the trail is not known.
     #[must_use]
     pub fn contradicts(&self, serial: u64, head: &str) -> bool {
-        let covers = |(first, last): (&(u64, Head), &(u64, Head))| (first.0..=last.0).contains(&serial);
+        let covers =
+            |(first, last): (&(u64, ChainHead), &(u64, ChainHead))| (first.0..=last.0).contains(&serial);
         self.0.first().zip(self.0.last()).is_some_and(covers)
             && !self.0.iter().any(|(at, known)| *at == serial && encode_hex(known) == head)
     }
@@ -59,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_trail_contradicts_what_it_covers_and_does_not_hold() {
-        let mut trail = Trail::new(3, [3; 32]);
+        let mut trail = HeadHistory::new(3, [3; 32]);
         trail.advance(&[adopted(1, "x"), adopted(2, "y")], [5; 32]);
         trail.advance(&[adopted(3, "z")], [6; 32]);
         let other = encode_hex(&[9; 32]);
@@ -70,6 +71,6 @@ mod tests {
         assert!(trail.contradicts(4, &encode_hex(&[5; 32])), "no line ended there");
         assert!(!trail.contradicts(2, &other) && !trail.contradicts(7, &other), "that is not known");
         assert_eq!(trail.head(), Some(encode_hex(&[6; 32])));
-        assert!(!Trail::default().contradicts(0, &other));
+        assert!(!HeadHistory::default().contradicts(0, &other));
     }
 }

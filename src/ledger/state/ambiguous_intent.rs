@@ -10,14 +10,14 @@ use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 
 /// Digits of a request's id that are shown, at least.
-const SHORTEST: usize = 8;
+const MIN_ID_DIGITS: usize = 8;
 
 /// Why no request could be found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfound {
+pub enum IntentLookupError {
     /// No question or watched request begins so.
     #[error("there is no open question {asked}{}", near.as_deref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
-    None {
+    NotFound {
         /// What was asked for.
         asked: String,
         /// What it is closest to.
@@ -25,7 +25,7 @@ pub enum Unfound {
     },
     /// Several do.
     #[error("{asked} could be {}", all.join(" or "))]
-    Several {
+    MultipleMatches {
         /// What was asked for.
         asked: String,
         /// What it could be.
@@ -45,7 +45,7 @@ pub fn short_handle(ledger: &Ledger, op: Uuid) -> String {
     let others: Vec<String> =
         answerable_intents(ledger).filter(|other| *other != op).map(|other| other.to_string()).collect();
     let unique = |length: &usize| !others.iter().any(|other| other.starts_with(&whole[..*length]));
-    let length = (SHORTEST..whole.len()).find(unique).unwrap_or(whole.len());
+    let length = (MIN_ID_DIGITS..whole.len()).find(unique).unwrap_or(whole.len());
     // A dash at the end would look odd.
     whole[..length].trim_end_matches('-').to_owned()
 }
@@ -54,7 +54,7 @@ pub fn short_handle(ledger: &Ledger, op: Uuid) -> String {
 ///
 /// # Errors
 /// When none or several begin so.
-pub fn find_by_prefix(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
+pub fn find_by_prefix(ledger: &Ledger, asked: &str) -> Result<Uuid, IntentLookupError> {
     let wanted = asked.to_lowercase();
     let fits = |op: &Uuid| !wanted.is_empty() && op.to_string().starts_with(&wanted);
     let found: Vec<Uuid> = answerable_intents(ledger).filter(fits).collect();
@@ -64,11 +64,11 @@ pub fn find_by_prefix(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
             let handles: Vec<String> =
                 answerable_intents(ledger).map(|op| short_handle(ledger, op)).collect();
             let near = nearest_name(&wanted, handles.iter().map(String::as_str)).map(str::to_owned);
-            Err(Unfound::None { asked: asked.to_owned(), near })
+            Err(IntentLookupError::NotFound { asked: asked.to_owned(), near })
         }
         _ => {
             let all = found.into_iter().map(|op| short_handle(ledger, op)).collect();
-            Err(Unfound::Several { asked: asked.to_owned(), all })
+            Err(IntentLookupError::MultipleMatches { asked: asked.to_owned(), all })
         }
     }
 }

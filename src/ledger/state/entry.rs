@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::verification::{Confirmation, Verification, attribute_of};
+use super::verification::{ValueVerification, Verification, attribute_of};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::secret::{FingerprintKey, Secret};
@@ -14,7 +14,7 @@ use crate::model::value::Attributes;
 
 /// An object that was let go of and stayed live.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct ForgottenObject {
     /// The kind's name.
     pub kind: Name,
     /// The object.
@@ -26,7 +26,7 @@ pub struct Kept {
 
 /// What is remembered of a secret that was delivered to a sink.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Delivery {
+pub struct SinkDelivery {
     /// The resource or variable whose secret it was.
     pub address: Name,
     /// Key of the fingerprint: of this delivery alone, so that it is known in a ledger that owns nothing yet.
@@ -36,7 +36,7 @@ pub struct Delivery {
     pub fingerprint: Name,
 }
 
-impl Delivery {
+impl SinkDelivery {
     /// Returns what is remembered of a secret; `None` for one that is not at hand.
     #[must_use]
     pub fn new(address: Name, secret: &Secret, random: &impl Random) -> Option<Self> {
@@ -52,7 +52,7 @@ impl Delivery {
     }
 }
 
-impl PartialEq for Delivery {
+impl PartialEq for SinkDelivery {
     fn eq(&self, other: &Self) -> bool {
         let parts = |of: &Self| (of.address.clone(), of.key.0, of.fingerprint.clone());
         parts(self) == parts(other)
@@ -61,7 +61,7 @@ impl PartialEq for Delivery {
 
 /// What is remembered of a generated secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Generated {
+pub struct GeneratedSecret {
     /// Its fingerprint.
     pub fingerprint: Name,
     /// Its number of characters.
@@ -70,7 +70,7 @@ pub struct Generated {
 
 /// Whose ledger it is. The key of the secrets' fingerprints never leaves the ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Identity {
+pub struct LedgerIdentity {
     /// Told apart from every other ledger, forks of it included.
     pub lineage: Uuid,
     /// The stack.
@@ -91,10 +91,10 @@ pub struct Entry {
     pub kind: Name,
     /// The object, with its birth certificate. `None` after a delete-first replacement lost the old
     /// object and before the new one is bound.
-    pub current: Option<Owned>,
+    pub current: Option<OwnedObject>,
     /// Older objects of a replacement that are still to be deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deposed: Vec<Owned>,
+    pub deposed: Vec<OwnedObject>,
     /// The parent's address, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Address>,
@@ -129,7 +129,7 @@ pub struct Entry {
 
 /// A live object that stead made or was told to adopt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owned {
+pub struct OwnedObject {
     /// Its id.
     pub id: Name,
     /// Its parent object's id, for a child.
@@ -146,7 +146,7 @@ pub struct Owned {
     pub provisional: bool,
 }
 
-impl Owned {
+impl OwnedObject {
     /// Returns the key of the object, whose kind the entry knows.
     #[must_use]
     pub fn key(&self, kind: &str) -> ObjectKey {
@@ -222,13 +222,13 @@ pub enum IntentAction {
     /// A deletion.
     Delete {
         /// The object, with its birth certificate.
-        object: Owned,
+        object: OwnedObject,
     },
 }
 
 /// What only a human can answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
+pub struct AmbiguousIntent {
     /// The request that it is about.
     pub intent: Intent,
     /// Objects that could be the answer.
@@ -239,7 +239,7 @@ pub struct Question {
 
 /// That a ledger's lines bear MACs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sealing {
+pub struct MacState {
     /// What tells their key from another one.
     pub key: Name,
     /// The number of the record with which they began: taken away and begun anew, it is another one.
@@ -254,11 +254,11 @@ pub struct Sealing {
 pub struct FormerKey {
     /// What tells it from another one.
     pub key: Name,
-    /// As in `Sealing`.
+    /// As in `MacState`.
     pub since: u64,
 }
 
-impl Identity {
+impl LedgerIdentity {
     /// Returns the identity of a ledger that was never begun. Its key makes no fingerprints.
     #[must_use]
     pub fn new_placeholder(stack: &str, environment: &str) -> Self {
@@ -285,7 +285,7 @@ impl Identity {
     }
 }
 
-impl PartialEq for Identity {
+impl PartialEq for LedgerIdentity {
     fn eq(&self, other: &Self) -> bool {
         let parts = |of: &Self| {
             (of.lineage, of.stack.clone(), of.environment.clone(), of.account.clone(), of.key.0)
@@ -342,13 +342,13 @@ pub mod key_as_hex {
 impl Entry {
     /// Returns what is known of the last applied value of an attribute, or of one key of it.
     #[must_use]
-    pub fn confirmation(&self, path: &str) -> Confirmation<'_> {
-        let Some(verified) = &self.verified else { return Confirmation::Unknown };
+    pub fn confirmation(&self, path: &str) -> ValueVerification<'_> {
+        let Some(verified) = &self.verified else { return ValueVerification::Unknown };
         let attribute = attribute_of(path);
         match verified.not_kept.get(path) {
-            Some(shown) => Confirmation::NotKept(shown),
-            None if verified.not_shown.contains(attribute) => Confirmation::Unknown,
-            None => Confirmation::Shown,
+            Some(shown) => ValueVerification::Different(shown),
+            None if verified.not_shown.contains(attribute) => ValueVerification::Unknown,
+            None => ValueVerification::Confirmed,
         }
     }
 }

@@ -8,19 +8,19 @@ use crate::model::address::Name;
 
 /// Who holds a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct LeaseHolder {
     /// Told apart from every other holder, of the same process too.
     pub session: Uuid,
     /// `user@host`.
     pub who: String,
     /// Its process, where that can be proven dead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<Process>,
+    pub process: Option<ProcessIdentity>,
     /// Since when, by its own clock: for people.
     pub since: Timestamp,
 }
 
-impl Holder {
+impl LeaseHolder {
     /// Returns the holder in words: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -31,7 +31,7 @@ impl Holder {
 
 /// A process, told apart from every other one that ever ran anywhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
+pub struct ProcessIdentity {
     /// Random id of the machine's boot.
     pub boot: Name,
     /// The namespace in which its number counts: containers of one machine share the boot.

@@ -11,7 +11,7 @@ use crate::model::address::{Address, Name};
 use crate::model::recipient::MAX_RECIPIENTS;
 
 /// What stands in front of a variable's name in an address of a secret.
-pub const VARS: &str = "vars.";
+pub const VARIABLE_PREFIX: &str = "vars.";
 
 /// The kept secrets of a ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,31 +8,32 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::entry::{
-    Delivery, Entry, FormerKey, Generated, Identity, Intent, Kept, Owned, Question, Sealing, Tombstone,
+    AmbiguousIntent, Entry, ForgottenObject, FormerKey, GeneratedSecret, Intent, LedgerIdentity, MacState,
+    OwnedObject, SinkDelivery, Tombstone,
 };
-use super::kept_secrets::{KeptSecrets, KeptVersion, VARS};
+use super::kept_secrets::{KeptSecrets, KeptVersion, VARIABLE_PREFIX};
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
-use crate::ledger::age_file::{self, AgeFileError, SecretPlace, decrypt_value, encrypt_value};
-use crate::ledger::state::holder::Holder;
+use crate::ledger::age_file::{self, AgeFileError, SecretLocation, decrypt_value, encrypt_value};
+use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::model::value::Attributes;
 
 /// Objects that were let go of and are remembered.
-pub(in crate::ledger) const MOST_KEPT: usize = 256;
+pub(in crate::ledger) const MAX_FORGOTTEN_OBJECTS: usize = 256;
 
 /// Deliveries to one target that are remembered.
-const MOST_DELIVERIES: usize = 8;
+const MAX_SINK_DELIVERIES: usize = 8;
 
 /// Former keys that are remembered.
-const MOST_FORMER_KEYS: usize = 64;
+const MAX_FORMER_KEYS: usize = 64;
 
 /// Everything that stead remembers of one stack in one environment. Built by replaying records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Whose ledger this is; set once.
-    pub identity: Identity,
+    pub identity: LedgerIdentity,
     /// Number of records replayed since the beginning.
     pub serial: u64,
     /// Owned objects.
@@ -43,17 +44,17 @@ pub struct Ledger {
     /// Creations that are presumed to have had no effect: watched for late effects.
     pub watched: BTreeMap<Uuid, Intent>,
     /// Addresses whose open question only a human can answer.
-    pub questions: BTreeMap<Uuid, Question>,
+    pub questions: BTreeMap<Uuid, AmbiguousIntent>,
     /// Nonces of saved plans that were applied.
     pub applied_plans: BTreeSet<Uuid>,
     /// When an apply last ended well.
     pub last_applied: Option<Timestamp>,
     /// Generated secrets that were used, by the paths of their variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub generated: BTreeMap<Name, Generated>,
+    pub generated: BTreeMap<Name, GeneratedSecret>,
     /// What was delivered to each sink, by the sink's target, oldest first: only such content is replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub delivered: BTreeMap<Name, Vec<Delivery>>,
+    pub delivered: BTreeMap<Name, Vec<SinkDelivery>>,
     /// Secrets that it keeps, encrypted, and their recipients.
     #[serde(default, skip_serializing_if = "KeptSecrets::is_empty")]
     pub secrets: KeptSecrets,
@@ -68,7 +69,7 @@ pub struct Ledger {
     pub incidents: VecDeque<Incident>,
     /// Since when its lines bear MACs, and of which key; `None`: they bear none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sealed: Option<Sealing>,
+    pub sealed: Option<MacState>,
     /// Where it is kept now, if not here any more: nothing is recorded here then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
@@ -80,10 +81,10 @@ pub struct Ledger {
     pub tombstones: BTreeMap<Name, Tombstone>,
     /// Objects that were let go of and stayed live, by the addresses that they had: they can be taken back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub kept: BTreeMap<Address, Kept>,
+    pub kept: BTreeMap<Address, ForgottenObject>,
     /// Who took the lease and has not given it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holder: Option<Holder>,
+    pub holder: Option<LeaseHolder>,
     /// It had entries once. Ask `has_owned`: ledgers of earlier versions do not say it here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub had_entries: bool,
@@ -95,7 +96,7 @@ pub struct Ledger {
 impl Ledger {
     /// Returns a ledger that remembers nothing.
     #[must_use]
-    pub fn new(identity: Identity) -> Self {
+    pub fn new(identity: LedgerIdentity) -> Self {
         Self {
             identity,
             serial: 0,
@@ -160,8 +161,8 @@ impl Ledger {
         let former = before.iter().map(|before| FormerKey { key: before.key.clone(), since: before.since });
         let mut previous: Vec<_> =
             before.iter().flat_map(|before| before.previous.clone()).chain(former).collect();
-        previous.drain(..previous.len().saturating_sub(MOST_FORMER_KEYS));
-        self.sealed = Some(Sealing { key: key.clone(), since: self.serial, previous });
+        previous.drain(..previous.len().saturating_sub(MAX_FORMER_KEYS));
+        self.sealed = Some(MacState { key: key.clone(), since: self.serial, previous });
     }
 
     /// Tells whether an object was deleted and proven gone: ids are never given again.
@@ -171,16 +172,21 @@ impl Ledger {
     }
 
     /// Returns the object that an address has now; a deposed one is not it.
-    pub(in crate::ledger) fn current_object(&self, address: &Address) -> Option<&Owned> {
+    pub(in crate::ledger) fn current_object(&self, address: &Address) -> Option<&OwnedObject> {
         self.entries.get(address)?.current.as_ref()
     }
 
     /// Remembers an object that stays live, so that it can be taken back; of very many, the last ones.
-    pub(in crate::ledger) fn remember_kept(&mut self, address: &Address, kind: &Name, object: &Owned) {
+    pub(in crate::ledger) fn remember_kept(
+        &mut self,
+        address: &Address,
+        kind: &Name,
+        object: &OwnedObject,
+    ) {
         let at = self.history.back().map(|run| run.at);
-        let kept = Kept { kind: kind.clone(), id: object.id.clone(), at };
+        let kept = ForgottenObject { kind: kind.clone(), id: object.id.clone(), at };
         self.kept.insert(address.clone(), kept);
-        if self.kept.len() > MOST_KEPT {
+        if self.kept.len() > MAX_FORGOTTEN_OBJECTS {
             let oldest =
                 self.kept.iter().min_by_key(|(_, kept)| kept.at).map(|(address, _)| address.clone());
             oldest.and_then(|address| self.kept.remove(&address));
@@ -189,9 +195,9 @@ impl Ledger {
 
     /// Remembers a delivery. Several are kept of each target: a crash between record and write leaves the
     /// content of an earlier one there.
-    pub(in crate::ledger) fn remember_delivery(&mut self, target: &Name, delivery: &Delivery) {
+    pub(in crate::ledger) fn remember_delivery(&mut self, target: &Name, delivery: &SinkDelivery) {
         let known = self.delivered.entry(target.clone()).or_default();
-        if known.len() >= MOST_DELIVERIES {
+        if known.len() >= MAX_SINK_DELIVERIES {
             known.remove(0);
         }
         known.push(delivery.clone());
@@ -209,7 +215,8 @@ impl Ledger {
     #[must_use]
     pub fn for_plans(mut self) -> Self {
         if self.entries.is_empty() {
-            self.identity = Identity::new_placeholder(&self.identity.stack, &self.identity.environment);
+            self.identity =
+                LedgerIdentity::new_placeholder(&self.identity.stack, &self.identity.environment);
             self.serial = 0;
             self.generated.clear();
             // Who may read what comes next stays pinned: another set would be another plan.
@@ -223,10 +230,10 @@ impl Ledger {
 impl Ledger {
     /// Returns where a value of an address belongs.
     #[must_use]
-    pub fn secret_place(&self, address: &str, version: u64) -> SecretPlace {
-        let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARS));
+    pub fn secret_place(&self, address: &str, version: u64) -> SecretLocation {
+        let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARIABLE_PREFIX));
         let entry = owner.and_then(|address| self.entries.get(&address));
-        SecretPlace {
+        SecretLocation {
             lineage: self.identity.lineage,
             environment: self.identity.environment.clone(),
             address: address.into(),
@@ -263,7 +270,7 @@ impl Ledger {
     /// When none of the identities opens it, or it is not the one that belongs there.
     pub fn decrypt_secret(
         &self,
-        identities: &[age_file::Identity],
+        identities: &[age_file::AgeIdentity],
         address: &str,
         version: &KeptVersion,
     ) -> Result<Secret, AgeFileError> {

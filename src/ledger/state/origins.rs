@@ -79,7 +79,7 @@ fn normalize_relative_path(path: &str) -> Option<Name> {
 
 /// Where a stack is planned from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Here {
+pub struct CurrentOrigin {
     /// Its origin; `None` without a repository, or one without a remote `origin`.
     pub origin: Option<StackOrigin>,
     /// Directories of the ledger's origins in which no stack of this name stands in this checkout.
@@ -103,7 +103,7 @@ pub enum OriginMatch {
     OtherRepository,
 }
 
-impl Here {
+impl CurrentOrigin {
     /// Compares the directory with the origins that a ledger remembers.
     #[must_use]
     pub fn compare(&self, known: &BTreeSet<StackOrigin>) -> OriginMatch {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_directory_is_compared_with_what_the_ledger_remembers() {
         let known = BTreeSet::from([origin("r", "a")]);
-        let here = |repository: &str, directory: &str, vacated: &[&str], sparse| Here {
+        let here = |repository: &str, directory: &str, vacated: &[&str], sparse| CurrentOrigin {
             origin: Some(origin(repository, directory)),
             vacated: vacated.iter().map(Name::new).collect(),
             sparse,
@@ -205,18 +205,19 @@ mod tests {
         assert_eq!(here("r", "b", &[], false).compare(&known), OriginMatch::OtherDirectory);
         assert_eq!(here("s", "a", &["a"], false).compare(&known), OriginMatch::OtherRepository);
         assert_eq!(here("s", "a", &[], false).compare(&BTreeSet::new()), OriginMatch::Unknown);
-        assert_eq!(Here::default().compare(&known), OriginMatch::Unknown);
+        assert_eq!(CurrentOrigin::default().compare(&known), OriginMatch::Unknown);
     }
 
     #[test]
     fn a_move_takes_the_old_directory_out_and_a_new_repository_takes_nothing_out() {
         let known = BTreeSet::from([origin("r", "a"), origin("s", "a")]);
-        let moved = Here { origin: Some(origin("r", "b")), vacated: ["a".into()].into(), sparse: false };
+        let moved =
+            CurrentOrigin { origin: Some(origin("r", "b")), vacated: ["a".into()].into(), sparse: false };
         let after = moved.after_apply(&known, false).unwrap();
         assert_eq!(after, BTreeSet::from([origin("r", "b"), origin("s", "a")]));
         assert_eq!(moved.after_apply(&after, false), None);
-        let copy = Here { origin: Some(origin("t", "a")), ..Here::default() };
+        let copy = CurrentOrigin { origin: Some(origin("t", "a")), ..CurrentOrigin::default() };
         assert_eq!(copy.after_apply(&known, true), Some(BTreeSet::from([origin("t", "a")])));
-        assert_eq!(Here::default().after_apply(&known, true), None);
+        assert_eq!(CurrentOrigin::default().after_apply(&known, true), None);
     }
 }

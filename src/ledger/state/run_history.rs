@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::model::address::Name;
 
 /// Runs that a ledger remembers.
-pub const REMEMBERED: usize = 200;
+pub const MAX_RUNS: usize = 200;
 
 /// One apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,15 +23,15 @@ pub struct Run {
     pub at: Timestamp,
     /// What the plan was made from, and its fingerprint.
     #[serde(default)]
-    pub origin: Origin,
+    pub origin: RunOrigin,
     /// How it ended; `None` when it was killed, or still runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<End>,
+    pub end: Option<RunEnd>,
 }
 
 /// Where a run's plan came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RunOrigin {
     /// The commit that the configuration stands at, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Name>,
@@ -54,19 +54,19 @@ pub struct Origin {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
+pub struct RunEnd {
     /// When.
     pub at: Timestamp,
     /// Whether every step was done.
     pub complete: bool,
     /// Resources by how they ended.
     #[serde(default)]
-    pub tally: Tally,
+    pub tally: ResourceCounts,
 }
 
 /// Resources by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct ResourceCounts {
     /// Done.
     pub done: usize,
     /// Failed.
@@ -85,7 +85,7 @@ pub struct Incident {
     /// Who, as `user@host`.
     pub who: String,
     /// What.
-    pub what: Happening,
+    pub what: IncidentKind,
     /// Why, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -94,7 +94,7 @@ pub struct Incident {
 /// What happened to a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
-pub enum Happening {
+pub enum IncidentKind {
     /// Its lock was broken.
     Broken {
         /// Who had it, as far as is known.
@@ -131,14 +131,14 @@ pub enum Happening {
         /// To what: the resource's address.
         on: Name,
         /// How it ended.
-        end: Deed,
+        end: ActionOutcome,
     },
 }
 
 /// How an action ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Deed {
+pub enum ActionOutcome {
     /// Nobody recorded its end.
     Open,
     /// The service did it.
@@ -149,7 +149,7 @@ pub enum Deed {
     Unknown,
 }
 
-impl Deed {
+impl ActionOutcome {
     /// Returns it in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -167,7 +167,7 @@ impl Incident {
     #[must_use]
     pub fn is_end_of(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
-            (Happening::Acted { op, .. }, Happening::Acted { op: known, .. }) => op == known,
+            (IncidentKind::Acted { op, .. }, IncidentKind::Acted { op: known, .. }) => op == known,
             _ => false,
         }
     }

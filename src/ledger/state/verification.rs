@@ -25,11 +25,11 @@ pub struct Verification {
 
 /// What is known of an attribute's last applied value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Confirmation<'v> {
+pub enum ValueVerification<'v> {
     /// The object showed it.
-    Shown,
+    Confirmed,
     /// The object showed this instead.
-    NotKept(&'v Value),
+    Different(&'v Value),
     /// Nothing showed it.
     Unknown,
 }
@@ -67,7 +67,11 @@ mod tests {
     #[test]
     fn a_difference_is_somebodys_only_if_the_value_was_shown_before() {
         let plain = fixture::entry(Some("v1"));
-        assert_eq!(plain.confirmation("size"), Confirmation::Unknown, "an entry of an earlier version");
+        assert_eq!(
+            plain.confirmation("size"),
+            ValueVerification::Unknown,
+            "an entry of an earlier version"
+        );
         let shown = Value::Integer(3);
         let mut verified = Verification {
             not_kept: [("size".into(), shown.clone()), ("env.A".into(), Value::Null)].into(),
@@ -76,17 +80,17 @@ mod tests {
         let entry = |verified: &Verification| Entry { verified: Some(verified.clone()), ..plain.clone() };
         let first = entry(&verified);
         for (path, wanted) in [
-            ("size", Confirmation::NotKept(&shown)),
-            ("env.A", Confirmation::NotKept(&Value::Null)),
-            ("env.B", Confirmation::Shown),
-            ("vm", Confirmation::Unknown),
-            ("name", Confirmation::Shown),
+            ("size", ValueVerification::Different(&shown)),
+            ("env.A", ValueVerification::Different(&Value::Null)),
+            ("env.B", ValueVerification::Confirmed),
+            ("vm", ValueVerification::Unknown),
+            ("name", ValueVerification::Confirmed),
         ] {
             assert_eq!(first.confirmation(path), wanted, "{path}");
         }
         verified.drop_attribute(&"env".into());
-        assert_eq!(entry(&verified).confirmation("env.A"), Confirmation::Unknown);
-        assert_eq!(entry(&verified).confirmation("size"), Confirmation::NotKept(&shown));
+        assert_eq!(entry(&verified).confirmation("env.A"), ValueVerification::Unknown);
+        assert_eq!(entry(&verified).confirmation("size"), ValueVerification::Different(&shown));
     }
 
     #[test]

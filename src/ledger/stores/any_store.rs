@@ -9,51 +9,51 @@ use super::file::{self, lock};
 use super::http;
 use super::http::store::HttpStore;
 use super::location;
-use super::location::Place;
+use super::location::LedgerLocation;
 #[cfg(feature = "postgres")]
-use super::postgres::address::{Address, Host};
+use super::postgres::address::{PostgresAddress, ServerHost};
 #[cfg(feature = "postgres")]
-use super::postgres::backend::PostgresShelf;
+use super::postgres::backend::PostgresBackend;
 #[cfg(feature = "s3")]
-use super::s3::backend::{self, S3Shelf};
+use super::s3::backend::{self, S3Backend};
 use super::shared;
-use super::shared::lease::Held;
+use super::shared::lease::LeaseInfo;
 #[cfg(feature = "s3")]
 use super::shared::store::SharedStore;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
-use crate::ledger::journal::trail::Trail;
-use crate::ledger::state::entry::Identity;
-use crate::ledger::state::holder::{Holder, Process};
+use crate::ledger::journal::trail::HeadHistory;
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;
 
 /// What opening a ledger for writing needs to know, wherever it is.
-pub struct Opening<'a> {
+pub struct StoreOptions<'a> {
     /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
-    pub identity: &'a Identity,
+    pub identity: &'a LedgerIdentity,
     /// Who opens it.
-    pub holder: Holder,
+    pub holder: LeaseHolder,
     /// When.
     pub now: Timestamp,
     /// The bound within which a request of a displaced holder has its effect.
     pub effect: Duration,
     /// Says of a process that it is proven dead.
-    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
     /// Takes the lease from whoever has it, for this reason.
     pub force: Option<&'a str>,
     /// The key that seals it.
-    pub seal: Option<&'a SealKey>,
+    pub seal: Option<&'a MacKey>,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> StoreOptions<'a> {
     /// Returns the same for a shared place.
     #[must_use]
-    pub fn shared_options(&self) -> shared::lease_rules::Opening<'a> {
-        shared::lease_rules::Opening {
+    pub fn shared_options(&self) -> shared::lease_rules::SharedStoreOptions<'a> {
+        shared::lease_rules::SharedStoreOptions {
             identity: self.identity,
             holder: self.holder.clone(),
             effect: self.effect,
@@ -65,8 +65,8 @@ impl<'a> Opening<'a> {
 
     /// Returns the same for a state server.
     #[must_use]
-    pub fn http_options(&self) -> http::store::Opening<'a> {
-        http::store::Opening {
+    pub fn http_options(&self) -> http::store::HttpStoreOptions<'a> {
+        http::store::HttpStoreOptions {
             identity: self.identity,
             holder: self.holder.clone(),
             is_dead: self.is_dead,
@@ -82,10 +82,10 @@ pub enum AnyStore<K> {
     File(Box<FileStore>, std::marker::PhantomData<K>),
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
-    Postgres(Box<SharedStore<PostgresShelf, K>>),
+    Postgres(Box<SharedStore<PostgresBackend, K>>),
     /// In a bucket.
     #[cfg(feature = "s3")]
-    S3(Box<SharedStore<S3Shelf, K>>),
+    S3(Box<SharedStore<S3Backend, K>>),
     /// On a state server.
     Http(Box<HttpStore<K>>),
 }
@@ -95,10 +95,14 @@ impl<K: Clock> AnyStore<K> {
     ///
     /// # Errors
     /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
-    pub async fn open(place: &Place, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+    pub async fn open(
+        place: &LedgerLocation,
+        clock: K,
+        opening: &StoreOptions<'_>,
+    ) -> Result<Self, StoreError> {
         match place {
-            Place::Directory(directory) => {
-                let store = FileStore::open(&file::store::Opening {
+            LedgerLocation::Directory(directory) => {
+                let store = FileStore::open(&file::store::FileStoreOptions {
                     directory,
                     identity: opening.identity,
                     who: &opening.holder.who,
@@ -108,22 +112,23 @@ impl<K: Clock> AnyStore<K> {
                 Ok(Self::File(Box::new(store), std::marker::PhantomData))
             }
             #[cfg(feature = "postgres")]
-            Place::Postgres(address) => {
-                let Identity { stack, environment, .. } = opening.identity;
+            LedgerLocation::Postgres(address) => {
+                let LedgerIdentity { stack, environment, .. } = opening.identity;
                 let shelf = postgres_shelf(address, stack, environment)?;
                 let store = SharedStore::open(shelf, clock, &opening.shared_options()).await?;
                 Ok(Self::Postgres(Box::new(store)))
             }
             #[cfg(feature = "s3")]
-            Place::S3 { bucket, prefix } => {
+            LedgerLocation::S3 { bucket, prefix } => {
                 let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
-                let shelf = S3Shelf::open(bucket, prefix, owner, backend::s3_variables()).await?;
+                let shelf = S3Backend::open(bucket, prefix, owner, backend::s3_variables()).await?;
                 let store = SharedStore::open(shelf, clock, &opening.shared_options()).await?;
                 Ok(Self::S3(Box::new(store)))
             }
-            Place::Http(address) => {
+            LedgerLocation::Http(address) => {
                 let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
-                let settings = http::store::Settings::new(address, owner, http::store::http_variables());
+                let settings =
+                    http::store::StateServerSettings::new(address, owner, http::store::http_variables());
                 let store = HttpStore::open(&settings, clock, &opening.http_options()).await?;
                 Ok(Self::Http(Box::new(store)))
             }
@@ -137,10 +142,10 @@ impl<K: Clock> AnyStore<K> {
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
     pub async fn read(
-        place: &Place,
+        place: &LedgerLocation,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<Option<Ledger>, StoreError> {
         Ok(Self::read_with_trail(place, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
@@ -150,26 +155,28 @@ impl<K: Clock> AnyStore<K> {
     /// # Errors
     /// As `read`.
     pub async fn read_with_trail(
-        place: &Place,
+        place: &LedgerLocation,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
-    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
+        key: Option<&MacKey>,
+    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
         match place {
-            Place::Directory(directory) => FileStore::read_with_trail(directory, stack, environment, key),
+            LedgerLocation::Directory(directory) => {
+                FileStore::read_with_trail(directory, stack, environment, key)
+            }
             #[cfg(feature = "postgres")]
-            Place::Postgres(address) => {
+            LedgerLocation::Postgres(address) => {
                 let shelf = postgres_shelf(address, stack, environment)?;
                 SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
             }
             #[cfg(feature = "s3")]
-            Place::S3 { bucket, prefix } => {
+            LedgerLocation::S3 { bucket, prefix } => {
                 let shelf =
-                    S3Shelf::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
+                    S3Backend::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
                 SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
             }
-            Place::Http(address) => {
-                let settings = http::store::Settings::new(
+            LedgerLocation::Http(address) => {
+                let settings = http::store::StateServerSettings::new(
                     address,
                     (stack, environment),
                     http::store::http_variables(),
@@ -188,19 +195,19 @@ impl<K: Clock> AnyStore<K> {
 /// # Errors
 /// When the place cannot be read.
 pub async fn list_ledgers(
-    place: &Place,
+    place: &LedgerLocation,
     (stack, environment): (&str, &str),
 ) -> Result<Vec<(String, String)>, StoreError> {
     let names: Vec<String> = match place {
         #[cfg(feature = "postgres")]
-        Place::Postgres(address) => {
+        LedgerLocation::Postgres(address) => {
             let shelf = postgres_shelf(address, stack, environment)?;
             shelf.list_ledgers().await.map_err(|error| listing_error(place, &error))?
         }
         #[cfg(feature = "s3")]
-        Place::S3 { bucket, prefix } => {
+        LedgerLocation::S3 { bucket, prefix } => {
             let shelf =
-                S3Shelf::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
+                S3Backend::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
             shelf.list_ledgers().await.map_err(|error| listing_error(place, &error))?
         }
         _ => Vec::new(),
@@ -214,29 +221,29 @@ pub async fn list_ledgers(
 }
 
 #[cfg(any(feature = "postgres", feature = "s3"))]
-fn listing_error(place: &Place, error: &shared::backend::ShelfError) -> StoreError {
+fn listing_error(place: &LedgerLocation, error: &shared::backend::BackendError) -> StoreError {
     StoreError::Shared { action: "list", place: place.to_string(), reason: error.to_string() }
 }
 
 /// Returns a text that is the same for all ways to write a place, and has no password: by it, what a machine knows of
 /// a ledger there is filed. A directory is written as its full path.
 #[must_use]
-pub fn normalize_location(place: &Place) -> String {
+pub fn normalize_location(place: &LedgerLocation) -> String {
     match place {
         #[cfg(feature = "postgres")]
-        Place::Postgres(address) => Address::parse(address).map_or_else(
+        LedgerLocation::Postgres(address) => PostgresAddress::parse(address).map_or_else(
             |_| place.to_string(),
             |address| {
-                let Address { host, port, database, schema, .. } = address;
+                let PostgresAddress { host, port, database, schema, .. } = address;
                 let host = match host {
-                    Host::Tcp(name) => name.to_lowercase(),
-                    Host::Socket(directory) => directory.display().to_string(),
+                    ServerHost::Tcp(name) => name.to_lowercase(),
+                    ServerHost::Socket(directory) => directory.display().to_string(),
                 };
                 format!("postgres://{host}:{port}/{database}#{}", schema.unwrap_or_default())
             },
         ),
         #[cfg(feature = "s3")]
-        Place::S3 { .. } => {
+        LedgerLocation::S3 { .. } => {
             // The same name is another bucket at another service.
             let named = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
             let mut endpoints: Vec<_> = backend::s3_variables().into_iter().filter(named).collect();
@@ -244,7 +251,7 @@ pub fn normalize_location(place: &Place) -> String {
             let urls = endpoints.iter().map(|(_, url)| url.trim_end_matches('/').to_lowercase());
             format!("{place}#{}", urls.collect::<Vec<_>>().join(" "))
         }
-        Place::Http(address) => reqwest::Url::parse(address).map_or_else(
+        LedgerLocation::Http(address) => reqwest::Url::parse(address).map_or_else(
             |_| place.to_string(),
             |mut url| {
                 // Neither fails for an address with a host.
@@ -257,28 +264,31 @@ pub fn normalize_location(place: &Place) -> String {
 }
 
 /// Whose ledger, and how a lease of it is judged.
-pub struct Looking<'a> {
+pub struct InspectOptions<'a> {
     /// The ledger's stack and environment.
-    pub identity: &'a Identity,
+    pub identity: &'a LedgerIdentity,
     /// Who looks: a state server tells of a lock only whoever tries to take it.
-    pub holder: Holder,
+    pub holder: LeaseHolder,
     /// The bound within which a request of a displaced holder has its effect.
     pub effect: Duration,
     /// Says of a process that it is proven dead.
-    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
 }
 
 /// Tells who has a ledger open for writing, without taking anything; `None` when nobody has.
 ///
 /// # Errors
 /// When the place cannot be read.
-pub async fn find_holder(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
-    let Looking { identity, holder, effect, is_dead } = looking;
+pub async fn find_holder(
+    place: &LedgerLocation,
+    looking: &InspectOptions<'_>,
+) -> Result<Option<LeaseInfo>, StoreError> {
+    let InspectOptions { identity, holder, effect, is_dead } = looking;
     let (stack, environment) = (identity.stack.as_str(), identity.environment.as_str());
     match place {
-        Place::Directory(directory) => lock::read_lock_holder(directory, environment),
+        LedgerLocation::Directory(directory) => lock::read_lock_holder(directory, environment),
         #[cfg(feature = "postgres")]
-        Place::Postgres(address) => {
+        LedgerLocation::Postgres(address) => {
             shared::store::find_lease_holder(
                 &postgres_shelf(address, stack, environment)?,
                 *effect,
@@ -287,14 +297,17 @@ pub async fn find_holder(place: &Place, looking: &Looking<'_>) -> Result<Option<
             .await
         }
         #[cfg(feature = "s3")]
-        Place::S3 { bucket, prefix } => {
+        LedgerLocation::S3 { bucket, prefix } => {
             let shelf =
-                S3Shelf::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
+                S3Backend::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
             shared::store::find_lease_holder(&shelf, *effect, is_dead).await
         }
-        Place::Http(address) => {
-            let settings =
-                http::store::Settings::new(address, (stack, environment), http::store::http_variables());
+        LedgerLocation::Http(address) => {
+            let settings = http::store::StateServerSettings::new(
+                address,
+                (stack, environment),
+                http::store::http_variables(),
+            );
             http::store::find_lock_holder(&settings, holder, identity).await
         }
         #[allow(unreachable_patterns, reason = "a build may have every place")]
@@ -303,8 +316,8 @@ pub async fn find_holder(place: &Place, looking: &Looking<'_>) -> Result<Option<
 }
 
 #[cfg(feature = "postgres")]
-fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<PostgresShelf, StoreError> {
-    PostgresShelf::new(address, stack, environment).map_err(|error| StoreError::Shared {
+fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<PostgresBackend, StoreError> {
+    PostgresBackend::new(address, stack, environment).map_err(|error| StoreError::Shared {
         action: "open",
         place: location::without_password(address),
         reason: error.to_string(),
@@ -353,7 +366,7 @@ impl<K: Clock> Store for AnyStore<K> {
         }
     }
 
-    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &MacKey) -> Result<(), StoreError> {
         match self {
             Self::File(store, _) => store.condense_with_macs(ledger, key).await,
             #[cfg(feature = "postgres")]
@@ -364,7 +377,7 @@ impl<K: Clock> Store for AnyStore<K> {
         }
     }
 
-    fn trail(&self) -> Trail {
+    fn trail(&self) -> HeadHistory {
         match self {
             Self::File(store, _) => store.trail(),
             #[cfg(feature = "postgres")]

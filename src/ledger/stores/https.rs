@@ -12,29 +12,29 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use crate::model::roots;
 
 /// Time allowed for connecting.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest silence while an answer is read.
-const SILENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How a client travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ConnectionMode {
     /// TLS, through a proxy if the machine's settings name one.
-    Secure,
+    Tls,
     /// TLS, straight.
-    SecureHere,
+    DirectTls,
     /// No TLS, straight: for this machine.
-    Plain,
+    DirectPlaintext,
 }
 
-impl Way {
+impl ConnectionMode {
     /// Returns how an address is reached.
     pub(crate) fn for_url(url: &Url) -> Self {
         match (url.scheme(), is_loopback(url)) {
-            ("https", false) => Self::Secure,
-            ("https", true) => Self::SecureHere,
-            _ => Self::Plain,
+            ("https", false) => Self::Tls,
+            ("https", true) => Self::DirectTls,
+            _ => Self::DirectPlaintext,
         }
     }
 }
@@ -67,31 +67,31 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 ///
 /// # Errors
 /// When TLS cannot start.
-pub(crate) fn build_client(way: Way) -> Result<Client, String> {
+pub(crate) fn build_client(way: ConnectionMode) -> Result<Client, String> {
     let builder = Client::builder()
         .tls_backend_preconfigured(http_tls_config(way)?)
         .http1_only()
         .redirect(redirect::Policy::none())
         .retry(retry::never())
         .referer(false)
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT)
         .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")));
     let builder = match way {
-        Way::Secure => builder.https_only(true),
-        Way::SecureHere => builder.https_only(true).no_proxy(),
-        Way::Plain => builder.no_proxy(),
+        ConnectionMode::Tls => builder.https_only(true),
+        ConnectionMode::DirectTls => builder.https_only(true).no_proxy(),
+        ConnectionMode::DirectPlaintext => builder.no_proxy(),
     };
     builder.build().map_err(|error| root_cause_text(&error))
 }
 
 /// Returns the TLS settings: the platform's roots. Plain http needs none, and works without them.
-fn http_tls_config(way: Way) -> Result<ClientConfig, String> {
+fn http_tls_config(way: ConnectionMode) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    if way == Way::Plain {
+    if way == ConnectionMode::DirectPlaintext {
         return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
     }
     platform_verified(builder).map_err(|error| error.to_string())
@@ -111,7 +111,7 @@ pub(in crate::ledger) fn platform_verified(
 /// Tells whether the environment names authorities in the place of the platform's.
 #[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
 fn some_are_named() -> bool {
-    roots::NAMED_BY.iter().any(|name| std::env::var_os(name).is_some())
+    roots::CA_VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// Returns the last cause of an error: the words that say what happened, without the address.
@@ -139,11 +139,11 @@ mod tests {
     #[test]
     fn only_https_leaves_the_machine() {
         for (text, wanted) in [
-            ("https://states.example.com/a?ref=x", Ok(Way::Secure)),
-            ("https://127.0.0.1:9000", Ok(Way::SecureHere)),
-            ("http://127.0.0.1:9000", Ok(Way::Plain)),
-            ("http://[::1]:9000/x", Ok(Way::Plain)),
-            ("http://localhost/x", Ok(Way::Plain)),
+            ("https://states.example.com/a?ref=x", Ok(ConnectionMode::Tls)),
+            ("https://127.0.0.1:9000", Ok(ConnectionMode::DirectTls)),
+            ("http://127.0.0.1:9000", Ok(ConnectionMode::DirectPlaintext)),
+            ("http://[::1]:9000/x", Ok(ConnectionMode::DirectPlaintext)),
+            ("http://localhost/x", Ok(ConnectionMode::DirectPlaintext)),
             ("http://169.254.169.254/", Err("plain http is for this machine only; use https")),
             ("http://localhost.example.com/", Err("plain http is for this machine only; use https")),
             ("https://me:pw@example.com/", Err("it holds a user or a password")),
@@ -151,7 +151,7 @@ mod tests {
             ("ftp://example.com/", Err("it must begin with https://")),
             ("states", Err("it is no URL")),
         ] {
-            assert_eq!(parse_server_url(text).map(|url| Way::for_url(&url)), wanted, "{text}");
+            assert_eq!(parse_server_url(text).map(|url| ConnectionMode::for_url(&url)), wanted, "{text}");
         }
     }
 

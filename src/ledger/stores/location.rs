@@ -1,4 +1,4 @@
-//! `Place`: where a ledger is kept, as trusted settings say it. Pure: opening one is elsewhere.
+//! `LedgerLocation`: where a ledger is kept, as trusted settings say it. Pure: opening one is elsewhere.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::model::redact::redact_address;
 
 /// Where ledgers are kept. Its `Debug` holds no password either.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum LedgerLocation {
     /// A directory of this machine: `file:DIR`.
     Directory(PathBuf),
     /// A database: `postgres://user@host/database`.
@@ -27,20 +27,20 @@ pub enum Place {
 /// Why a text names no place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{shown}` names no place for a ledger: {reason}")]
-pub struct BadPlace {
+pub struct LedgerLocationError {
     /// The text, without a password.
     pub shown: String,
     /// What is wrong with it.
     pub reason: &'static str,
 }
 
-impl Place {
+impl LedgerLocation {
     /// Reads a place.
     ///
     /// # Errors
     /// When it is none, or could leak what is sent to it.
-    pub fn parse(text: &str) -> Result<Self, BadPlace> {
-        let bad = |reason| BadPlace { shown: without_password(text), reason };
+    pub fn parse(text: &str) -> Result<Self, LedgerLocationError> {
+        let bad = |reason| LedgerLocationError { shown: without_password(text), reason };
         let (scheme, rest) = text
             .split_once(':')
             .ok_or_else(|| bad("write file:DIR, postgres://…, s3://bucket/prefix or https://…"))?;
@@ -57,13 +57,13 @@ impl Place {
     }
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for LedgerLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Place({self})")
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for LedgerLocation {
     /// Writes it as settings say it, without a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -75,7 +75,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-fn parse_bucket(rest: &str) -> Result<Place, &'static str> {
+fn parse_bucket(rest: &str) -> Result<LedgerLocation, &'static str> {
     let rest = rest.strip_prefix("//").ok_or("write s3://bucket/prefix")?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
@@ -87,7 +87,7 @@ fn parse_bucket(rest: &str) -> Result<Place, &'static str> {
     {
         return Err("its prefix holds an empty part or dots");
     }
-    Ok(Place::S3 { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
+    Ok(LedgerLocation::S3 { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
 }
 
 fn is_loopback(rest: &str) -> bool {
@@ -112,16 +112,19 @@ mod tests {
 
     #[test]
     fn places_are_read() {
-        let s3 = |bucket: &str, prefix: &str| Place::S3 { bucket: bucket.into(), prefix: prefix.into() };
+        let s3 = |bucket: &str, prefix: &str| LedgerLocation::S3 {
+            bucket: bucket.into(),
+            prefix: prefix.into(),
+        };
         for (text, wanted) in [
-            ("file:/var/lib/stead", Place::Directory("/var/lib/stead".into())),
-            ("postgres://me@db/stead", Place::Postgres("postgres://me@db/stead".into())),
+            ("file:/var/lib/stead", LedgerLocation::Directory("/var/lib/stead".into())),
+            ("postgres://me@db/stead", LedgerLocation::Postgres("postgres://me@db/stead".into())),
             ("s3://bucket", s3("bucket", "")),
             ("s3://bucket/a/b/", s3("bucket", "a/b")),
-            ("https://h/state/", Place::Http("https://h/state".into())),
-            ("http://127.0.0.1:80/s", Place::Http("http://127.0.0.1:80/s".into())),
+            ("https://h/state/", LedgerLocation::Http("https://h/state".into())),
+            ("http://127.0.0.1:80/s", LedgerLocation::Http("http://127.0.0.1:80/s".into())),
         ] {
-            assert_eq!(Place::parse(text), Ok(wanted));
+            assert_eq!(LedgerLocation::parse(text), Ok(wanted));
         }
     }
 
@@ -138,14 +141,15 @@ mod tests {
             "s3://b/a//c",
             "http://example.com/x",
         ] {
-            assert!(Place::parse(text).is_err(), "{text}");
+            assert!(LedgerLocation::parse(text).is_err(), "{text}");
         }
-        let error = Place::parse("mysql://me:hunter2@host/db?password=hunter3").unwrap_err().to_string();
+        let error =
+            LedgerLocation::parse("mysql://me:hunter2@host/db?password=hunter3").unwrap_err().to_string();
         assert!(error.contains("mysql://me@host/db") && !error.contains("hunter"), "{error}");
-        let error = Place::parse("http://me:hun@ter2@example.com/").unwrap_err().to_string();
+        let error = LedgerLocation::parse("http://me:hun@ter2@example.com/").unwrap_err().to_string();
         assert!(!error.contains("ter2"), "{error}");
         for text in ["postgres:me:hunter2@host/db", "postgres://me:hunter2@db/x?password=hunter2"] {
-            let place = Place::parse(text).unwrap();
+            let place = LedgerLocation::parse(text).unwrap();
             assert!(!format!("{place} {place:?}").contains("hunter2"), "{place}");
         }
         assert_eq!(without_password("postgres://me:a/b?c@db/x?password=d"), "postgres://me@…");

@@ -3,19 +3,19 @@
 use std::cell::{Cell, RefCell};
 
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::Identity;
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
 
 /// How an append fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum AppendFault {
     /// Nothing was written.
-    Before,
+    BeforeWrite,
     /// Everything was written, and yet an error is reported.
-    After,
+    AfterWrite,
 }
 
 /// Records in memory. What is durable survives a crash: `restarted` returns a new store with it.
@@ -23,14 +23,14 @@ pub enum Fault {
 pub struct MemoryStore {
     records: RefCell<Vec<Record>>,
     appends: Cell<usize>,
-    fault: Cell<Option<(usize, Fault)>>,
+    fault: Cell<Option<(usize, AppendFault)>>,
     poisoned: Cell<bool>,
 }
 
 impl MemoryStore {
     /// Returns the store of a ledger that is born now.
     #[must_use]
-    pub fn new(identity: &Identity) -> Self {
+    pub fn new(identity: &LedgerIdentity) -> Self {
         Self::with_records(vec![Record::birth(identity)])
     }
 
@@ -41,7 +41,7 @@ impl MemoryStore {
     }
 
     /// Makes the append of a number, counted from 0, fail.
-    pub fn fail_at(&self, append: usize, fault: Fault) {
+    pub fn fail_at(&self, append: usize, fault: AppendFault) {
         self.fault.set(Some((append, fault)));
     }
 
@@ -77,7 +77,7 @@ impl Store for &MemoryStore {
         let number = self.appends.get();
         self.appends.set(number + 1);
         let fault = self.fault.get().filter(|(at, _)| *at == number).map(|(_, fault)| fault);
-        if fault != Some(Fault::Before) {
+        if fault != Some(AppendFault::BeforeWrite) {
             self.records.borrow_mut().extend_from_slice(records);
         }
         if fault.is_none() {
@@ -87,7 +87,7 @@ impl Store for &MemoryStore {
         Err(disk_full_error())
     }
 
-    async fn condense_with_macs(&self, ledger: &Ledger, _key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, _key: &MacKey) -> Result<(), StoreError> {
         if self.poisoned.get() {
             return Err(StoreError::Poisoned);
         }
@@ -110,7 +110,7 @@ impl Store for MemoryStore {
         (&self).append(records).await
     }
 
-    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &MacKey) -> Result<(), StoreError> {
         (&self).condense_with_macs(ledger, key).await
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::journal::record::Record;
-use super::state::entry::{Entry, Identity, Intent, IntentAction, Owned};
+use super::state::entry::{Entry, Intent, IntentAction, LedgerIdentity, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::value::Attributes;
@@ -26,8 +26,8 @@ impl Random for Counted {
     }
 }
 
-pub(super) fn identity() -> Identity {
-    Identity::new_random("shop", "prod", &Counted::default())
+pub(super) fn identity() -> LedgerIdentity {
+    LedgerIdentity::new_random("shop", "prod", &Counted::default())
 }
 
 pub(super) fn op(n: u8) -> Uuid {
@@ -38,8 +38,8 @@ pub(super) fn address(n: u8) -> Address {
     Address::new("vm", &format!("a{n}"))
 }
 
-pub(super) fn owned(id: &str) -> Owned {
-    Owned { id: Name::new(id), parent: None, project: None, created_at: None, provisional: false }
+pub(super) fn owned(id: &str) -> OwnedObject {
+    OwnedObject { id: Name::new(id), parent: None, project: None, created_at: None, provisional: false }
 }
 
 pub(super) fn entry(current: Option<&str>) -> Entry {

@@ -1,20 +1,20 @@
 //! Access to the parts of a map, a list or a live object by name or key.
 
-use super::evaluation::{Evaluation, Outcome, evaluation_failure};
-use super::item::Item;
+use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure};
+use super::item::CelValue;
 use crate::model::diagnostic::nearest_name;
 use crate::model::value::Value;
 
 /// Most keys of a map that one message names.
-const MOST_KEYS: usize = 10;
+const MAX_LISTED_KEYS: usize = 10;
 
 /// Computes `operand[key]`.
 pub(super) fn evaluate_index<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    operand: &Item<'a>,
-    key: &Item<'a>,
-) -> Outcome<'a> {
-    if let (Some(len), Item::Scalar(Value::Integer(n))) = (operand.len(), key) {
+    operand: &CelValue<'a>,
+    key: &CelValue<'a>,
+) -> EvaluationResult<'a> {
+    if let (Some(len), CelValue::Scalar(Value::Integer(n))) = (operand.len(), key) {
         if let Some(item) = usize::try_from(*n).ok().and_then(|n| operand.element(n)) {
             return Ok(item);
         }
@@ -30,12 +30,12 @@ pub(super) fn evaluate_index<'a>(
 }
 
 /// Returns the entry that a path names, or a key that may be secret.
-pub(super) fn select_member<'a>(operand: &Item<'a>, field: &str, secret: bool) -> Outcome<'a> {
+pub(super) fn select_member<'a>(operand: &CelValue<'a>, field: &str, secret: bool) -> EvaluationResult<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);
     }
-    if let Item::Object(object, _) = operand {
-        return Ok(Item::Scalar(if object.complete {
+    if let CelValue::Object(object, _) = operand {
+        return Ok(CelValue::Scalar(if object.complete {
             Value::Null
         } else {
             Value::Unknown(vec![object.address.clone()])
@@ -49,8 +49,8 @@ pub(super) fn select_member<'a>(operand: &Item<'a>, field: &str, secret: bool) -
     let hint = match (nearest_name(field, keys.iter().copied()), keys.as_slice()) {
         (Some(near), _) if !secret => format!("; did you mean `{near}`?"),
         (_, []) => ", which is empty".to_owned(),
-        (_, few) if few.len() <= MOST_KEYS => format!("; it has {}", few.join(", ")),
-        (_, many) => format!("; it has {}, …", many[..MOST_KEYS].join(", ")),
+        (_, few) if few.len() <= MAX_LISTED_KEYS => format!("; it has {}", few.join(", ")),
+        (_, many) => format!("; it has {}, …", many[..MAX_LISTED_KEYS].join(", ")),
     };
     Err(evaluation_failure(format!("there is no `{shown}` in this map{hint}")))
 }

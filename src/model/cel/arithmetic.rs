@@ -3,8 +3,8 @@
 use cel::common::ast::operators;
 use rust_decimal::Decimal;
 
-use super::evaluation::{Outcome, evaluation_failure, is_text};
-use super::item::Item;
+use super::evaluation::{EvaluationResult, evaluation_failure, is_text};
+use super::item::CelValue;
 use crate::model::value::Value;
 
 /// Returns a number as a decimal.
@@ -16,7 +16,11 @@ pub(super) fn as_decimal(value: &Value) -> Option<Decimal> {
 }
 
 /// Computes `+`, `-`, `*`, `/` or `%`.
-pub(super) fn compute_arithmetic<'a>(operator: &str, left: &Item<'a>, right: &Item<'a>) -> Outcome<'a> {
+pub(super) fn compute_arithmetic<'a>(
+    operator: &str,
+    left: &CelValue<'a>,
+    right: &CelValue<'a>,
+) -> EvaluationResult<'a> {
     let sign = operator.trim_matches('_');
     let wrong = || {
         // What is put together is a text with something else in it.
@@ -25,7 +29,7 @@ pub(super) fn compute_arithmetic<'a>(operator: &str, left: &Item<'a>, right: &It
         let (left, right) = (left.type_name(), right.type_name());
         evaluation_failure(format!("`{sign}` does not work on {left} and {right}{hint}"))
     };
-    let (Item::Scalar(a), Item::Scalar(b)) = (left, right) else { return Err(wrong()) };
+    let (CelValue::Scalar(a), CelValue::Scalar(b)) = (left, right) else { return Err(wrong()) };
     let too_large =
         || evaluation_failure(format!("the result of `{sign}` is too large, or divides by zero"));
     if let (Value::Integer(a), Value::Integer(b)) = (a, b) {
@@ -37,7 +41,7 @@ pub(super) fn compute_arithmetic<'a>(operator: &str, left: &Item<'a>, right: &It
             operators::DIVIDE => a.checked_div(b),
             _ => a.checked_rem(b),
         };
-        return result.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(too_large);
+        return result.map(|n| CelValue::Scalar(Value::Integer(n))).ok_or_else(too_large);
     }
     let (Some(a), Some(b)) = (as_decimal(a), as_decimal(b)) else { return Err(wrong()) };
     let result = match operator {
@@ -47,5 +51,5 @@ pub(super) fn compute_arithmetic<'a>(operator: &str, left: &Item<'a>, right: &It
         operators::DIVIDE => a.checked_div(b),
         _ => a.checked_rem(b),
     };
-    result.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(too_large)
+    result.map(|n| CelValue::Scalar(Value::Decimal(n))).ok_or_else(too_large)
 }

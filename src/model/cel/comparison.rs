@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::arithmetic::as_decimal;
-use super::evaluation::{Evaluation, Outcome, evaluation_failure, is_text, merge_unknowns};
-use super::item::{Item, boolean_or_unknown};
+use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure, is_text, merge_unknowns};
+use super::item::{CelValue, boolean_or_unknown};
 use crate::model::address::Address;
 use crate::model::expression::EvaluationError;
 use crate::model::value::Value;
@@ -13,12 +13,12 @@ use crate::model::value::Value;
 #[allow(clippy::type_complexity)]
 pub(super) fn are_equal<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    left: &Item<'a>,
-    right: &Item<'a>,
+    left: &CelValue<'a>,
+    right: &CelValue<'a>,
 ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
     evaluation.charge(1)?;
     let (left, right) = (&evaluation.open_secret(left.clone())?, &evaluation.open_secret(right.clone())?);
-    if let Some(Item::Scalar(Value::Unknown(waits))) = merge_unknowns(&[left.clone(), right.clone()]) {
+    if let Some(CelValue::Scalar(Value::Unknown(waits))) = merge_unknowns(&[left.clone(), right.clone()]) {
         return Ok(Err(waits));
     }
     if is_text(left) && is_text(right) {
@@ -28,7 +28,7 @@ pub(super) fn are_equal<'a>(
         let pairs = a.into_iter().zip(b);
         return if left.len() == right.len() { all_equal(evaluation, pairs) } else { Ok(Ok(false)) };
     }
-    if let (Item::Object(a, _), Item::Object(b, _)) = (left, right) {
+    if let (CelValue::Object(a, _), CelValue::Object(b, _)) = (left, right) {
         return Ok(Ok(a.address == b.address));
     }
     if let (Some(a), Some(b)) = (left.entries(), right.entries()) {
@@ -37,7 +37,7 @@ pub(super) fn are_equal<'a>(
         return if same { all_equal(evaluation, pairs) } else { Ok(Ok(false)) };
     }
     Ok(Ok(match (left, right) {
-        (Item::Scalar(a), Item::Scalar(b)) => match (as_decimal(a), as_decimal(b)) {
+        (CelValue::Scalar(a), CelValue::Scalar(b)) => match (as_decimal(a), as_decimal(b)) {
             (Some(a), Some(b)) => a == b,
             _ => a == b,
         },
@@ -48,7 +48,7 @@ pub(super) fn are_equal<'a>(
 #[allow(clippy::type_complexity)]
 fn all_equal<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    pairs: impl Iterator<Item = (Item<'a>, Item<'a>)>,
+    pairs: impl Iterator<Item = (CelValue<'a>, CelValue<'a>)>,
 ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
     let mut unknown = None;
     for (left, right) in pairs {
@@ -64,13 +64,13 @@ fn all_equal<'a>(
 /// Returns the order of two numbers or texts.
 pub(super) fn compare_items<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    left: &Item<'a>,
-    right: &Item<'a>,
+    left: &CelValue<'a>,
+    right: &CelValue<'a>,
 ) -> Result<Ordering, EvaluationError> {
     if is_text(left) && is_text(right) {
         return Ok(evaluation.text_of(left)?.cmp(&evaluation.text_of(right)?));
     }
-    if let (Item::Scalar(a), Item::Scalar(b)) = (left, right)
+    if let (CelValue::Scalar(a), CelValue::Scalar(b)) = (left, right)
         && let (Some(a), Some(b)) = (as_decimal(a), as_decimal(b))
     {
         return Ok(a.cmp(&b));
@@ -81,9 +81,9 @@ pub(super) fn compare_items<'a>(
 /// Computes `wanted in all`.
 pub(super) fn is_in<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    wanted: &Item<'a>,
-    all: &Item<'a>,
-) -> Outcome<'a> {
+    wanted: &CelValue<'a>,
+    all: &CelValue<'a>,
+) -> EvaluationResult<'a> {
     if let Some(items) = all.elements() {
         let mut unknown = None;
         for item in items {
@@ -95,10 +95,10 @@ pub(super) fn is_in<'a>(
         }
         return Ok(boolean_or_unknown(unknown.map_or(Ok(false), Err)));
     }
-    if let Item::Object(object, _) = all
+    if let CelValue::Object(object, _) = all
         && !object.complete
     {
-        return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
+        return Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])));
     }
     let key = evaluation.key_text(wanted)?;
     match all.entries() {

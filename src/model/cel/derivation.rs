@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 
-use super::functions::{NAMES, unknown_function};
-use super::item::{Item, Object};
-use super::parse::{Path, Segment, child_nodes, path_of};
-use super::scope::{FILES, Scope};
+use super::functions::{FUNCTION_NAMES, unknown_function};
+use super::item::{CelObject, CelValue};
+use super::parse::{PathSegment, ReferencePath, child_nodes, path_of};
+use super::scope::{ExpressionScope, FILES_BINDING};
 use super::walk::evaluate_tree;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
@@ -20,15 +20,18 @@ use crate::model::expression::EvaluationError;
 use crate::model::value::Value;
 
 /// Why there is no derivation.
-pub(super) enum Missing {
+pub(super) enum DerivationError {
     /// The expression waits for these resources.
-    Waits(Vec<Address>),
+    Unknown(Vec<Address>),
     /// Something that it names cannot be read.
     Unreadable,
 }
 
 /// Returns the derivation of a tree.
-pub(super) fn derive_tree(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Derivation, Missing> {
+pub(super) fn derive_tree(
+    tree: &IdedExpr,
+    scope: &ExpressionScope<'_>,
+) -> Result<Derivation, DerivationError> {
     let mut fields = BTreeSet::new();
     let is_static = collect_fields(&tree.expr, &mut fields);
     let deriver = Deriver { scope, fields: is_static.then_some(fields) };
@@ -36,13 +39,13 @@ pub(super) fn derive_tree(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Derivati
 }
 
 struct Deriver<'s, 'a> {
-    scope: &'s Scope<'a>,
+    scope: &'s ExpressionScope<'a>,
     /// The attributes that the expression can read of an object that a macro goes through; `None`: any.
     fields: Option<BTreeSet<&'s str>>,
 }
 
 impl<'s> Deriver<'s, '_> {
-    fn derive_node(&self, expr: &'s Expr, bound: &mut Vec<&'s str>) -> Result<Derivation, Missing> {
+    fn derive_node(&self, expr: &'s Expr, bound: &mut Vec<&'s str>) -> Result<Derivation, DerivationError> {
         if let Some(path) = path_of(expr)
             && !bound.contains(&path.root.as_str())
             && let Some(root) = self.scope.roots.get(&path.root)
@@ -56,7 +59,7 @@ impl<'s> Deriver<'s, '_> {
             Expr::Literal(literal) => leaf_derivation(&literal_value(literal)),
             Expr::Ident(name) => Derivation::node("variable", &[name], []),
             Expr::Call(CallExpr { func_name, args, target: None }) if func_name == "file" => {
-                let [path] = args.as_slice() else { return Err(Missing::Unreadable) };
+                let [path] = args.as_slice() else { return Err(DerivationError::Unreadable) };
                 self.derive_file(&path.expr)?
             }
             Expr::Call(call) => {
@@ -88,25 +91,25 @@ impl<'s> Deriver<'s, '_> {
                 let names = [c.iter_var.as_str(), c.iter_var2.as_deref().unwrap_or_default()];
                 Derivation::node("macro", &names, std::iter::once(range).chain(inner?))
             }
-            Expr::Struct(_) | Expr::Unspecified => return Err(Missing::Unreadable),
+            Expr::Struct(_) | Expr::Unspecified => return Err(DerivationError::Unreadable),
         })
     }
 
     /// Follows a path as far as its names lead; what remains of it is computed.
     fn derive_path(
         &self,
-        path: &Path,
-        root: Item<'_>,
+        path: &ReferencePath,
+        root: CelValue<'_>,
         expr: &'s Expr,
         bound: &mut Vec<&'s str>,
-    ) -> Result<Derivation, Missing> {
+    ) -> Result<Derivation, DerivationError> {
         let mut item = root;
         let mut rest = path.segments.as_slice();
-        while let [Segment::Name(name), after @ ..] = rest {
+        while let [PathSegment::Name(name), after @ ..] = rest {
             let next = match (&item, item.entry(name)) {
                 (_, Some(next)) => next,
-                (Item::Object(object, _), None) if object.complete => Item::Scalar(Value::Null),
-                (Item::Object(object, _), None) => return Err(waits_for_object(object)),
+                (CelValue::Object(object, _), None) if object.complete => CelValue::Scalar(Value::Null),
+                (CelValue::Object(object, _), None) => return Err(waits_for_object(object)),
                 _ => break,
             };
             item = next;
@@ -114,7 +117,7 @@ impl<'s> Deriver<'s, '_> {
         }
         let base = match rest {
             // A name that is not there: nothing else of the map enters the expression.
-            [Segment::Name(_), ..] => Derivation::node("absent", &[path.root.as_str()], []),
+            [PathSegment::Name(_), ..] => Derivation::node("absent", &[path.root.as_str()], []),
             rest => self.derive_item(&item, rest.is_empty())?,
         };
         if rest.is_empty() && !path.tested {
@@ -123,8 +126,8 @@ impl<'s> Deriver<'s, '_> {
         let mut all = vec![base];
         let mut names = vec![if path.tested { "has" } else { "path" }];
         names.extend(rest.iter().filter_map(|segment| match segment {
-            Segment::Name(name) => Some(name.as_str()),
-            Segment::Computed(_) => None,
+            PathSegment::Name(name) => Some(name.as_str()),
+            PathSegment::Computed(_) => None,
         }));
         for key in computed_keys(expr) {
             all.push(self.derive_node(key, bound)?);
@@ -132,8 +135,8 @@ impl<'s> Deriver<'s, '_> {
         Ok(Derivation::node("path", &names, all))
     }
 
-    fn derive_item(&self, item: &Item<'_>, whole: bool) -> Result<Derivation, Missing> {
-        if let Item::Object(object, children) = item {
+    fn derive_item(&self, item: &CelValue<'_>, whole: bool) -> Result<Derivation, DerivationError> {
+        if let CelValue::Object(object, children) = item {
             let read = |name: &str| {
                 whole && self.fields.as_ref().is_none_or(|fields| fields.contains(name)) || name == "id"
             };
@@ -168,25 +171,25 @@ impl<'s> Deriver<'s, '_> {
             return Ok(Derivation::node("map", &keys, all));
         }
         match item {
-            Item::Scalar(value) => Derivation::from_value(value).ok_or_else(|| waits_for(value)),
-            _ => Err(Missing::Unreadable),
+            CelValue::Scalar(value) => Derivation::from_value(value).ok_or_else(|| waits_for(value)),
+            _ => Err(DerivationError::Unreadable),
         }
     }
 
     /// Takes a file by its content.
-    fn derive_file(&self, path: &'s Expr) -> Result<Derivation, Missing> {
+    fn derive_file(&self, path: &'s Expr) -> Result<Derivation, DerivationError> {
         // The path may be computed, but of nothing secret: it is then the same in every run.
         let tree = IdedExpr { id: 0, expr: path.clone() };
         let own = Budget::default();
         let evaluated = evaluate_tree(&tree, self.scope, self.scope.budget.unwrap_or(&own));
         let (false, Ok(Value::Text(path))) = (evaluated.is_sensitive, evaluated.outcome) else {
-            return Err(Missing::Unreadable);
+            return Err(DerivationError::Unreadable);
         };
-        let kept = self.scope.roots.get(FILES).and_then(|files| files.entry(&path));
+        let kept = self.scope.roots.get(FILES_BINDING).and_then(|files| files.entry(&path));
         let text = match (kept, self.scope.read) {
-            (Some(Item::Scalar(Value::Text(text))), _) => text.to_string(),
-            (_, Some(read)) => read(&path).map_err(|_| Missing::Unreadable)?,
-            _ => return Err(Missing::Unreadable),
+            (Some(CelValue::Scalar(Value::Text(text))), _) => text.to_string(),
+            (_, Some(read)) => read(&path).map_err(|_| DerivationError::Unreadable)?,
+            _ => return Err(DerivationError::Unreadable),
         };
         Ok(Derivation::node("text", &[&text], []))
     }
@@ -197,7 +200,7 @@ impl<'s> Deriver<'s, '_> {
 pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
     if let Expr::Call(call) = expr
         && call.func_name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !NAMES.contains(&call.func_name.as_str())
+        && !FUNCTION_NAMES.contains(&call.func_name.as_str())
     {
         return Some(unknown_function(&call.func_name, &[]));
     }
@@ -264,10 +267,10 @@ fn literal_text(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn waits_for_object(object: &Object) -> Missing {
-    Missing::Waits(vec![object.address.clone()])
+fn waits_for_object(object: &CelObject) -> DerivationError {
+    DerivationError::Unknown(vec![object.address.clone()])
 }
 
-fn waits_for(value: &Value) -> Missing {
-    Missing::Waits(value.waits_for())
+fn waits_for(value: &Value) -> DerivationError {
+    DerivationError::Unknown(value.waits_for())
 }

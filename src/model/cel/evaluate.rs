@@ -1,16 +1,16 @@
-//! The value of a parsed expression. In: a `Program` and what it can name. Out: its value, or why there is none.
+//! The value of a parsed expression. In: a `CelProgram` and what it can name. Out: its value, or why there is none.
 //!
 //! Invariant: a value that a secret entered is one secret, with the derivation that identifies it; why it fails is
 //! not shown.
 
 use cel::common::ast::IdedExpr;
 
-use super::derivation::{Missing, derive_tree, missing_function};
-use super::parse::Program;
-use super::scope::Scope;
+use super::derivation::{DerivationError, derive_tree, missing_function};
+use super::parse::CelProgram;
+use super::scope::ExpressionScope;
 use super::walk::evaluate_tree;
 use crate::model::budget::Budget;
-use crate::model::derived::Derived;
+use crate::model::derived::DerivedSecret;
 use crate::model::expression::EvaluationError;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
@@ -19,7 +19,10 @@ use crate::model::value::Value;
 ///
 /// # Errors
 /// When the expression fails on these values, runs too long or gives too large a value.
-pub fn evaluate_program(program: &Program, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
+pub fn evaluate_program(
+    program: &CelProgram,
+    scope: &ExpressionScope<'_>,
+) -> Result<Value, EvaluationError> {
     let own = Budget::default();
     let budget = scope.budget.unwrap_or(&own);
     let before = budget.mark();
@@ -36,7 +39,7 @@ pub fn evaluate_program(program: &Program, scope: &Scope<'_>) -> Result<Value, E
 /// all could tell something of it. A secret that is only passed on stays a part of the list or map that is written.
 fn evaluate_to_secret(
     tree: &IdedExpr,
-    scope: &Scope<'_>,
+    scope: &ExpressionScope<'_>,
     budget: &Budget,
 ) -> Result<Value, EvaluationError> {
     let evaluated = evaluate_tree(tree, scope, budget);
@@ -48,18 +51,18 @@ fn evaluate_to_secret(
     }
     let derivation = match derive_tree(tree, scope) {
         Ok(derivation) => derivation,
-        Err(Missing::Waits(mut addresses)) => {
+        Err(DerivationError::Unknown(mut addresses)) => {
             addresses.sort();
             addresses.dedup();
             return Ok(Value::Unknown(addresses));
         }
-        Err(Missing::Unreadable) => return Err(EvaluationError::Sensitive),
+        Err(DerivationError::Unreadable) => return Err(EvaluationError::Sensitive),
     };
     let derived = match evaluated.outcome {
         Ok(value) if value.is_unknown() => return Ok(Value::Unknown(value.waits_for())),
-        Ok(value) => Derived::new(derivation, value),
+        Ok(value) => DerivedSecret::new(derivation, value),
         // It fails on what stands in for a secret; on the secret it may not.
-        Err(_) if evaluated.fails_on_withheld => Derived::unavailable(derivation),
+        Err(_) if evaluated.fails_on_withheld => DerivedSecret::unavailable(derivation),
         Err(_) => return Err(EvaluationError::Sensitive),
     };
     Ok(Value::Secret(Secret::Derived(Box::new(derived))))

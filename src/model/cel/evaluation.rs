@@ -2,8 +2,8 @@
 //!
 //! Invariant: whatever is built is charged before, and whatever is read of a secret marks the evaluation.
 
-use super::item::Item;
-use super::scope::Scope;
+use super::item::CelValue;
+use super::scope::ExpressionScope;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::nearest_name;
@@ -12,10 +12,10 @@ use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// How many steps an evaluation may take: some tens of milliseconds.
-pub const MOST_STEPS: usize = 1_000_000;
+pub const MAX_STEPS: usize = 1_000_000;
 
 /// What a step of the walk gives.
-pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
+pub(super) type EvaluationResult<'a> = Result<CelValue<'a>, EvaluationError>;
 
 /// Returns a failure in words.
 pub(super) fn evaluation_failure(text: impl Into<String>) -> EvaluationError {
@@ -24,7 +24,7 @@ pub(super) fn evaluation_failure(text: impl Into<String>) -> EvaluationError {
 
 /// What secrets had to do with something.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Taint {
+pub(super) struct Sensitivity {
     /// A secret was looked into.
     pub(super) secret: bool,
     /// One was looked into that is kept from this run.
@@ -33,26 +33,26 @@ pub(super) struct Taint {
 
 /// One evaluation.
 pub(super) struct Evaluation<'s, 'a> {
-    pub(super) scope: &'s Scope<'a>,
+    pub(super) scope: &'s ExpressionScope<'a>,
     /// What is built is charged to it first.
     pub(super) budget: &'s Budget,
     /// Variables of the comprehensions around, innermost last.
-    pub(super) locals: Vec<(&'s str, Item<'a>)>,
+    pub(super) locals: Vec<(&'s str, CelValue<'a>)>,
     steps: usize,
-    pub(super) taint: Taint,
+    pub(super) taint: Sensitivity,
     /// A call failed after a secret was looked into that is kept from this run.
     pub(super) fails_on_withheld: bool,
 }
 
 impl<'s, 'a> Evaluation<'s, 'a> {
     /// Starts an evaluation that has taken no step yet.
-    pub(super) fn new(scope: &'s Scope<'a>, budget: &'s Budget) -> Self {
+    pub(super) fn new(scope: &'s ExpressionScope<'a>, budget: &'s Budget) -> Self {
         Self {
             scope,
             budget,
             locals: Vec::new(),
             steps: 0,
-            taint: Taint::default(),
+            taint: Sensitivity::default(),
             fails_on_withheld: false,
         }
     }
@@ -60,7 +60,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     /// Counts work; copying and comparing count by size.
     pub(super) fn charge(&mut self, steps: usize) -> Result<(), EvaluationError> {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > MOST_STEPS { Err(EvaluationError::TooLong(MOST_STEPS)) } else { Ok(()) }
+        if self.steps > MAX_STEPS { Err(EvaluationError::TooLong(MAX_STEPS)) } else { Ok(()) }
     }
 
     /// Charges a text of so many bytes, which is about to be built.
@@ -78,9 +78,9 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     /// Returns the elements of a list, which are charged.
     pub(super) fn charged_elements(
         &mut self,
-        list: &Item<'a>,
-    ) -> Result<Option<Vec<Item<'a>>>, EvaluationError> {
-        if matches!(list, Item::ListRef(_) | Item::List(_)) {
+        list: &CelValue<'a>,
+    ) -> Result<Option<Vec<CelValue<'a>>>, EvaluationError> {
+        if matches!(list, CelValue::ListRef(_) | CelValue::List(_)) {
             self.charge_items(list.len().unwrap_or(0))?;
             list.charge_copies(self.budget)?;
         }
@@ -90,9 +90,9 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     /// Returns the entries of a map, which are charged.
     pub(super) fn charged_entries(
         &mut self,
-        map: &Item<'a>,
-    ) -> Result<Option<Vec<(Name, Item<'a>)>>, EvaluationError> {
-        if !matches!(map, Item::ListRef(_) | Item::List(_)) {
+        map: &CelValue<'a>,
+    ) -> Result<Option<Vec<(Name, CelValue<'a>)>>, EvaluationError> {
+        if !matches!(map, CelValue::ListRef(_) | CelValue::List(_)) {
             self.charge_items(map.len().unwrap_or(0))?;
             map.charge_copies(self.budget)?;
         }
@@ -100,19 +100,19 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     }
 
     /// Looks into an item: from here on everything depends on a secret that it is.
-    pub(super) fn open_secret(&mut self, item: Item<'a>) -> Outcome<'a> {
-        let Item::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
+    pub(super) fn open_secret(&mut self, item: CelValue<'a>) -> EvaluationResult<'a> {
+        let CelValue::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
         self.taint.secret = true;
         self.taint.withheld |= secret.is_withheld();
         let opened = match secret {
             Secret::Derived(derived) => match derived.to_computable() {
                 Some(value) => {
                     self.budget.charge_value(&value)?;
-                    Some(Item::from_value(value))
+                    Some(CelValue::from_value(value))
                 }
                 None => None,
             },
-            secret => secret.computable_text().map(Item::text),
+            secret => secret.computable_text().map(CelValue::text),
         };
         opened.ok_or_else(|| evaluation_failure("the secret's text is not at hand"))
     }
@@ -128,7 +128,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     }
 
     /// Returns what a name is bound to: a variable of a macro, or a root.
-    pub(super) fn resolve_name(&mut self, name: &str) -> Outcome<'a> {
+    pub(super) fn resolve_name(&mut self, name: &str) -> EvaluationResult<'a> {
         if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
             return Ok(item.clone());
         }
@@ -140,35 +140,35 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     }
 
     /// Returns the text of a text or a secret; a secret makes the result one.
-    pub(super) fn text_of(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+    pub(super) fn text_of(&mut self, item: &CelValue<'a>) -> Result<Name, EvaluationError> {
         match self.open_secret(item.clone())? {
-            Item::Scalar(Value::Text(text)) => Ok(text),
+            CelValue::Scalar(Value::Text(text)) => Ok(text),
             other => Err(evaluation_failure(format!("a text was expected, not {}", other.type_name()))),
         }
     }
 
     /// Returns the text by which a map is read.
-    pub(super) fn key_text(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+    pub(super) fn key_text(&mut self, item: &CelValue<'a>) -> Result<Name, EvaluationError> {
         match item {
-            Item::Scalar(Value::Integer(n)) => Ok(Name::new(n.to_string())),
-            Item::Scalar(Value::Bool(b)) => Ok(Name::new(b.to_string())),
+            CelValue::Scalar(Value::Integer(n)) => Ok(Name::new(n.to_string())),
+            CelValue::Scalar(Value::Bool(b)) => Ok(Name::new(b.to_string())),
             other => self.text_of(other),
         }
     }
 }
 
 /// Returns one unknown for those among the items, if there are any.
-pub(super) fn merge_unknowns<'a>(items: &[Item<'a>]) -> Option<Item<'a>> {
+pub(super) fn merge_unknowns<'a>(items: &[CelValue<'a>]) -> Option<CelValue<'a>> {
     let mut waits: Vec<Address> =
-        items.iter().filter_map(Item::unknown_addresses).flatten().cloned().collect();
+        items.iter().filter_map(CelValue::unknown_addresses).flatten().cloned().collect();
     if waits.is_empty() && !items.iter().any(|item| item.unknown_addresses().is_some()) {
         return None;
     }
     waits.sort();
     waits.dedup();
-    Some(Item::Scalar(Value::Unknown(waits)))
+    Some(CelValue::Scalar(Value::Unknown(waits)))
 }
 
-pub(super) fn is_text(item: &Item<'_>) -> bool {
-    matches!(item, Item::Scalar(Value::Text(_) | Value::Secret(_)))
+pub(super) fn is_text(item: &CelValue<'_>) -> bool {
+    matches!(item, CelValue::Scalar(Value::Text(_) | Value::Secret(_)))
 }

@@ -6,10 +6,10 @@ use ipnet::Ipv4Net;
 use rust_decimal::prelude::ToPrimitive;
 use sha2::{Digest, Sha256};
 
-use super::evaluation::{Evaluation, Outcome, evaluation_failure, merge_unknowns};
-use super::item::Item;
+use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure, merge_unknowns};
+use super::item::CelValue;
 use super::reference::FUNCTIONS;
-use super::scope::FILES;
+use super::scope::FILES_BINDING;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
@@ -17,7 +17,7 @@ use crate::model::hex::encode_hex;
 use crate::model::value::Value;
 
 /// Every function's name, for suggestions.
-pub(super) const NAMES: &[&str] = &[
+pub(super) const FUNCTION_NAMES: &[&str] = &[
     "base64",
     "bool",
     "cidr_subnet",
@@ -44,7 +44,7 @@ pub(super) const NAMES: &[&str] = &[
 ];
 
 /// Functions of other tools, and what stands for them.
-const OF_OTHERS: &[(&str, &str)] = &[
+const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
     ("base64encode", "base64(text)"),
     ("cidrsubnet", "cidr_subnet(network, bits, number)"),
     ("coalesce", "x != null ? x : other"),
@@ -65,32 +65,34 @@ const OF_OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Longest text that a function makes, in bytes.
-const MOST_TEXT: usize = 1 << 20;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Calls a function; a method's target is the first argument.
 pub(super) fn call_function<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     name: &str,
-    args: &[Item<'a>],
-) -> Outcome<'a> {
+    args: &[CelValue<'a>],
+) -> EvaluationResult<'a> {
     match (name, args) {
         ("size", [item]) => size_of(evaluation, item),
         ("get", [map, key, default]) => get_or_default(evaluation, map, key, default),
         ("keys", [map]) => {
             let entries = map_entries(evaluation, map)?;
-            Ok(Item::list(entries.into_iter().map(|(key, _)| Item::Scalar(Value::Text(key))).collect()))
+            Ok(CelValue::list(
+                entries.into_iter().map(|(key, _)| CelValue::Scalar(Value::Text(key))).collect(),
+            ))
         }
         ("values", [map]) => {
             let entries = map_entries(evaluation, map)?;
-            Ok(Item::list(entries.into_iter().map(|(_, item)| item).collect()))
+            Ok(CelValue::list(entries.into_iter().map(|(_, item)| item).collect()))
         }
         ("string", [item]) => to_string_item(evaluation, item),
-        ("int", [Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => to_int(value),
+        ("int", [CelValue::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => to_int(value),
         ("int", [item]) => to_int(&Value::Text(numeric_text(evaluation, name, item)?)),
         ("double", [item]) => to_double(evaluation, item),
         ("bool", [item]) => match evaluation.text_of(item)?.as_str() {
-            "true" => Ok(Item::Scalar(Value::Bool(true))),
-            "false" => Ok(Item::Scalar(Value::Bool(false))),
+            "true" => Ok(CelValue::Scalar(Value::Bool(true))),
+            "false" => Ok(CelValue::Scalar(Value::Bool(false))),
             _ => Err(evaluation_failure("this is neither `true` nor `false`")),
         },
         _ => text_function(evaluation, name, args),
@@ -98,7 +100,11 @@ pub(super) fn call_function<'a>(
 }
 
 /// Calls a function over texts.
-fn text_function<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
+fn text_function<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    name: &str,
+    args: &[CelValue<'a>],
+) -> EvaluationResult<'a> {
     match (name, args) {
         ("contains", [text, part]) => test_texts(evaluation, text, part, |text, part| text.contains(part)),
         ("startsWith", [text, part]) => {
@@ -106,9 +112,9 @@ fn text_function<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, args: &[It
         }
         ("endsWith", [text, part]) => test_texts(evaluation, text, part, |text, part| text.ends_with(part)),
         ("matches", [text, pattern]) => matches_pattern(evaluation, text, pattern),
-        ("lowerAscii", [text]) => Ok(Item::text(charged_text(evaluation, text)?.to_ascii_lowercase())),
-        ("upperAscii", [text]) => Ok(Item::text(charged_text(evaluation, text)?.to_ascii_uppercase())),
-        ("trim", [text]) => Ok(Item::text(charged_text(evaluation, text)?.trim())),
+        ("lowerAscii", [text]) => Ok(CelValue::text(charged_text(evaluation, text)?.to_ascii_lowercase())),
+        ("upperAscii", [text]) => Ok(CelValue::text(charged_text(evaluation, text)?.to_ascii_uppercase())),
+        ("trim", [text]) => Ok(CelValue::text(charged_text(evaluation, text)?.trim())),
         ("replace", [text, old, new]) => {
             let (text, old, new) =
                 (evaluation.text_of(text)?, evaluation.text_of(old)?, evaluation.text_of(new)?);
@@ -122,7 +128,7 @@ fn text_function<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, args: &[It
             evaluation.charge(text.len())?;
             evaluation.charge_items(text.split(separator.as_str()).count())?;
             evaluation.charge_text(text.len())?;
-            Ok(Item::list(text.split(separator.as_str()).map(Item::text).collect()))
+            Ok(CelValue::list(text.split(separator.as_str()).map(CelValue::text).collect()))
         }
         ("join", [list]) => join_list(evaluation, list, ""),
         ("join", [list, separator]) => {
@@ -134,12 +140,12 @@ fn text_function<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, args: &[It
             let text = evaluation.text_of(text)?;
             evaluation.charge(text.len() / 64)?;
             let digest = Sha256::digest(text.as_bytes());
-            Ok(Item::text(encode_hex(&digest)))
+            Ok(CelValue::text(encode_hex(&digest)))
         }
         ("base64", [text]) => {
             let text = evaluation.text_of(text)?;
             evaluation.charge_text(text.len().div_ceil(3).saturating_mul(4))?;
-            Ok(Item::text(encode_base64(text.as_bytes())))
+            Ok(CelValue::text(encode_base64(text.as_bytes())))
         }
         ("cidr_subnet", [network, bits, number]) => subnet_of(evaluation, network, bits, number),
         ("file", [path]) => read_file(evaluation, path),
@@ -147,30 +153,30 @@ fn text_function<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, args: &[It
     }
 }
 
-pub(super) fn unknown_function(name: &str, args: &[Item<'_>]) -> EvaluationError {
-    if NAMES.contains(&name) {
-        let types: Vec<_> = args.iter().map(Item::type_name).collect();
+pub(super) fn unknown_function(name: &str, args: &[CelValue<'_>]) -> EvaluationError {
+    if FUNCTION_NAMES.contains(&name) {
+        let types: Vec<_> = args.iter().map(CelValue::type_name).collect();
         let on = if types.is_empty() { "nothing".to_owned() } else { types.join(", ") };
         let known = FUNCTIONS.iter().find(|function| function.name == name);
         let usage =
             known.map(|function| format!("; it is written `{}`", function.usage)).unwrap_or_default();
         return evaluation_failure(format!("`{name}` does not work on {on}{usage}"));
     }
-    if let Some((_, ours)) = OF_OTHERS.iter().find(|(theirs, _)| *theirs == name) {
+    if let Some((_, ours)) = FOREIGN_FUNCTIONS.iter().find(|(theirs, _)| *theirs == name) {
         return evaluation_failure(format!("there is no function `{name}`; write `{ours}`"));
     }
-    let hint = match nearest_name(name, NAMES.iter().copied()) {
+    let hint = match nearest_name(name, FUNCTION_NAMES.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
-        None => format!("; there are {}", NAMES.join(", ")),
+        None => format!("; there are {}", FUNCTION_NAMES.join(", ")),
     };
     evaluation_failure(format!("there is no function `{name}`{hint}"))
 }
 
 fn map_entries<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    map: &Item<'a>,
-) -> Result<Vec<(Name, Item<'a>)>, EvaluationError> {
-    if let Item::Object(object, _) = map
+    map: &CelValue<'a>,
+) -> Result<Vec<(Name, CelValue<'a>)>, EvaluationError> {
+    if let CelValue::Object(object, _) = map
         && !object.complete
     {
         return Err(evaluation_failure(format!(
@@ -183,14 +189,14 @@ fn map_entries<'a>(
         .ok_or_else(|| evaluation_failure(format!("a map was expected, not {}", map.type_name())))
 }
 
-fn checked_text<'a>(text: String) -> Outcome<'a> {
-    if text.len() > MOST_TEXT {
-        return Err(evaluation_failure(format!("the text would be longer than {MOST_TEXT} bytes")));
+fn checked_text<'a>(text: String) -> EvaluationResult<'a> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(evaluation_failure(format!("the text would be longer than {MAX_TEXT_BYTES} bytes")));
     }
-    Ok(Item::text(text))
+    Ok(CelValue::text(text))
 }
 
-fn size_of<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn size_of<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> EvaluationResult<'a> {
     let size = if let Some(len) = item.len() {
         len
     } else {
@@ -198,68 +204,76 @@ fn size_of<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<
         evaluation.charge(text.len() / 64)?;
         text.chars().count()
     };
-    Ok(Item::Scalar(Value::Integer(i64::try_from(size).unwrap_or(i64::MAX))))
+    Ok(CelValue::Scalar(Value::Integer(i64::try_from(size).unwrap_or(i64::MAX))))
 }
 
 fn get_or_default<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    map: &Item<'a>,
-    key: &Item<'a>,
-    default: &Item<'a>,
-) -> Outcome<'a> {
+    map: &CelValue<'a>,
+    key: &CelValue<'a>,
+    default: &CelValue<'a>,
+) -> EvaluationResult<'a> {
     let key = evaluation.text_of(key)?;
     match (map, map.entry(&key)) {
-        (_, Some(Item::Scalar(Value::Null))) | (Item::Scalar(Value::Null), None) => Ok(default.clone()),
+        (_, Some(CelValue::Scalar(Value::Null))) | (CelValue::Scalar(Value::Null), None) => {
+            Ok(default.clone())
+        }
         (_, Some(item)) => Ok(item),
-        (Item::Object(object, _), None) if !object.complete => {
-            Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
+        (CelValue::Object(object, _), None) if !object.complete => {
+            Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])))
         }
         (_, None) => map_entries(evaluation, map).map(|_| default.clone()),
     }
 }
 
-fn to_string_item<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn to_string_item<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> EvaluationResult<'a> {
     match item {
-        Item::Scalar(value @ (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_))) => {
-            Ok(Item::text(value.to_string()))
+        CelValue::Scalar(value @ (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_))) => {
+            Ok(CelValue::text(value.to_string()))
         }
-        other => evaluation.text_of(other).map(|text| Item::Scalar(Value::Text(text))),
+        other => evaluation.text_of(other).map(|text| CelValue::Scalar(Value::Text(text))),
     }
 }
 
 /// Returns the text of an item of which a copy is about to be made.
-fn charged_text<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Result<Name, EvaluationError> {
+fn charged_text<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    item: &CelValue<'a>,
+) -> Result<Name, EvaluationError> {
     let text = evaluation.text_of(item)?;
     evaluation.charge_text(text.len())?;
     Ok(text)
 }
 
-fn to_int<'a>(value: &Value) -> Outcome<'a> {
+fn to_int<'a>(value: &Value) -> EvaluationResult<'a> {
     let n = match value {
         Value::Integer(n) => Some(*n),
         Value::Decimal(n) => n.trunc().to_i64(),
         Value::Text(text) => text.parse().ok(),
         _ => None,
     };
-    n.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(|| evaluation_failure("this is no whole number"))
+    n.map(|n| CelValue::Scalar(Value::Integer(n)))
+        .ok_or_else(|| evaluation_failure("this is no whole number"))
 }
 
-fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> EvaluationResult<'a> {
     let number = match item {
-        Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_))) => value.as_decimal(),
+        CelValue::Scalar(value @ (Value::Integer(_) | Value::Decimal(_))) => value.as_decimal(),
         other => Value::Text(numeric_text(evaluation, "double", other)?).as_decimal(),
     };
-    number.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(|| evaluation_failure("this is no number"))
+    number
+        .map(|n| CelValue::Scalar(Value::Decimal(n)))
+        .ok_or_else(|| evaluation_failure("this is no number"))
 }
 
 /// Returns the text that a number is read from.
 fn numeric_text<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     function: &str,
-    item: &Item<'a>,
+    item: &CelValue<'a>,
 ) -> Result<Name, EvaluationError> {
     match item {
-        Item::Scalar(Value::Text(_) | Value::Secret(_)) => evaluation.text_of(item),
+        CelValue::Scalar(Value::Text(_) | Value::Secret(_)) => evaluation.text_of(item),
         other => Err(evaluation_failure(format!(
             "`{function}` takes a number or a text, not {}",
             other.type_name()
@@ -269,20 +283,20 @@ fn numeric_text<'a>(
 
 fn test_texts<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    text: &Item<'a>,
-    part: &Item<'a>,
+    text: &CelValue<'a>,
+    part: &CelValue<'a>,
     test: impl Fn(&str, &str) -> bool,
-) -> Outcome<'a> {
+) -> EvaluationResult<'a> {
     let (text, part) = (evaluation.text_of(text)?, evaluation.text_of(part)?);
     evaluation.charge(text.len() / 64)?;
-    Ok(Item::Scalar(Value::Bool(test(&text, &part))))
+    Ok(CelValue::Scalar(Value::Bool(test(&text, &part))))
 }
 
 fn matches_pattern<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    text: &Item<'a>,
-    pattern: &Item<'a>,
-) -> Outcome<'a> {
+    text: &CelValue<'a>,
+    pattern: &CelValue<'a>,
+) -> EvaluationResult<'a> {
     let (text, pattern) = (evaluation.text_of(text)?, evaluation.text_of(pattern)?);
     // Compiling costs more than most expressions.
     evaluation.charge(1000 + pattern.len() + text.len())?;
@@ -290,10 +304,14 @@ fn matches_pattern<'a>(
         regex::RegexBuilder::new(&pattern).size_limit(1 << 18).nest_limit(50).build().map_err(|_| {
             evaluation_failure("the pattern of `matches` is no regular expression, or too large")
         })?;
-    Ok(Item::Scalar(Value::Bool(regex.is_match(&text))))
+    Ok(CelValue::Scalar(Value::Bool(regex.is_match(&text))))
 }
 
-fn join_list<'a>(evaluation: &mut Evaluation<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
+fn join_list<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    list: &CelValue<'a>,
+    separator: &str,
+) -> EvaluationResult<'a> {
     let items = evaluation
         .charged_elements(list)?
         .ok_or_else(|| evaluation_failure(format!("a list was expected, not {}", list.type_name())))?;
@@ -309,7 +327,7 @@ fn join_list<'a>(evaluation: &mut Evaluation<'_, 'a>, list: &Item<'a>, separator
         let item = evaluation.text_of(&item)?;
         evaluation.charge_text(item.len() + separator.len())?;
         text.push_str(&item);
-        if text.len() > MOST_TEXT {
+        if text.len() > MAX_TEXT_BYTES {
             break;
         }
     }
@@ -319,9 +337,9 @@ fn join_list<'a>(evaluation: &mut Evaluation<'_, 'a>, list: &Item<'a>, separator
 /// `format("%s-%03d", ["a", 7])` is `a-007`; `%s`, `%d`, `%x` and `%%`, with a width.
 fn format_pattern<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    pattern: &Item<'a>,
-    values: &Item<'a>,
-) -> Outcome<'a> {
+    pattern: &CelValue<'a>,
+    values: &CelValue<'a>,
+) -> EvaluationResult<'a> {
     let pattern = evaluation.text_of(pattern)?;
     let values = evaluation
         .charged_elements(values)?
@@ -359,7 +377,7 @@ fn format_pattern<'a>(
 
 fn format_directive<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    value: &Item<'a>,
+    value: &CelValue<'a>,
     verb: char,
     width: &str,
 ) -> Result<String, EvaluationError> {
@@ -368,8 +386,8 @@ fn format_directive<'a>(
             let item = to_string_item(evaluation, item)?;
             charged_text(evaluation, &item)?.to_string()
         }
-        ('d', Item::Scalar(Value::Integer(n))) => n.to_string(),
-        ('x', Item::Scalar(Value::Integer(n))) => format!("{n:x}"),
+        ('d', CelValue::Scalar(Value::Integer(n))) => n.to_string(),
+        ('x', CelValue::Scalar(Value::Integer(n))) => format!("{n:x}"),
         _ => {
             return Err(evaluation_failure(format!(
                 "`%{verb}` needs a whole number, not {}",
@@ -388,15 +406,16 @@ fn format_directive<'a>(
 /// Returns subnet `number` of `network`, whose prefix is `bits` longer.
 fn subnet_of<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
-    network: &Item<'a>,
-    bits: &Item<'a>,
-    number: &Item<'a>,
-) -> Outcome<'a> {
+    network: &CelValue<'a>,
+    bits: &CelValue<'a>,
+    number: &CelValue<'a>,
+) -> EvaluationResult<'a> {
     let network = evaluation.text_of(network)?;
     let network: Ipv4Net = network
         .parse()
         .map_err(|_| evaluation_failure("`cidr_subnet` needs an IPv4 network such as 10.0.0.0/16"))?;
-    let (Item::Scalar(Value::Integer(bits)), Item::Scalar(Value::Integer(number))) = (bits, number) else {
+    let (CelValue::Scalar(Value::Integer(bits)), CelValue::Scalar(Value::Integer(number))) = (bits, number)
+    else {
         return Err(evaluation_failure("`cidr_subnet` takes two whole numbers: bits and number"));
     };
     let prefix = u8::try_from(*bits)
@@ -421,12 +440,12 @@ fn subnet_of<'a>(
     })?;
     let first = u64::from(u32::from(network.network())) + (number << (32 - prefix));
     let first = u32::try_from(first).map_err(|_| evaluation_failure("the subnet is out of range"))?;
-    Ok(Item::text(format!("{}/{prefix}", Ipv4Addr::from(first))))
+    Ok(CelValue::text(format!("{}/{prefix}", Ipv4Addr::from(first))))
 }
 
-fn read_file<'a>(evaluation: &mut Evaluation<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
+fn read_file<'a>(evaluation: &mut Evaluation<'_, 'a>, path: &CelValue<'a>) -> EvaluationResult<'a> {
     let path = evaluation.text_of(path)?;
-    if let Some(text) = evaluation.scope.roots.get(FILES).and_then(|files| files.entry(&path)) {
+    if let Some(text) = evaluation.scope.roots.get(FILES_BINDING).and_then(|files| files.entry(&path)) {
         return Ok(text);
     }
     let shown = evaluation.display_argument(&path);
@@ -443,7 +462,7 @@ fn read_file<'a>(evaluation: &mut Evaluation<'_, 'a>, path: &Item<'a>) -> Outcom
         })
     })?;
     evaluation.charge_text(text.len())?;
-    Ok(Item::text(text))
+    Ok(CelValue::text(text))
 }
 
 fn encode_base64(bytes: &[u8]) -> String {

@@ -1,16 +1,16 @@
-//! `Item`: a value during an evaluation: borrowed where it was bound, shared where it was made.
+//! `CelValue`: a value during an evaluation: borrowed where it was bound, shared where it was made.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::model::address::{Address, Name};
-use crate::model::budget::{Budget, Exceeded};
+use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::secret::Secret;
 use crate::model::value::{Attributes, Value};
 
 /// What is known of a live object.
 #[derive(Debug, Clone)]
-pub struct Object {
+pub struct CelObject {
     /// The resource.
     pub address: Address,
     /// Its known attributes, `id` included.
@@ -21,7 +21,7 @@ pub struct Object {
 
 /// A value during an evaluation. Clones are cheap.
 #[derive(Debug, Clone)]
-pub enum Item<'a> {
+pub enum CelValue<'a> {
     /// No list and no map.
     Scalar(Value),
     /// A bound list.
@@ -29,15 +29,15 @@ pub enum Item<'a> {
     /// A bound map.
     MapRef(&'a BTreeMap<Name, Value>),
     /// A list made on the way.
-    List(Rc<Vec<Item<'a>>>),
+    List(Rc<Vec<CelValue<'a>>>),
     /// A map made on the way.
-    Map(Rc<BTreeMap<Name, Item<'a>>>),
+    Map(Rc<BTreeMap<Name, CelValue<'a>>>),
     /// A live object: a map of its attributes, and its id where a single value is wanted. The second
     /// part holds collections of children that are bound below it.
-    Object(&'a Object, Rc<BTreeMap<Name, Item<'a>>>),
+    Object(&'a CelObject, Rc<BTreeMap<Name, CelValue<'a>>>),
 }
 
-impl<'a> Item<'a> {
+impl<'a> CelValue<'a> {
     /// Returns the item of a bound value.
     #[must_use]
     pub fn from_borrowed(value: &'a Value) -> Self {
@@ -67,7 +67,7 @@ impl<'a> Item<'a> {
 
     /// Returns the item of a live object.
     #[must_use]
-    pub fn of_object(object: &'a Object) -> Self {
+    pub fn of_object(object: &'a CelObject) -> Self {
         Self::Object(object, Rc::default())
     }
 
@@ -87,13 +87,13 @@ impl<'a> Item<'a> {
         Self::Scalar(Value::text(text))
     }
 
-    pub(super) fn list(items: Vec<Item<'a>>) -> Self {
+    pub(super) fn list(items: Vec<CelValue<'a>>) -> Self {
         Self::List(Rc::new(items))
     }
 
     /// Returns the map to put entries into; anything else becomes a map, a bound one entry by entry. An
     /// object takes them as its children.
-    pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, Item<'a>>> {
+    pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, CelValue<'a>>> {
         if !matches!(self, Self::Map(_) | Self::Object(..)) {
             let entries = match &*self {
                 Self::MapRef(map) => {
@@ -132,7 +132,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the entry of a map.
-    pub(super) fn entry(&self, key: &str) -> Option<Item<'a>> {
+    pub(super) fn entry(&self, key: &str) -> Option<CelValue<'a>> {
         match self {
             Self::MapRef(map) => map.get(key).map(Self::from_borrowed),
             Self::Map(map) => map.get(key).cloned(),
@@ -144,7 +144,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the elements of a list.
-    pub(super) fn elements(&self) -> Option<Vec<Item<'a>>> {
+    pub(super) fn elements(&self) -> Option<Vec<CelValue<'a>>> {
         match self {
             Self::ListRef(items) => Some(items.iter().map(Self::from_borrowed).collect()),
             Self::List(items) => Some(items.as_ref().clone()),
@@ -153,7 +153,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the element of a list.
-    pub(super) fn element(&self, index: usize) -> Option<Item<'a>> {
+    pub(super) fn element(&self, index: usize) -> Option<CelValue<'a>> {
         match self {
             Self::ListRef(items) => items.get(index).map(Self::from_borrowed),
             Self::List(items) => items.get(index).cloned(),
@@ -162,7 +162,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the entries of a map in the order of their keys.
-    pub(super) fn entries(&self) -> Option<Vec<(Name, Item<'a>)>> {
+    pub(super) fn entries(&self) -> Option<Vec<(Name, CelValue<'a>)>> {
         let owned = |(key, value): (&Name, &'a Value)| (key.clone(), Self::from_borrowed(value));
         match self {
             Self::MapRef(map) => Some(map.iter().map(owned).collect()),
@@ -187,7 +187,7 @@ impl<'a> Item<'a> {
     }
 
     /// Charges what `into_value` builds.
-    pub(super) fn charge(&self, budget: &Budget) -> Result<(), Exceeded> {
+    pub(super) fn charge(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         match self {
             Self::Scalar(value) => budget.charge_value(value),
             Self::ListRef(items) => {
@@ -214,7 +214,7 @@ impl<'a> Item<'a> {
     }
 
     /// Charges what a copy of this item takes besides the item itself: what is neither shared nor borrowed.
-    pub(super) fn charge_copy(&self, budget: &Budget) -> Result<(), Exceeded> {
+    pub(super) fn charge_copy(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         match self {
             Self::Scalar(value @ (Value::Secret(_) | Value::Unknown(_))) => budget.charge_value(value),
             _ => Ok(()),
@@ -222,7 +222,7 @@ impl<'a> Item<'a> {
     }
 
     /// Charges the same for copies of all elements or entries.
-    pub(super) fn charge_copies(&self, budget: &Budget) -> Result<(), Exceeded> {
+    pub(super) fn charge_copies(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         let copy = |value: &Value| match value {
             Value::Secret(_) | Value::Unknown(_) => budget.charge_value(value),
             _ => Ok(()),
@@ -266,10 +266,10 @@ impl<'a> Item<'a> {
     }
 }
 
-pub(super) fn boolean_or_unknown<'a>(known: Result<bool, Vec<Address>>) -> Item<'a> {
-    Item::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
+pub(super) fn boolean_or_unknown<'a>(known: Result<bool, Vec<Address>>) -> CelValue<'a> {
+    CelValue::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
 }
 
-pub(super) fn index_item<'a>(n: usize) -> Item<'a> {
-    Item::Scalar(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
+pub(super) fn index_item<'a>(n: usize) -> CelValue<'a> {
+    CelValue::Scalar(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
 }

@@ -7,25 +7,25 @@ use std::collections::BTreeMap;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Item, Object, Program, Scope, bind_path};
+use super::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path};
 use crate::model::address::{Address, Name};
 use crate::model::expression::EvaluationError;
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::value::{Attributes, Value};
 
 /// Texts that the generated expressions guess, so that branches are taken.
-const GUESSES: &[&str] = &["Hunter2", "a", "", "7", "true", "Hu", "10.0.0.0/8"];
+const SAMPLE_TEXTS: &[&str] = &["Hunter2", "a", "", "7", "true", "Hu", "10.0.0.0/8"];
 
 /// Writes an expression of random shape.
-struct Writer(StdRng);
+struct ExpressionGenerator(StdRng);
 
-impl Writer {
+impl ExpressionGenerator {
     fn pick<'a>(&mut self, all: &[&'a str]) -> &'a str {
         all[self.0.random_range(0..all.len())]
     }
 
     fn guess(&mut self) -> String {
-        format!("'{}'", self.pick(GUESSES))
+        format!("'{}'", self.pick(SAMPLE_TEXTS))
     }
 
     fn write_text(&mut self, depth: u32) -> String {
@@ -161,9 +161,9 @@ fn secret_vars(s: &str, p: &str) -> Attributes {
         ("s".into(), s),
         ("p".into(), p),
     ]);
-    let mut scope = Scope::default();
-    scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let local = evaluate_program(&Program::parse("vars.s + '/' + vars.p").unwrap(), &scope).unwrap();
+    let mut scope = ExpressionScope::default();
+    scope.roots.insert("vars".into(), CelValue::of_map(&vars));
+    let local = evaluate_program(&CelProgram::parse("vars.s + '/' + vars.p").unwrap(), &scope).unwrap();
     drop(scope);
     vars.insert("local".into(), local);
     vars
@@ -184,15 +184,15 @@ fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Valu
             other => other.to_string().into(),
         }
     }
-    let object = Object {
+    let object = CelObject {
         address: Address::new("vm", "web"),
         attributes: [("ip".into(), Value::text("10.0.0.1"))].into(),
         complete: true,
     };
-    let mut scope = Scope::default();
-    scope.roots.insert("vars".into(), Item::of_map(vars));
-    bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&object));
-    let program = Program::parse(source).map_err(|error| EvaluationError::Failed(error.message))?;
+    let mut scope = ExpressionScope::default();
+    scope.roots.insert("vars".into(), CelValue::of_map(vars));
+    bind_path(&mut scope.roots, ["vm", "web"].into_iter(), CelValue::of_object(&object));
+    let program = CelProgram::parse(source).map_err(|error| EvaluationError::Failed(error.message))?;
     evaluate_program(&program, &scope).map(|value| without_fingerprints(&value))
 }
 
@@ -209,7 +209,7 @@ fn two_runs_differ_in_nothing_but_that_one_may_fail() {
     .into();
     let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in 0..count {
-        let source = Writer(StdRng::seed_from_u64(seed)).expression();
+        let source = ExpressionGenerator(StdRng::seed_from_u64(seed)).expression();
         let (one, other) = &pairs[usize::try_from(seed % 3).unwrap()];
         let name: Name = Name::new(&source);
         let outcome = match (observable_result(&source, one), observable_result(&source, other)) {

@@ -19,11 +19,11 @@ mod scope;
 mod walk;
 
 pub use evaluate::evaluate_program;
-pub use evaluation::MOST_STEPS;
-pub use item::{Item, Object};
-pub use parse::{Path, Program, Segment, SyntaxError};
-pub use reference::{FUNCTIONS, Function};
-pub use scope::{FILES, ReadText, Scope, bind_path};
+pub use evaluation::MAX_STEPS;
+pub use item::{CelObject, CelValue};
+pub use parse::{CelProgram, PathSegment, ReferencePath, SyntaxError};
+pub use reference::{CelFunction, FUNCTIONS};
+pub use scope::{ExpressionScope, FILES_BINDING, FileReader, bind_path};
 
 #[cfg(test)]
 mod law;

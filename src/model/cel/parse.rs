@@ -1,4 +1,4 @@
-//! `Program`: a parsed expression within bounds, and the paths that it names.
+//! `CelProgram`: a parsed expression within bounds, and the paths that it names.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use cel::parser::PrattParser;
 use crate::model::address::Name;
 
 /// Longest source.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_SOURCE_BYTES: usize = 16 * 1024;
 /// Most nodes, after macros are expanded.
-const MOST_NODES: usize = 4096;
+const MAX_SYNTAX_NODES: usize = 4096;
 /// Deepest recursion of the parser.
-const MOST_RECURSION: u16 = 64;
+const MAX_PARSER_RECURSION: u16 = 64;
 /// Deepest tree: a long sum nests to the left without any bracket.
-const MOST_DEPTH: usize = 200;
+const MAX_TREE_DEPTH: usize = 200;
 
 /// A parsed expression. Its tree is small enough to walk by recursion.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct CelProgram {
     tree: IdedExpr,
 }
 
@@ -33,42 +33,42 @@ pub struct SyntaxError {
 
 /// A path that an expression reads: `vm.web["a"].public_ipv4_address`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Path {
+pub struct ReferencePath {
     /// The first name.
     pub root: Name,
     /// What follows it, as far as it is a path.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<PathSegment>,
     /// It stands inside `has(…)`: it may be missing.
     pub tested: bool,
 }
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Segment {
+pub enum PathSegment {
     /// A name or a literal key.
     Name(Name),
     /// A computed key.
-    Computed(Box<Program>),
+    Computed(Box<CelProgram>),
 }
 
-impl Program {
+impl CelProgram {
     /// Parses an expression.
     ///
     /// # Errors
     /// When it is no CEL, or larger or deeper than the bounds.
     pub fn parse(source: &str) -> Result<Self, SyntaxError> {
         let too = |message: String| SyntaxError { message, offset: None };
-        if source.len() > MOST_BYTES {
-            return Err(too(format!("the expression is longer than {MOST_BYTES} bytes")));
+        if source.len() > MAX_SOURCE_BYTES {
+            return Err(too(format!("the expression is longer than {MAX_SOURCE_BYTES} bytes")));
         }
         let tree = PrattParser::new()
-            .max_recursion_depth(MOST_RECURSION)
-            .max_expression_node_count(MOST_NODES)
+            .max_recursion_depth(MAX_PARSER_RECURSION)
+            .max_expression_node_count(MAX_SYNTAX_NODES)
             .enable_ident_escape_syntax(true)
             .parse(source)
             .map_err(|errors| first_error(source, &errors))?;
-        if tree_height(&tree) > MOST_DEPTH {
-            return Err(too(format!("the expression nests deeper than {MOST_DEPTH} operations")));
+        if tree_height(&tree) > MAX_TREE_DEPTH {
+            return Err(too(format!("the expression nests deeper than {MAX_TREE_DEPTH} operations")));
         }
         Ok(Self { tree })
     }
@@ -79,13 +79,13 @@ impl Program {
 
     /// Returns the path that the whole expression is, when it is one: `vpc.main`.
     #[must_use]
-    pub fn as_path(&self) -> Option<Path> {
+    pub fn as_path(&self) -> Option<ReferencePath> {
         path_of(&self.tree.expr).filter(|path| !path.tested)
     }
 
     /// Returns every path that the expression reads. Names that a macro binds are not among them.
     #[must_use]
-    pub fn paths(&self) -> Vec<Path> {
+    pub fn paths(&self) -> Vec<ReferencePath> {
         let mut found = Vec::new();
         collect_paths(&self.tree.expr, &mut BTreeSet::new(), &mut found);
         found
@@ -102,7 +102,7 @@ impl Program {
     }
 }
 
-impl PartialEq for Program {
+impl PartialEq for CelProgram {
     fn eq(&self, other: &Self) -> bool {
         self.tree == other.tree
     }
@@ -158,10 +158,10 @@ fn tree_height(tree: &IdedExpr) -> usize {
     deepest
 }
 
-fn collect_paths(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
+fn collect_paths(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<ReferencePath>) {
     if let Some(path) = path_of(expr).filter(|path| !bound.contains(path.root.as_str())) {
         for segment in &path.segments {
-            if let Segment::Computed(key) = segment {
+            if let PathSegment::Computed(key) = segment {
                 collect_paths(&key.tree.expr, bound, into);
             }
         }
@@ -184,12 +184,14 @@ fn collect_paths(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>
 }
 
 /// Returns the path that a node spells, when it spells one.
-pub(super) fn path_of(expr: &Expr) -> Option<Path> {
+pub(super) fn path_of(expr: &Expr) -> Option<ReferencePath> {
     match expr {
-        Expr::Ident(name) => Some(Path { root: Name::new(name), segments: Vec::new(), tested: false }),
+        Expr::Ident(name) => {
+            Some(ReferencePath { root: Name::new(name), segments: Vec::new(), tested: false })
+        }
         Expr::Select(select) => {
             let mut path = path_of(&select.operand.expr)?;
-            path.segments.push(Segment::Name(Name::new(&select.field)));
+            path.segments.push(PathSegment::Name(Name::new(&select.field)));
             path.tested |= select.test;
             Some(path)
         }
@@ -197,8 +199,8 @@ pub(super) fn path_of(expr: &Expr) -> Option<Path> {
             let [operand, key] = args.as_slice() else { return None };
             let mut path = path_of(&operand.expr)?;
             path.segments.push(match &key.expr {
-                Expr::Literal(LiteralValue::String(text)) => Segment::Name(Name::new(text.inner())),
-                _ => Segment::Computed(Box::new(Program { tree: key.clone() })),
+                Expr::Literal(LiteralValue::String(text)) => PathSegment::Name(Name::new(text.inner())),
+                _ => PathSegment::Computed(Box::new(CelProgram { tree: key.clone() })),
             });
             Some(path)
         }

@@ -2,7 +2,7 @@
 
 /// A function or a macro of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Function {
+pub struct CelFunction {
     /// Its name.
     pub name: &'static str,
     /// How it is called.
@@ -21,12 +21,12 @@ const fn new_function(
     summary: &'static str,
     example: &'static str,
     gives: &'static str,
-) -> Function {
-    Function { name, usage, summary, example, gives }
+) -> CelFunction {
+    CelFunction { name, usage, summary, example, gives }
 }
 
 /// All of them, sorted.
-pub const FUNCTIONS: &[Function] = &[
+pub const FUNCTIONS: &[CelFunction] = &[
     new_function(
         "all",
         "list.all(x, TEST)",
@@ -187,19 +187,19 @@ pub const FUNCTIONS: &[Function] = &[
 #[cfg(test)]
 mod tests {
     use super::super::evaluate_program;
-    use super::super::functions::NAMES;
-    use super::super::{Program, Scope};
+    use super::super::functions::FUNCTION_NAMES;
+    use super::super::{CelProgram, ExpressionScope};
     use super::*;
 
     #[test]
     fn each_is_there_and_gives_what_it_says() {
         assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
-        for name in NAMES {
+        for name in FUNCTION_NAMES {
             assert!(FUNCTIONS.iter().any(|function| function.name == *name), "{name} is not explained");
         }
         for function in FUNCTIONS.iter().filter(|function| function.name != "file") {
-            let program = Program::parse(function.example).map_err(|error| error.message);
-            let given = evaluate_program(&program.unwrap(), &Scope::default());
+            let program = CelProgram::parse(function.example).map_err(|error| error.message);
+            let given = evaluate_program(&program.unwrap(), &ExpressionScope::default());
             assert_eq!(given.unwrap().to_string(), function.gives, "{}", function.example);
             assert!(function.example.contains(function.name) && function.usage.contains(function.name));
             assert!(function.summary.ends_with('.'), "{}", function.name);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Item, Program, Scope, Segment, evaluate_program};
+use super::{CelProgram, CelValue, ExpressionScope, PathSegment, evaluate_program};
 use crate::model::address::{Address, Name};
-use crate::model::budget::{Budget, MOST_NODES, MOST_TEXT};
+use crate::model::budget::{Budget, MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::evaluate::{concatenate_parts, evaluate_cel, evaluate_expression};
-use crate::model::expression::{Cel, EvaluationError, Expression, Lookup, Reference};
+use crate::model::expression::{AttributeLookup, CelExpression, EvaluationError, Expression, Reference};
 use crate::model::secret::Secret;
 use crate::model::value::{Attributes, Value};
 
@@ -26,9 +26,9 @@ fn vars() -> Attributes {
 
 fn eval(source: &str) -> String {
     let vars = vars();
-    let mut scope = Scope::default();
-    scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let value = Program::parse(source)
+    let mut scope = ExpressionScope::default();
+    scope.roots.insert("vars".into(), CelValue::of_map(&vars));
+    let value = CelProgram::parse(source)
         .map_err(|error| EvaluationError::Failed(format!("syntax: {}", error.message)))
         .and_then(|program| evaluate_program(&program, &scope));
     match value {
@@ -168,9 +168,9 @@ fn unknown_and_secret_values_spread() {
 #[test]
 fn what_fails_on_a_withheld_secret_is_withheld_itself() {
     let vars = vars();
-    let mut scope = Scope::default();
-    scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let value = |source: &str| evaluate_program(&Program::parse(source).unwrap(), &scope);
+    let mut scope = ExpressionScope::default();
+    scope.roots.insert("vars".into(), CelValue::of_map(&vars));
+    let value = |source: &str| evaluate_program(&CelProgram::parse(source).unwrap(), &scope);
     for source in [
         "cidr_subnet(vars.w, 8, 1)",
         "vars.w.split('/')[7]",
@@ -221,13 +221,13 @@ fn evaluation_is_bounded() {
 /// Evaluates over a list of a thousand entries and a text of 100 bytes, with so much of the budget left.
 fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, EvaluationError> {
     let budget = Budget::default();
-    budget.charge_text(MOST_TEXT - text).unwrap();
-    budget.charge_nodes(MOST_NODES - nodes).unwrap();
+    budget.charge_text(MAX_VALUE_TEXT_BYTES - text).unwrap();
+    budget.charge_nodes(MAX_VALUE_NODES - nodes).unwrap();
     let list = Value::List((0..1000).map(Value::Integer).collect());
     let vars = Attributes::from([("l".into(), list), ("t".into(), Value::text("x".repeat(100)))]);
-    let mut scope = Scope { budget: Some(&budget), ..Scope::default() };
-    scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let value = evaluate_program(&Program::parse(source).unwrap(), &scope);
+    let mut scope = ExpressionScope { budget: Some(&budget), ..ExpressionScope::default() };
+    scope.roots.insert("vars".into(), CelValue::of_map(&vars));
+    let value = evaluate_program(&CelProgram::parse(source).unwrap(), &scope);
     if value.is_err() {
         // What was needed on the way is given back.
         assert_eq!(budget.charge_text(text), Ok(()));
@@ -257,7 +257,7 @@ fn what_does_not_fit_into_the_budget_is_not_built() {
         assert_eq!(eval_within(source, less.0, less.1), Err(EvaluationError::TooLarge), "{source}");
     }
     let budget = Budget::default();
-    budget.charge_text(MOST_TEXT - 150).unwrap();
+    budget.charge_text(MAX_VALUE_TEXT_BYTES - 150).unwrap();
     let part = Value::text("x".repeat(100));
     assert!(concatenate_parts(std::slice::from_ref(&part), &budget).is_ok());
     assert_eq!(concatenate_parts(&[part.clone(), part], &budget), Err(EvaluationError::TooLarge));
@@ -266,7 +266,7 @@ fn what_does_not_fit_into_the_budget_is_not_built() {
 /// vm.web.a exists, vm.web.b is on its way, vpc.main is not there yet.
 struct World;
 
-impl Lookup for World {
+impl AttributeLookup for World {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let (attributes, complete) = self.object(address);
         match attributes.get(attribute.unwrap_or("id")) {
@@ -293,7 +293,7 @@ fn live(
     bindings: &[(&'static str, Value)],
     waiting: &[(&'static str, Expression)],
 ) -> String {
-    let cel = Cel {
+    let cel = CelExpression {
         source: source.to_owned(),
         bindings: bindings.iter().map(|(key, value)| (Name::new_static(key), value.clone())).collect(),
         objects: ["vm.web.a", "vm.web.a.users.x", "vm.web.b", "vpc.main"]
@@ -395,8 +395,8 @@ fn neither_a_key_nor_a_message_shows_a_secret() {
 
 #[test]
 fn a_sealed_secret_is_not_computed_with() {
-    let sealed = Value::Map([("s".into(), Value::Secret(Secret::Sealed(None)))].into());
-    let cel = |source: &str| Cel {
+    let sealed = Value::Map([("s".into(), Value::Secret(Secret::Fingerprint(None)))].into());
+    let cel = |source: &str| CelExpression {
         source: source.to_owned(),
         bindings: [(Name::new_static("vars"), sealed.clone())].into(),
         objects: Vec::new(),
@@ -421,7 +421,7 @@ fn texts_are_joined() {
         |parts: &[Value]| concatenate_parts(parts, &Budget::default()).map(|value| value.to_string());
     assert_eq!(text(&[Value::text("a"), Value::Integer(1), Value::Bool(true)]), Ok("a1true".into()));
     assert_eq!(text(&[Value::text("a"), Value::Secret(Secret::new("b"))]), Ok("(secret)".into()));
-    assert_eq!(text(&[Value::Secret(Secret::Sealed(None)), Value::text("a")]), Ok("(secret)".into()));
+    assert_eq!(text(&[Value::Secret(Secret::Fingerprint(None)), Value::text("a")]), Ok("(secret)".into()));
     assert_eq!(
         text(&[Value::Unknown(vec![Address::new("vm", "a")]), Value::Secret(Secret::new("b"))]),
         Ok("(known once vm.a exists)".into())
@@ -432,7 +432,7 @@ fn texts_are_joined() {
 #[test]
 fn paths_are_found() {
     let paths = |source: &str| {
-        Program::parse(source)
+        CelProgram::parse(source)
             .unwrap()
             .paths()
             .into_iter()
@@ -441,8 +441,8 @@ fn paths_are_found() {
                     .segments
                     .iter()
                     .map(|segment| match segment {
-                        Segment::Name(name) => name.to_string(),
-                        Segment::Computed(_) => "*".into(),
+                        PathSegment::Name(name) => name.to_string(),
+                        PathSegment::Computed(_) => "*".into(),
                     })
                     .collect();
                 format!("{}{}{}", path.root, if path.tested { "?" } else { ":" }, parts.join("."))
@@ -455,6 +455,6 @@ fn paths_are_found() {
     assert_eq!(paths("has(vm.a.b) ? vm.a.b : 'x'"), "vm?a.b vm:a.b");
     assert_eq!(paths("values(vm.web).map(v, v.ip + env)"), "vm:web env:");
     assert_eq!(paths("[1].map(vm, vm.x)[0] + vm.y"), "vm:y");
-    assert_eq!(Program::parse("vpc.main").unwrap().as_path().map(|path| path.segments.len()), Some(1));
-    assert_eq!(Program::parse("has(vpc.main)").unwrap().as_path(), None);
+    assert_eq!(CelProgram::parse("vpc.main").unwrap().as_path().map(|path| path.segments.len()), Some(1));
+    assert_eq!(CelProgram::parse("has(vpc.main)").unwrap().as_path(), None);
 }

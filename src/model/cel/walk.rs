@@ -11,16 +11,16 @@ use cel::common::ast::{
 use super::access::{evaluate_index, select_member};
 use super::arithmetic::compute_arithmetic;
 use super::comparison::{are_equal, compare_items, is_in};
-use super::evaluation::{Evaluation, Outcome, evaluation_failure, is_text, merge_unknowns};
+use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure, is_text, merge_unknowns};
 use super::functions;
-use super::item::{Item, boolean_or_unknown, index_item};
-use super::scope::Scope;
+use super::item::{CelValue, boolean_or_unknown, index_item};
+use super::scope::ExpressionScope;
 use crate::model::budget::Budget;
 use crate::model::expression::EvaluationError;
 use crate::model::value::{Value, parse_decimal};
 
 /// What the walk over a whole tree gives.
-pub(super) struct Evaluated {
+pub(super) struct EvaluationOutput {
     /// The value, or why there is none.
     pub(super) outcome: Result<Value, EvaluationError>,
     /// Whether a secret was looked into on the way.
@@ -30,10 +30,14 @@ pub(super) struct Evaluated {
 }
 
 /// Computes the value of a tree; the caller decides what follows from `is_sensitive`.
-pub(super) fn evaluate_tree(tree: &IdedExpr, scope: &Scope<'_>, budget: &Budget) -> Evaluated {
+pub(super) fn evaluate_tree(
+    tree: &IdedExpr,
+    scope: &ExpressionScope<'_>,
+    budget: &Budget,
+) -> EvaluationOutput {
     let mut evaluation = Evaluation::new(scope, budget);
-    let outcome = evaluate_root(&mut evaluation, &tree.expr).map(Item::into_value);
-    Evaluated {
+    let outcome = evaluate_root(&mut evaluation, &tree.expr).map(CelValue::into_value);
+    EvaluationOutput {
         outcome,
         is_sensitive: evaluation.taint.secret,
         fails_on_withheld: evaluation.fails_on_withheld,
@@ -41,20 +45,20 @@ pub(super) fn evaluate_tree(tree: &IdedExpr, scope: &Scope<'_>, budget: &Budget)
 }
 
 /// Computes the whole expression; the value that is to be made of it is charged.
-fn evaluate_root<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> Outcome<'a> {
+fn evaluate_root<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> EvaluationResult<'a> {
     let item = evaluate_part(evaluation, expr)?;
     item.charge(evaluation.budget)?;
     Ok(item)
 }
 
 /// Computes a part whose value is looked into.
-fn evaluate_opened<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> Outcome<'a> {
+fn evaluate_opened<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> EvaluationResult<'a> {
     let item = evaluate_part(evaluation, expr)?;
     evaluation.open_secret(item)
 }
 
 /// Computes a part whose value is passed on as it is: a secret stays one.
-fn evaluate_part<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> Outcome<'a> {
+fn evaluate_part<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> EvaluationResult<'a> {
     evaluation.charge(1)?;
     let item = match expr {
         Expr::Literal(literal) => literal_item(literal)?,
@@ -62,7 +66,7 @@ fn evaluate_part<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) ->
         Expr::Select(select) => evaluate_select(evaluation, select)?,
         Expr::List(list) => {
             evaluation.charge_items(list.elements.len())?;
-            Item::list(
+            CelValue::list(
                 list.elements
                     .iter()
                     .map(|element| evaluate_part(evaluation, &element.expr))
@@ -80,7 +84,10 @@ fn evaluate_part<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) ->
     Ok(item)
 }
 
-fn evaluate_select<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, select: &'s SelectExpr) -> Outcome<'a> {
+fn evaluate_select<'s, 'a>(
+    evaluation: &mut Evaluation<'s, 'a>,
+    select: &'s SelectExpr,
+) -> EvaluationResult<'a> {
     let operand = evaluate_opened(evaluation, &select.operand.expr)?;
     if operand.unknown_addresses().is_some() {
         return Ok(operand);
@@ -88,17 +95,19 @@ fn evaluate_select<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, select: &'s Sele
     if select.test {
         return Ok(match (&operand, operand.entry(&select.field)) {
             (_, Some(item)) if item.unknown_addresses().is_some() => item,
-            (_, Some(item)) => Item::Scalar(Value::Bool(!matches!(item, Item::Scalar(Value::Null)))),
-            (Item::Object(object, _), None) if !object.complete => {
-                Item::Scalar(Value::Unknown(vec![object.address.clone()]))
+            (_, Some(item)) => {
+                CelValue::Scalar(Value::Bool(!matches!(item, CelValue::Scalar(Value::Null))))
             }
-            (_, None) => Item::Scalar(Value::Bool(false)),
+            (CelValue::Object(object, _), None) if !object.complete => {
+                CelValue::Scalar(Value::Unknown(vec![object.address.clone()]))
+            }
+            (_, None) => CelValue::Scalar(Value::Bool(false)),
         });
     }
     select_member(&operand, &select.field, false)
 }
 
-fn evaluate_map<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, map: &'s MapExpr) -> Outcome<'a> {
+fn evaluate_map<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, map: &'s MapExpr) -> EvaluationResult<'a> {
     evaluation.budget.charge_map(map.entries.len())?;
     let mut made = BTreeMap::new();
     for entry in &map.entries {
@@ -114,10 +123,10 @@ fn evaluate_map<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, map: &'s MapExpr) -
             return Err(evaluation_failure(format!("the key `{key}` stands twice in a map")));
         }
     }
-    Ok(Item::Map(Rc::new(made)))
+    Ok(CelValue::Map(Rc::new(made)))
 }
 
-fn evaluate_call<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, call: &'s CallExpr) -> Outcome<'a> {
+fn evaluate_call<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, call: &'s CallExpr) -> EvaluationResult<'a> {
     let args = call.args.as_slice();
     match (call.func_name.as_str(), args) {
         (operators::LOGICAL_AND, [left, right]) => {
@@ -146,16 +155,22 @@ fn evaluate_call<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, call: &'s CallExpr
             }
             let result = apply_operator(evaluation, name, &items);
             evaluation.fails_on_withheld |=
-                result.is_err() && (is_given || items.iter().any(Item::is_withheld));
+                result.is_err() && (is_given || items.iter().any(CelValue::is_withheld));
             result
         }
     }
 }
 
-fn apply_operator<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, items: &[Item<'a>]) -> Outcome<'a> {
-    let bool = |b: bool| Ok(Item::Scalar(Value::Bool(b)));
+fn apply_operator<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    name: &str,
+    items: &[CelValue<'a>],
+) -> EvaluationResult<'a> {
+    let bool = |b: bool| Ok(CelValue::Scalar(Value::Bool(b)));
     match (name, items) {
-        (operators::NOT_STRICTLY_FALSE, [item]) => bool(!matches!(item, Item::Scalar(Value::Bool(false)))),
+        (operators::NOT_STRICTLY_FALSE, [item]) => {
+            bool(!matches!(item, CelValue::Scalar(Value::Bool(false))))
+        }
         (operators::LOGICAL_NOT, [item]) => bool(!condition_value(item)?),
         (operators::EQUALS, [left, right]) => are_equal(evaluation, left, right).map(boolean_or_unknown),
         (operators::NOT_EQUALS, [left, right]) => {
@@ -174,7 +189,7 @@ fn apply_operator<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, items: &[
         (operators::INDEX, [operand, key]) => evaluate_index(evaluation, operand, key),
         (operators::IN, [wanted, all]) => is_in(evaluation, wanted, all),
         (operators::NEGATE, [item]) => {
-            compute_arithmetic(operators::SUBSTRACT, &Item::Scalar(Value::Integer(0)), item)
+            compute_arithmetic(operators::SUBSTRACT, &CelValue::Scalar(Value::Integer(0)), item)
         }
         (
             operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE | operators::MODULO,
@@ -190,8 +205,8 @@ fn evaluate_logic<'s, 'a>(
     left: &'s Expr,
     right: &'s Expr,
     decisive: bool,
-) -> Outcome<'a> {
-    let decides = |item: &Outcome<'a>| matches!(item, Ok(Item::Scalar(Value::Bool(b))) if *b == decisive);
+) -> EvaluationResult<'a> {
+    let decides = |item: &EvaluationResult<'a>| matches!(item, Ok(CelValue::Scalar(Value::Bool(b))) if *b == decisive);
     let left = evaluate_opened(evaluation, left);
     if decides(&left) || matches!(left, Err(EvaluationError::TooLong(_) | EvaluationError::TooLarge)) {
         return left;
@@ -207,14 +222,14 @@ fn evaluate_logic<'s, 'a>(
     for item in &both {
         condition_value(item)?;
     }
-    Ok(Item::Scalar(Value::Bool(!decisive)))
+    Ok(CelValue::Scalar(Value::Bool(!decisive)))
 }
 
 fn evaluate_add<'s, 'a>(
     evaluation: &mut Evaluation<'s, 'a>,
     left: &'s Expr,
     right: &'s Expr,
-) -> Outcome<'a> {
+) -> EvaluationResult<'a> {
     // The list that a macro builds up is taken out of its variable, not copied, for each element.
     let taken = match left {
         Expr::Ident(name) if name.starts_with('@') => evaluation
@@ -222,7 +237,7 @@ fn evaluate_add<'s, 'a>(
             .iter_mut()
             .rev()
             .find(|(local, _)| local == name)
-            .map(|(_, item)| std::mem::replace(item, Item::Scalar(Value::Null))),
+            .map(|(_, item)| std::mem::replace(item, CelValue::Scalar(Value::Null))),
         _ => None,
     };
     let left = match taken {
@@ -230,9 +245,9 @@ fn evaluate_add<'s, 'a>(
         None => evaluate_opened(evaluation, left)?,
     };
     let right = evaluate_opened(evaluation, right)?;
-    if let (Item::List(_), Item::List(_)) = (&left, &right) {
+    if let (CelValue::List(_), CelValue::List(_)) = (&left, &right) {
         evaluation.charge_items(right.len().unwrap_or(0))?;
-        let (Item::List(mut left), Item::List(right)) = (left, right) else {
+        let (CelValue::List(mut left), CelValue::List(right)) = (left, right) else {
             return Err(evaluation_failure("two lists were expected"));
         };
         // A list that something else names as well is copied.
@@ -240,19 +255,19 @@ fn evaluate_add<'s, 'a>(
             evaluation.charge_items(left.len())?;
         }
         Rc::make_mut(&mut left).extend(right.iter().cloned());
-        return Ok(Item::List(left));
+        return Ok(CelValue::List(left));
     }
     if let Some(unknown) = merge_unknowns(&[left.clone(), right.clone()]) {
         return Ok(unknown);
     }
     if let (Some(a), Some(b)) = (evaluation.charged_elements(&left)?, evaluation.charged_elements(&right)?)
     {
-        return Ok(Item::list(a.into_iter().chain(b).collect()));
+        return Ok(CelValue::list(a.into_iter().chain(b).collect()));
     }
     if is_text(&left) && is_text(&right) {
         let (left, right) = (evaluation.text_of(&left)?, evaluation.text_of(&right)?);
         evaluation.charge_text(left.len() + right.len())?;
-        return Ok(Item::text(format!("{left}{right}")));
+        return Ok(CelValue::text(format!("{left}{right}")));
     }
     compute_arithmetic(operators::ADD, &left, &right)
 }
@@ -260,20 +275,21 @@ fn evaluate_add<'s, 'a>(
 fn evaluate_comprehension<'s, 'a>(
     evaluation: &mut Evaluation<'s, 'a>,
     c: &'s ComprehensionExpr,
-) -> Outcome<'a> {
+) -> EvaluationResult<'a> {
     let range = evaluate_opened(evaluation, &c.iter_range.expr)?;
     if range.unknown_addresses().is_some() {
         return Ok(range);
     }
-    let pairs: Vec<(Item<'a>, Item<'a>)> = if let Some(items) = evaluation.charged_elements(&range)? {
-        items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
-    } else if let Some(entries) = evaluation.charged_entries(&range)? {
-        entries.into_iter().map(|(key, item)| (Item::Scalar(Value::Text(key)), item)).collect()
-    } else if let Item::Object(object, _) = range {
-        return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
-    } else {
-        return Err(evaluation_failure(format!("{} has no elements to go through", range.type_name())));
-    };
+    let pairs: Vec<(CelValue<'a>, CelValue<'a>)> =
+        if let Some(items) = evaluation.charged_elements(&range)? {
+            items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
+        } else if let Some(entries) = evaluation.charged_entries(&range)? {
+            entries.into_iter().map(|(key, item)| (CelValue::Scalar(Value::Text(key)), item)).collect()
+        } else if let CelValue::Object(object, _) = range {
+            return Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])));
+        } else {
+            return Err(evaluation_failure(format!("{} has no elements to go through", range.type_name())));
+        };
     let is_list = range.element(0).is_some();
     let init = evaluate_opened(evaluation, &c.accu_init.expr)?;
     let depth = evaluation.locals.len();
@@ -286,10 +302,10 @@ fn evaluate_comprehension<'s, 'a>(
 fn iterate_pairs<'s, 'a>(
     evaluation: &mut Evaluation<'s, 'a>,
     c: &'s ComprehensionExpr,
-    pairs: Vec<(Item<'a>, Item<'a>)>,
+    pairs: Vec<(CelValue<'a>, CelValue<'a>)>,
     is_list: bool,
     depth: usize,
-) -> Outcome<'a> {
+) -> EvaluationResult<'a> {
     // `all` and `exists` go on after a failing element: a later one may decide.
     let mut failure = None;
     for (key, item) in pairs {
@@ -300,7 +316,7 @@ fn iterate_pairs<'s, 'a>(
         } else {
             evaluation.locals.push((&c.iter_var, if is_list { item } else { key }));
         }
-        if let Item::Scalar(Value::Bool(false)) = evaluate_opened(evaluation, &c.loop_cond.expr)? {
+        if let CelValue::Scalar(Value::Bool(false)) = evaluate_opened(evaluation, &c.loop_cond.expr)? {
             break;
         }
         match evaluate_opened(evaluation, &c.loop_step.expr) {
@@ -313,7 +329,7 @@ fn iterate_pairs<'s, 'a>(
     }
     evaluation.locals.truncate(depth + 1);
     let decided =
-        matches!(evaluate_opened(evaluation, &c.loop_cond.expr)?, Item::Scalar(Value::Bool(false)));
+        matches!(evaluate_opened(evaluation, &c.loop_cond.expr)?, CelValue::Scalar(Value::Bool(false)));
     match failure {
         Some(error) if !decided => Err(error),
         _ => evaluate_part(evaluation, &c.result.expr),
@@ -325,8 +341,8 @@ fn is_logic(expr: &Expr) -> bool {
         if [operators::LOGICAL_AND, operators::LOGICAL_OR].contains(&call.func_name.as_str()))
 }
 
-fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
-    Ok(Item::Scalar(match literal {
+fn literal_item<'a>(literal: &LiteralValue) -> EvaluationResult<'a> {
+    Ok(CelValue::Scalar(match literal {
         LiteralValue::Boolean(b) => Value::Bool(*b.inner()),
         LiteralValue::Int(n) => Value::Integer(*n.inner()),
         LiteralValue::UInt(n) => Value::Integer(
@@ -342,9 +358,9 @@ fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
     }))
 }
 
-fn condition_value(item: &Item<'_>) -> Result<bool, EvaluationError> {
+fn condition_value(item: &CelValue<'_>) -> Result<bool, EvaluationError> {
     match item {
-        Item::Scalar(Value::Bool(b)) => Ok(*b),
+        CelValue::Scalar(Value::Bool(b)) => Ok(*b),
         other => Err(evaluation_failure(format!("true or false was expected, not {}", other.type_name()))),
     }
 }

@@ -2,7 +2,7 @@
 //! read.
 
 /// Schemes whose address names a role by its user: the name is no secret, and tells two addresses apart.
-const NAMED_USER: &[&str] = &["mysql", "postgres", "postgresql"];
+const SCHEMES_WITH_PUBLIC_USER: &[&str] = &["mysql", "postgres", "postgresql"];
 
 /// What stands in place of what may be a password.
 const ELIDED: &str = "…";
@@ -29,7 +29,7 @@ pub fn redact_address(text: &str) -> String {
     // What stands after the last `@` may be the end of a parameter's password.
     let place = if user.contains(['?', '#']) { ELIDED } else { safe_host(place) };
     let user = user.split([':', '/', '\\', '?', '#', '@']).next().unwrap_or_default();
-    if NAMED_USER.contains(&scheme) && !user.is_empty() {
+    if SCHEMES_WITH_PUBLIC_USER.contains(&scheme) && !user.is_empty() {
         format!("{scheme}://{user}@{place}")
     } else {
         format!("{scheme}://{place}")

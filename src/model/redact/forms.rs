@@ -4,20 +4,20 @@
 //! anywhere. Each decoded byte remembers the range of the text that it was decoded from. Pure.
 
 /// Shortest run of hexadecimal digits that is decoded.
-const SHORTEST_HEX: usize = 12;
+const MIN_HEX_DIGITS: usize = 12;
 
 /// Shortest run of base64 digits that is decoded.
-const SHORTEST_BASE64: usize = 8;
+const MIN_BASE64_DIGITS: usize = 8;
 
 /// A text, or what a part of it says in one encoding.
-pub(super) struct Form<'a> {
+pub(super) struct EncodedForm<'a> {
     /// What it says.
     pub(super) bytes: &'a [u8],
     /// Where in the text each byte comes from; `None` where it is the text itself.
     origin: Option<&'a [(usize, usize)]>,
 }
 
-impl Form<'_> {
+impl EncodedForm<'_> {
     /// Returns the range of the text that a non-empty range of the form stands for.
     pub(super) fn source_range(&self, start: usize, end: usize) -> (usize, usize) {
         match self.origin {
@@ -29,12 +29,12 @@ impl Form<'_> {
 
 /// What a decoder makes of a text: bytes, and the range that each was decoded from.
 #[derive(Default)]
-struct Decoded {
+struct DecodedText {
     bytes: Vec<u8>,
     origin: Vec<(usize, usize)>,
 }
 
-impl Decoded {
+impl DecodedText {
     fn push(&mut self, byte: u8, start: usize, end: usize) {
         self.bytes.push(byte);
         self.origin.push((start, end));
@@ -48,22 +48,22 @@ impl Decoded {
 }
 
 /// Shows the text itself and all that it says in encodings, `depth` of them inside of each other.
-pub(super) fn visit_forms(text: &[u8], depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
-    visit_nested(&Form { bytes: text, origin: None }, depth, see);
+pub(super) fn visit_forms(text: &[u8], depth: usize, see: &mut dyn FnMut(&EncodedForm<'_>)) {
+    visit_nested(&EncodedForm { bytes: text, origin: None }, depth, see);
 }
 
-fn visit_nested(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
+fn visit_nested(form: &EncodedForm<'_>, depth: usize, see: &mut dyn FnMut(&EncodedForm<'_>)) {
     see(form);
     if depth == 0 {
         return;
     }
-    let mut deeper = |decoded: Decoded| {
+    let mut deeper = |decoded: DecodedText| {
         if decoded.bytes.is_empty() {
             return;
         }
         let origin: Vec<_> =
             decoded.origin.iter().map(|(start, end)| form.source_range(*start, *end)).collect();
-        visit_nested(&Form { bytes: &decoded.bytes, origin: Some(&origin) }, depth - 1, see);
+        visit_nested(&EncodedForm { bytes: &decoded.bytes, origin: Some(&origin) }, depth - 1, see);
     };
     let has = |byte: u8| form.bytes.contains(&byte);
     if has(b'\\') {
@@ -78,12 +78,12 @@ fn visit_nested(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
     if has(b'+') {
         deeper(decode_escapes(form.bytes, form_field));
     }
-    find_digit_runs(form.bytes, SHORTEST_HEX, |byte| byte.is_ascii_hexdigit(), &mut |digits| {
+    find_digit_runs(form.bytes, MIN_HEX_DIGITS, |byte| byte.is_ascii_hexdigit(), &mut |digits| {
         for phase in 0..2 {
             deeper(pack_digits(&digits[phase..], 4));
         }
     });
-    find_digit_runs(form.bytes, SHORTEST_BASE64, |byte| base64_value(byte).is_some(), &mut |digits| {
+    find_digit_runs(form.bytes, MIN_BASE64_DIGITS, |byte| base64_value(byte).is_some(), &mut |digits| {
         for phase in 0..4 {
             deeper(pack_digits(&digits[phase..], 6));
         }
@@ -91,11 +91,11 @@ fn visit_nested(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
 }
 
 /// One escape: what it stands for, and its length.
-type Escape = fn(&[u8]) -> Option<(char, usize)>;
+type EscapeParser = fn(&[u8]) -> Option<(char, usize)>;
 
 /// Undoes the escapes of one kind. One of a single byte (`%C3`) stands for that byte.
-fn decode_escapes(text: &[u8], escape: Escape) -> Decoded {
-    let mut decoded = Decoded::default();
+fn decode_escapes(text: &[u8], escape: EscapeParser) -> DecodedText {
+    let mut decoded = DecodedText::default();
     let mut at = 0;
     while let Some(byte) = text.get(at) {
         if let Some((c, length)) = escape(&text[at..]) {
@@ -168,11 +168,11 @@ fn form_field(text: &[u8]) -> Option<(char, usize)> {
 }
 
 /// Digits of one run, each with its place.
-type Digits = Vec<(u8, usize)>;
+type DigitRun = Vec<(u8, usize)>;
 
 /// Finds runs of digits. A single line break inside of one counts as wrapping.
-fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&Digits)) {
-    let mut run: Digits = Vec::new();
+fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&DigitRun)) {
+    let mut run: DigitRun = Vec::new();
     for (at, byte) in text.iter().enumerate() {
         if is_digit(*byte) {
             run.push((*byte, at));
@@ -196,8 +196,8 @@ fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: 
 }
 
 /// Packs digits of so many bits into bytes; what is left over is dropped.
-fn pack_digits(digits: &[(u8, usize)], bits: u32) -> Decoded {
-    let mut decoded = Decoded::default();
+fn pack_digits(digits: &[(u8, usize)], bits: u32) -> DecodedText {
+    let mut decoded = DecodedText::default();
     let (mut word, mut held, mut start) = (0u32, 0u32, 0usize);
     for (digit, at) in digits {
         let value =

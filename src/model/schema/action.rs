@@ -3,7 +3,7 @@
 //! What it asks for, what it does besides, what it answers and what is waited for are words of the
 //! table: the command line, its help, the requests and the output derive from them.
 
-use super::service_run::Run;
+use super::service_run::RunSchema;
 use super::{Effect, Endpoint, Envelope, Literal, Method, Provenance, Type};
 
 /// An operation that is not a change of state: reboot, restore, rotate.
@@ -12,7 +12,7 @@ pub struct Action {
     /// The name: `reboot`. Kinds that can do the same use the same name.
     pub name: &'static str,
     /// What is sent.
-    pub request: Request,
+    pub request: ActionRequest,
     /// One sentence.
     pub summary: &'static str,
     /// What it asks for besides the object.
@@ -24,22 +24,22 @@ pub struct Action {
     /// It changes nothing, whatever its verb: a query that is posted.
     pub only_reads: bool,
     /// What the answer is.
-    pub answer: Answer,
+    pub answer: ResponseShape,
     /// When it is over.
-    pub until: Until,
+    pub until: ActionCompletion,
     /// It leaves a line in the history of the stack that owns the object.
     pub recorded: bool,
 }
 
 /// What an action sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum ActionRequest {
     /// An endpoint of its own. Without `{id}` and `{parent}` in its path it needs no object.
     Send(Endpoint),
     /// A call of the kind, by name: what an apply sends when the declared attribute changes.
     Call(&'static str),
     /// The creation of an object of another kind, outside of any configuration, that refers to this one.
-    Make {
+    Create {
         /// The other kind.
         kind: &'static str,
         /// Its attribute that refers to this object.
@@ -67,9 +67,9 @@ pub struct Parameter {
     /// Its type. A boolean is a flag that is there or not; a list repeats its flag.
     pub ty: Type,
     /// Whether it must be given.
-    pub need: Need,
+    pub need: ParameterPresence,
     /// Where it travels.
-    pub place: Place,
+    pub place: ParameterLocation,
     /// It is given by position, after the address.
     pub positional: bool,
     /// `@FILE` stands for a file's contents, `-` for standard input.
@@ -82,7 +82,7 @@ pub struct Parameter {
 
 /// Whether a parameter must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum ParameterPresence {
     /// It must.
     Required,
     /// It may; otherwise nothing is sent.
@@ -93,7 +93,7 @@ pub enum Need {
 
 /// Where a parameter travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ParameterLocation {
     /// In the JSON body.
     Body,
     /// Behind the question mark.
@@ -104,9 +104,9 @@ pub enum Place {
 
 /// What an action answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ResponseShape {
     /// Nothing but the word that it was done.
-    Nothing,
+    Empty,
     /// An object of the kind: this one as it is now, or a new one.
     Object,
     /// One record. Where the endpoint holds a secret, only the fields named here are shown unless more
@@ -122,50 +122,50 @@ pub enum Answer {
         id: &'static str,
     },
     /// `{columns, rows, truncated}`: the result of a query.
-    Grid,
+    QueryResult,
     /// One text, in this field, for a file.
     Document {
         /// The field.
         field: &'static str,
         /// How it is merged into a file that is there; `None` where it cannot be.
-        merge: Option<Merge>,
+        merge: Option<DocumentMerge>,
     },
 }
 
 /// How a document is merged into a file that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merge {
+pub enum DocumentMerge {
     /// One cluster, user and context, by a name that the client chooses.
     Kubeconfig,
 }
 
 /// When an action is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum ActionCompletion {
     /// With its answer.
-    Answered,
+    OnResponse,
     /// When the object has settled, as its kind's table says. News of this action of the kind (a `Feed`)
     /// are told meanwhile.
-    Settled(Option<&'static str>),
+    ObjectReady(Option<&'static str>),
     /// When the object has settled that one of these attributes refers to.
-    Linked(&'static [&'static str]),
+    LinkedObjectReady(&'static [&'static str]),
     /// When the object that the answer describes has settled: a new one, or this one.
-    Made,
+    ReturnedObjectReady,
     /// When the record that a parameter of the path names is listed no more.
-    Gone {
+    RecordDeleted {
         /// The kind's action that lists such records.
         listed_by: &'static str,
         /// The parameter.
         parameter: &'static str,
     },
     /// When the record that it answers with has ended.
-    Finished(&'static Run),
+    RunFinished(&'static RunSchema),
 }
 
 impl Action {
     /// Returns an action.
     #[must_use]
-    pub const fn new(name: &'static str, request: Request, summary: &'static str) -> Self {
+    pub const fn new(name: &'static str, request: ActionRequest, summary: &'static str) -> Self {
         Self {
             name,
             request,
@@ -174,8 +174,8 @@ impl Action {
             exclusive: &[],
             effects: &[],
             only_reads: false,
-            answer: Answer::Nothing,
-            until: Until::Answered,
+            answer: ResponseShape::Empty,
+            until: ActionCompletion::OnResponse,
             recorded: false,
         }
     }
@@ -183,8 +183,9 @@ impl Action {
     /// Returns a read that the specification names; its answer is a record until told otherwise.
     #[must_use]
     pub const fn get(name: &'static str, path: &'static str, summary: &'static str) -> Self {
-        let mut action = Self::new(name, Request::Send(Endpoint::documented(Method::Get, path)), summary);
-        action.answer = Answer::Record(&[]);
+        let mut action =
+            Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Get, path)), summary);
+        action.answer = ResponseShape::Record(&[]);
         action.only_reads = true;
         action
     }
@@ -192,34 +193,34 @@ impl Action {
     /// Returns an action by POST that the specification names.
     #[must_use]
     pub const fn post(name: &'static str, path: &'static str, summary: &'static str) -> Self {
-        Self::new(name, Request::Send(Endpoint::documented(Method::Post, path)), summary)
+        Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Post, path)), summary)
     }
 
     /// Returns an action by PATCH that the specification names.
     #[must_use]
     pub const fn patch(name: &'static str, path: &'static str, summary: &'static str) -> Self {
-        Self::new(name, Request::Send(Endpoint::documented(Method::Patch, path)), summary)
+        Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Patch, path)), summary)
     }
 
     /// Returns an action by DELETE that the specification names.
     #[must_use]
     pub const fn delete(name: &'static str, path: &'static str, summary: &'static str) -> Self {
-        Self::new(name, Request::Send(Endpoint::documented(Method::Delete, path)), summary)
+        Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Delete, path)), summary)
     }
 
     /// Returns an action that sends a call of the kind. Attributes that travel in it are its parameters.
     #[must_use]
     pub const fn call(call: &'static str, summary: &'static str) -> Self {
-        Self::new(call, Request::Call(call), summary).until(Until::Settled(None))
+        Self::new(call, ActionRequest::Call(call), summary).until(ActionCompletion::ObjectReady(None))
     }
 
     /// Returns an action that makes an object of another kind for this one. The other kind's attributes
     /// are its parameters.
     #[must_use]
     pub const fn make(kind: &'static str, attribute: &'static str, summary: &'static str) -> Self {
-        Self::new(kind, Request::Make { kind, attribute }, summary)
-            .until(Until::Made)
-            .answer(Answer::Object)
+        Self::new(kind, ActionRequest::Create { kind, attribute }, summary)
+            .until(ActionCompletion::ReturnedObjectReady)
+            .answer(ResponseShape::Object)
     }
 
     /// Returns an action that another kind's object does to this one.
@@ -229,15 +230,16 @@ impl Action {
         from: &'static [(&'static str, &'static str)],
         summary: &'static str,
     ) -> Self {
-        Self::new(name, Request::Through { action: name, from }, summary).until(Until::Settled(None))
+        Self::new(name, ActionRequest::Through { action: name, from }, summary)
+            .until(ActionCompletion::ObjectReady(None))
     }
 
     /// Marks its endpoint as assumed by the contract.
     #[must_use]
     pub const fn assumed(mut self) -> Self {
-        if let Request::Send(mut endpoint) = self.request {
+        if let ActionRequest::Send(mut endpoint) = self.request {
             endpoint.provenance = Provenance::Assumed;
-            self.request = Request::Send(endpoint);
+            self.request = ActionRequest::Send(endpoint);
         }
         self
     }
@@ -245,8 +247,8 @@ impl Action {
     /// Says that the answer holds a secret.
     #[must_use]
     pub const fn secret(mut self) -> Self {
-        if let Request::Send(endpoint) = self.request {
-            self.request = Request::Send(endpoint.secret());
+        if let ActionRequest::Send(endpoint) = self.request {
+            self.request = ActionRequest::Send(endpoint.secret());
         }
         self
     }
@@ -254,8 +256,8 @@ impl Action {
     /// Sets the envelope of the answer.
     #[must_use]
     pub const fn envelope(mut self, envelope: Envelope) -> Self {
-        if let Request::Send(endpoint) = self.request {
-            self.request = Request::Send(endpoint.answers(envelope));
+        if let ActionRequest::Send(endpoint) = self.request {
+            self.request = ActionRequest::Send(endpoint.answers(envelope));
         }
         self
     }
@@ -290,14 +292,14 @@ impl Action {
 
     /// Sets what the answer is.
     #[must_use]
-    pub const fn answer(mut self, answer: Answer) -> Self {
+    pub const fn answer(mut self, answer: ResponseShape) -> Self {
         self.answer = answer;
         self
     }
 
     /// Sets when it is over.
     #[must_use]
-    pub const fn until(mut self, until: Until) -> Self {
+    pub const fn until(mut self, until: ActionCompletion) -> Self {
         self.until = until;
         self
     }
@@ -313,8 +315,8 @@ impl Action {
     #[must_use]
     pub const fn endpoint(&self) -> Option<Endpoint> {
         match self.request {
-            Request::Send(endpoint) => Some(endpoint),
-            Request::Call(_) | Request::Make { .. } | Request::Through { .. } => None,
+            ActionRequest::Send(endpoint) => Some(endpoint),
+            ActionRequest::Call(_) | ActionRequest::Create { .. } | ActionRequest::Through { .. } => None,
         }
     }
 
@@ -333,14 +335,14 @@ impl Action {
 }
 
 impl Parameter {
-    const fn new(name: &'static str, ty: Type, need: Need) -> Self {
+    const fn new(name: &'static str, ty: Type, need: ParameterPresence) -> Self {
         Self {
             name,
             wire: name,
             summary: "",
             ty,
             need,
-            place: Place::Body,
+            place: ParameterLocation::Body,
             positional: false,
             from_file: false,
             inverted: false,
@@ -351,25 +353,25 @@ impl Parameter {
     /// Returns a parameter that must be given.
     #[must_use]
     pub const fn required(name: &'static str, ty: Type) -> Self {
-        Self::new(name, ty, Need::Required)
+        Self::new(name, ty, ParameterPresence::Required)
     }
 
     /// Returns a parameter that may be given.
     #[must_use]
     pub const fn optional(name: &'static str, ty: Type) -> Self {
-        Self::new(name, ty, Need::Optional)
+        Self::new(name, ty, ParameterPresence::Optional)
     }
 
     /// Returns a parameter that is sent with this value when it is not given.
     #[must_use]
     pub const fn default(name: &'static str, ty: Type, literal: Literal) -> Self {
-        Self::new(name, ty, Need::Default(literal))
+        Self::new(name, ty, ParameterPresence::Default(literal))
     }
 
     /// Returns a flag: there it sends `true`, else `false`.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
-        Self::new(name, Type::Boolean, Need::Default(Literal::Bool(false)))
+        Self::new(name, Type::Boolean, ParameterPresence::Default(Literal::Bool(false)))
     }
 
     /// Sets the field on the wire.
@@ -389,14 +391,14 @@ impl Parameter {
     /// Lets it travel in the query.
     #[must_use]
     pub const fn in_query(mut self) -> Self {
-        self.place = Place::Query;
+        self.place = ParameterLocation::Query;
         self
     }
 
     /// Lets it travel in the path.
     #[must_use]
     pub const fn in_path(mut self) -> Self {
-        self.place = Place::Path;
+        self.place = ParameterLocation::Path;
         self
     }
 

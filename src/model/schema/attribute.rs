@@ -1,14 +1,14 @@
 //! `Attribute`: one field of a kind: its type, who sets it, and what changing it means.
 
 use super::literal::Literal;
-use super::{Call, Effect, Endpoint, Provenance, Run};
+use super::{ApiCall, Effect, Endpoint, Provenance, RunSchema};
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// What a text must look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum TextFormat {
     /// Anything.
     Any,
     /// An IPv4 network, `a.b.c.d/n`.
@@ -64,7 +64,7 @@ pub enum Type {
         /// Longest.
         max: u16,
         /// Its form.
-        format: Format,
+        format: TextFormat,
     },
     /// One of a few words.
     Enum(&'static [&'static str]),
@@ -117,37 +117,37 @@ pub enum Presence {
 
 /// How a change reaches the live object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnChange {
+pub enum UpdateStrategy {
     /// One call with the value in its body; attributes with the same call travel together.
     Patch {
         /// The call.
-        call: &'static Call,
+        call: &'static ApiCall,
         /// The body's field.
         body: &'static str,
     },
     /// One call that the new value chooses, without a value in its body.
-    Switch(&'static [(&'static str, Call)]),
+    Switch(&'static [(&'static str, ApiCall)]),
     /// Two calls: one undoes the old link, one makes the new; either alone from or to `null`.
     Link {
         /// Makes the link.
-        set: &'static Call,
+        set: &'static ApiCall,
         /// The body's field of `set`.
         body: &'static str,
         /// Undoes the link.
-        unset: &'static Call,
+        unset: &'static ApiCall,
     },
     /// An archive of a directory goes to an address that the service signs for it; then one call names
     /// what was uploaded. Compared by the digest of the directory, for the service returns none.
     Upload {
         /// Asks for the signed address. It changes nothing, however often it is asked.
-        grant: &'static Call,
+        grant: &'static ApiCall,
         /// Names the upload: from then on it counts.
-        deliver: &'static Call,
+        deliver: &'static ApiCall,
         /// The field of `deliver`'s body.
         body: &'static str,
         /// Where the record that `deliver` answers with shows that it ended; `None` where the object
         /// itself does.
-        run: Option<&'static Run>,
+        run: Option<&'static RunSchema>,
     },
     /// No call changes it: a new object takes the old one's place.
     Replace,
@@ -171,7 +171,7 @@ pub struct Attribute {
     /// Who sets it.
     pub presence: Presence,
     /// How it changes.
-    pub change: OnChange,
+    pub change: UpdateStrategy,
     /// It can only grow; a smaller wish is refused at plan time.
     pub grow_only: bool,
     /// A field of the chosen catalog record that can only grow (`storage` of a VM plan).
@@ -199,7 +199,7 @@ pub struct Attribute {
     /// Where the service lists, for one object, the values that it can be changed to.
     pub choices: Option<Endpoint>,
     /// The service itself moves the value, so far, while this attribute has one of these values.
-    pub moved_by: Option<(&'static str, &'static [(&'static str, ServiceMove)])>,
+    pub moved_by: Option<(&'static str, &'static [(&'static str, ServiceUpgrade)])>,
     /// A record that has no field of its own on the wire: its keys, and the fields that carry them.
     pub spread: &'static [(&'static str, &'static str)],
     /// What a new object gets where nothing is written, though it is no default that `null` goes back to: a
@@ -211,14 +211,14 @@ pub struct Attribute {
 
 /// How far the service moves a version by itself. It never lowers one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServiceMove {
+pub enum ServiceUpgrade {
     /// To a higher patch of the same minor version.
     Patch,
     /// To any higher version.
     Higher,
 }
 
-impl ServiceMove {
+impl ServiceUpgrade {
     /// Tells whether it leads from one version to another. Versions that are no numbers cannot be compared: nothing is
     /// held against them.
     #[must_use]
@@ -268,7 +268,7 @@ impl Attribute {
             summary: "",
             ty,
             presence,
-            change: OnChange::Replace,
+            change: UpdateStrategy::Replace,
             grow_only: false,
             catalog_grow_only: None,
             effects: &[],
@@ -311,7 +311,7 @@ impl Attribute {
     #[must_use]
     pub const fn computed(name: &'static str, ty: Type) -> Self {
         let mut attribute = Self::new(name, ty, Presence::Computed);
-        attribute.change = OnChange::Never;
+        attribute.change = UpdateStrategy::Never;
         attribute.at_creation = false;
         attribute
     }
@@ -346,7 +346,7 @@ impl Attribute {
 
     /// Sets how a change reaches the object.
     #[must_use]
-    pub const fn on_change(mut self, change: OnChange) -> Self {
+    pub const fn on_change(mut self, change: UpdateStrategy) -> Self {
         self.change = change;
         self
     }
@@ -454,7 +454,7 @@ impl Attribute {
     pub const fn moved_by(
         mut self,
         attribute: &'static str,
-        values: &'static [(&'static str, ServiceMove)],
+        values: &'static [(&'static str, ServiceUpgrade)],
     ) -> Self {
         self.moved_by = Some((attribute, values));
         self
@@ -476,13 +476,13 @@ impl Attribute {
 
     /// Returns the calls that change it in place.
     #[must_use]
-    pub fn calls(&self) -> Vec<&'static Call> {
+    pub fn calls(&self) -> Vec<&'static ApiCall> {
         match self.change {
-            OnChange::Patch { call, .. } => vec![call],
-            OnChange::Switch(choices) => choices.iter().map(|(_, call)| call).collect(),
-            OnChange::Link { set, unset, .. } => vec![set, unset],
-            OnChange::Upload { deliver, .. } => vec![deliver],
-            OnChange::Replace | OnChange::Never => Vec::new(),
+            UpdateStrategy::Patch { call, .. } => vec![call],
+            UpdateStrategy::Switch(choices) => choices.iter().map(|(_, call)| call).collect(),
+            UpdateStrategy::Link { set, unset, .. } => vec![set, unset],
+            UpdateStrategy::Upload { deliver, .. } => vec![deliver],
+            UpdateStrategy::Replace | UpdateStrategy::Never => Vec::new(),
         }
     }
 
@@ -496,7 +496,7 @@ impl Attribute {
             | Type::Set { .. }
             | Type::Map(_)
             | Type::Record(_)
-            | Type::Text { format: Format::Timestamp, .. } => true,
+            | Type::Text { format: TextFormat::Timestamp, .. } => true,
             Type::Text { .. } => !matches!(self.presence, Presence::Required),
             Type::Boolean
             | Type::Integer { .. }
@@ -517,7 +517,7 @@ impl Attribute {
     #[must_use]
     pub fn grant(&self) -> Option<Endpoint> {
         match self.change {
-            OnChange::Upload { grant, .. } => Some(grant.endpoint),
+            UpdateStrategy::Upload { grant, .. } => Some(grant.endpoint),
             _ => None,
         }
     }

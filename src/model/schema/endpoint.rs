@@ -1,4 +1,4 @@
-//! `Endpoint` and `Call`: one request of the service's API, as a table entry.
+//! `Endpoint` and `ApiCall`: one request of the service's API, as a table entry.
 
 use std::fmt;
 
@@ -143,11 +143,11 @@ impl Endpoint {
 }
 
 /// Fields of a body, each with its value.
-pub type Fields = &'static [(&'static str, Literal)];
+pub type BodyFields = &'static [(&'static str, Literal)];
 
 /// A request that changes an existing object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct ApiCall {
     /// A short stable name for plans and journals: `resize`, `attach`, `scale`.
     pub name: &'static str,
     /// Where it goes.
@@ -157,10 +157,10 @@ pub struct Call {
     /// Body fields that never vary.
     pub fixed: &'static [(&'static str, Literal)],
     /// Body fields that are sent while an attribute has a value: `(attribute, value, fields)`.
-    pub fixed_when: Option<(&'static str, Literal, Fields)>,
+    pub fixed_when: Option<(&'static str, Literal, BodyFields)>,
 }
 
-impl Call {
+impl ApiCall {
     /// Returns a call whose body holds what changes, and nothing else.
     #[must_use]
     pub const fn new(name: &'static str, endpoint: Endpoint) -> Self {
@@ -183,7 +183,7 @@ impl Call {
 
     /// Sends these fields along while an attribute has a value.
     #[must_use]
-    pub const fn fixed_when(mut self, attribute: &'static str, value: Literal, fields: Fields) -> Self {
+    pub const fn fixed_when(mut self, attribute: &'static str, value: Literal, fields: BodyFields) -> Self {
         self.fixed_when = Some((attribute, value, fields));
         self
     }

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Attribute, Call, Effect, Endpoint, Literal, Method, Price, Revival, Rule, Run, Type};
+use super::{
+    Action, ApiCall, Attribute, Effect, Endpoint, Literal, Method, Price, Revival, Rule, RunSchema, Type,
+};
 use crate::model::value::{Attributes, Value};
 
 /// To what an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum KindScope {
     /// The account.
     Account,
     /// A project of the account.
@@ -35,7 +37,7 @@ pub enum ReplaceOrder {
 
 /// How to see that an object has settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ready {
+pub struct ReadinessRule {
     /// The attribute that tells.
     pub attribute: &'static str,
     /// Settled and usable.
@@ -50,7 +52,7 @@ pub struct Ready {
 
 /// Seconds that operations usually take, for the time shown in plans; timeouts derive from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Estimate {
+pub struct DurationEstimate {
     /// Creation until usable.
     pub create: u32,
     /// A change in place.
@@ -61,7 +63,7 @@ pub struct Estimate {
 
 /// The endpoints of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Api {
+pub struct KindApi {
     /// The attribute that `{id}` in paths stands for: `id`, or `name` for a child without ids.
     pub id: &'static str,
     /// Attributes that hold another id of the same object, which paths and answers may have in its place.
@@ -77,13 +79,13 @@ pub struct Api {
     /// What the delete request says in its body.
     pub delete_body: &'static [(&'static str, Literal)],
     /// How to see that it settled; `None` where it has at once.
-    pub ready: Option<Ready>,
+    pub ready: Option<ReadinessRule>,
     /// There is one object and no list: `list` answers with it, its id is the kind's name, and while an
     /// attribute has this value it counts as absent.
     pub absent_when: Option<(&'static str, Literal)>,
 }
 
-impl Api {
+impl KindApi {
     /// Returns the four usual endpoints of a collection of objects, as the specification names them.
     #[must_use]
     pub const fn documented(collection: &'static str, item: &'static str) -> Self {
@@ -119,7 +121,7 @@ impl Api {
 
 /// Another place to write a child in: the block of what it refers to, by its parent's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AlsoIn {
+pub struct NestedPlacement {
     /// The kind whose block it is.
     pub kind: &'static str,
     /// The key there: `projects`.
@@ -132,7 +134,7 @@ pub struct AlsoIn {
 
 /// An object of another kind that keeps the data of one that goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FinalCopy {
+pub struct FinalSnapshot {
     /// Its kind.
     pub kind: &'static str,
     /// Its attribute that says of what it is.
@@ -150,12 +152,12 @@ pub struct Kind {
     /// One sentence.
     pub summary: &'static str,
     /// To what an object belongs.
-    pub scope: Scope,
+    pub scope: KindScope,
     /// Whether a change is refused that does not say its project in a header: elsewhere the account's
     /// default one is meant.
     pub states_project: bool,
     /// Its endpoints.
-    pub api: Api,
+    pub api: KindApi,
     /// Its attributes; `id` is not among them.
     pub attributes: &'static [Attribute],
     /// The attribute by which people know an object: a live one with the same value is taken for it.
@@ -165,7 +167,7 @@ pub struct Kind {
     /// What it costs.
     pub price: Price,
     /// How long things take.
-    pub estimate: Estimate,
+    pub estimate: DurationEstimate,
     /// Which comes first in a replacement, unless the configuration says.
     pub replace: ReplaceOrder,
     /// What a replacement or a deletion does besides.
@@ -199,21 +201,21 @@ pub struct Kind {
     /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
     /// Another kind's block in which such children may be written too, named by their parent.
-    pub also_in: Option<AlsoIn>,
+    pub also_in: Option<NestedPlacement>,
     /// Fields that answers may have and that no attribute carries, each with its type.
     pub other_fields: &'static [(&'static str, Type)],
     /// Fields that a creation takes and that no attribute writes.
     pub also_sent: &'static [(&'static str, Type)],
-    /// Fields that a deletion takes, with more values than `Api::delete_body` sends.
+    /// Fields that a deletion takes, with more values than `KindApi::delete_body` sends.
     pub also_deleted: &'static [(&'static str, Type)],
     /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
     pub shown_once: Option<&'static str>,
     /// What can keep the data of an object that goes.
-    pub final_copy: Option<FinalCopy>,
+    pub final_copy: Option<FinalSnapshot>,
     /// What brings an object back that rests or has failed.
     pub revival: Option<Revival>,
     /// What a change that deploys begins: a record that must end well, while what ran before runs on.
-    pub rollout: Option<&'static Run>,
+    pub rollout: Option<&'static RunSchema>,
     /// Whether a child changes how its parent runs when it comes or goes: that begins a roll-out of the parent.
     pub rolls_out_parent: bool,
     /// Other operations and reads.
@@ -225,14 +227,14 @@ impl Kind {
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
-        scope: Scope::Account,
+        scope: KindScope::Account,
         states_project: false,
-        api: Api::assumed("", ""),
+        api: KindApi::assumed("", ""),
         attributes: &[],
         known_by: "name",
         rules: &[],
         price: Price::Free,
-        estimate: Estimate { create: 1, update: 1, delete: 1 },
+        estimate: DurationEstimate { create: 1, update: 1, delete: 1 },
         replace: ReplaceOrder::CreateFirst,
         on_delete: &[],
         on_replace: &[],
@@ -268,8 +270,8 @@ impl Kind {
     #[must_use]
     pub fn child_of(&self) -> Option<(&'static str, &'static str)> {
         match self.scope {
-            Scope::Child { of, collection } => Some((of, collection)),
-            Scope::Account | Scope::Project => None,
+            KindScope::Child { of, collection } => Some((of, collection)),
+            KindScope::Account | KindScope::Project => None,
         }
     }
 
@@ -297,8 +299,8 @@ impl Kind {
     }
 
     /// Returns every call that changes an object in place, each once.
-    pub fn calls(&self) -> impl Iterator<Item = &'static Call> {
-        let mut seen: Vec<&'static Call> = Vec::new();
+    pub fn calls(&self) -> impl Iterator<Item = &'static ApiCall> {
+        let mut seen: Vec<&'static ApiCall> = Vec::new();
         let revival = self.revival.map(|revival| revival.call);
         for call in self.attributes.iter().flat_map(Attribute::calls).chain(revival) {
             if !seen.iter().any(|known| known.name == call.name) {
@@ -310,7 +312,7 @@ impl Kind {
 
     /// Returns a call by its name.
     #[must_use]
-    pub fn call(&self, name: &str) -> Option<&'static Call> {
+    pub fn call(&self, name: &str) -> Option<&'static ApiCall> {
         self.calls().find(|call| call.name == name)
     }
 

@@ -11,13 +11,18 @@ mod revival;
 mod rule;
 mod service_run;
 
-pub use action::{Action, Answer, Merge, Need, Parameter, Place, Request, Until};
-pub use attribute::{Attribute, Format, OnChange, Presence, ServiceMove, Type};
-pub use endpoint::{Call, Endpoint, Envelope, Method, Provenance};
-pub use kind::{AlsoIn, Api, Estimate, FinalCopy, Kind, Ready, ReplaceOrder, Scope};
+pub use action::{
+    Action, ActionCompletion, ActionRequest, DocumentMerge, Parameter, ParameterLocation,
+    ParameterPresence, ResponseShape,
+};
+pub use attribute::{Attribute, Presence, ServiceUpgrade, TextFormat, Type, UpdateStrategy};
+pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};
+pub use kind::{
+    DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, ReadinessRule, ReplaceOrder,
+};
 pub use literal::Literal;
-pub use price::{Factor, Price, PriceTerm};
+pub use price::{Price, PriceFactor, PriceTerm};
 pub use registry::{CatalogShape, CatalogTable, Registry};
-pub use revival::{Occasion, Revival};
-pub use rule::{Check, Effect, Ending, Rule};
-pub use service_run::Run;
+pub use revival::{Revival, RevivalTrigger};
+pub use rule::{Effect, EndingChange, Rule, RuleCheck};
+pub use service_run::RunSchema;

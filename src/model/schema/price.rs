@@ -19,12 +19,12 @@ pub struct PriceTerm {
     /// The record's price for a month.
     pub field: &'static str,
     /// What it is multiplied with.
-    pub factors: &'static [Factor],
+    pub factors: &'static [PriceFactor],
 }
 
 /// One factor. Percentages are exact whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Factor {
+pub enum PriceFactor {
     /// An attribute's number (0 when absent).
     Count(&'static str),
     /// What an attribute has over a field of the chosen record, never below 0 (0 when absent).

@@ -1,6 +1,6 @@
 //! `Revival`: what brings an object back that rests or has failed, where a change needs it in use.
 
-use super::{Attribute, Call, Effect};
+use super::{ApiCall, Attribute, Effect};
 
 /// How an object is brought back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,9 +10,9 @@ pub struct Revival {
     /// The status that it leads to.
     pub to: &'static str,
     /// The call that does it.
-    pub call: &'static Call,
+    pub call: &'static ApiCall,
     /// When it is made.
-    pub when: Occasion,
+    pub when: RevivalTrigger,
     /// Kinds whose objects come and go only while this one is in use.
     pub needed_by: &'static [&'static str],
     /// What it does besides.
@@ -23,7 +23,7 @@ pub struct Revival {
 
 /// When an object is brought back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occasion {
+pub enum RevivalTrigger {
     /// Before it changes by any call but these.
     BeforeAllBut(&'static [&'static str]),
     /// At once; and one of these calls does it by itself.
@@ -38,8 +38,8 @@ impl Revival {
             attribute.calls().iter().any(|call| names.contains(&call.name))
         };
         match self.when {
-            Occasion::BeforeAllBut(idle) => changed.any(|attribute| !by(attribute, idle)),
-            Occasion::AtOnceUnlessBy(calls) => !changed.any(|attribute| by(attribute, calls)),
+            RevivalTrigger::BeforeAllBut(idle) => changed.any(|attribute| !by(attribute, idle)),
+            RevivalTrigger::AtOnceUnlessBy(calls) => !changed.any(|attribute| by(attribute, calls)),
         }
     }
 }

@@ -99,7 +99,7 @@ pub struct Rule {
     /// The diagnostic's code, `R0101` …: unique over the registry.
     pub code: &'static str,
     /// What must hold.
-    pub check: Check,
+    pub check: RuleCheck,
     /// The rule in one sentence, for people.
     pub says: &'static str,
     /// Where it stands: a heading of the specification or the contract.
@@ -108,7 +108,7 @@ pub struct Rule {
 
 /// A change that ends a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum EndingChange {
     /// The attribute becomes this.
     Becomes(&'static str, Literal),
     /// The number grows.
@@ -117,7 +117,7 @@ pub enum Ending {
 
 /// What a rule checks. Values that are not known yet pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
+pub enum RuleCheck {
     /// `attribute`, when set to something else than `unless`, needs `other` to be one of `values`.
     OnlyWith {
         /// The restricted attribute.
@@ -291,7 +291,7 @@ pub enum Check {
         /// Its values under which the rule holds.
         values: &'static [&'static str],
         /// Changes of the other object that end it: what waits for the end comes after them.
-        ended_by: &'static [Ending],
+        ended_by: &'static [EndingChange],
     },
     /// A value, or each of a list, is one that the service has: a record of `table`, or in a list of the
     /// record that another attribute names. A service that does not tell has all.

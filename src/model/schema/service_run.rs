@@ -2,7 +2,7 @@
 
 /// A record that runs and ends: a job's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct RunSchema {
     /// The kind's action that lists such records.
     pub listed_by: &'static str,
     /// The field of its id.

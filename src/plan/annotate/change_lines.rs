@@ -1,41 +1,42 @@
 //! The lines of a plan: what people read of each subject that changes.
 
-use crate::config::stack::model::Setting;
+use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Type};
-use crate::model::source::{Place, Span};
+use crate::model::source::{SourceLocation, Span};
 use crate::model::value::Value;
-use crate::plan::decision::{Act, Difference, Verdict, Want};
+use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::display_value;
-use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
 use crate::plan::model::change::{
-    Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Unchanged, Was,
+    Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, ModuleMove, PreviousAddress,
+    UnchangedAttribute,
 };
 use crate::plan::model::compare::fingerprint_secrets;
 use crate::plan::model::step::{Operation, Step};
 
 /// What a line says besides what its verdict says.
-pub(in crate::plan) struct Facts {
+pub(in crate::plan) struct ChangeDetails {
     /// Numbers of its steps.
     pub steps: Vec<usize>,
     /// Its price.
-    pub cost: LineCost,
+    pub cost: ChangeCost,
     /// Its effects.
-    pub effects: Vec<Consequence>,
+    pub effects: Vec<ChangeEffect>,
 }
 
 /// Returns the line of a subject; `None` when nothing becomes of it.
 pub(in crate::plan) fn change_line(
-    survey: &Survey<'_>,
+    survey: &JoinedState<'_>,
     n: usize,
-    verdict: Verdict<'_>,
-    facts: Facts,
+    verdict: Decision<'_>,
+    facts: ChangeDetails,
     all: &[Step],
 ) -> Option<Change> {
     let subject = &survey.subjects[n];
     let was = previous_address(survey, subject);
     let action = change_action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
-    let left_over = action == Action::Delete && verdict.act != Act::Delete;
+    let left_over = action == Action::Delete && verdict.act != DecisionKind::Delete;
     // Its links may have to be undone before.
     let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
         Operation::Delete { object, .. } => Some(object.id.clone()),
@@ -43,7 +44,7 @@ pub(in crate::plan) fn change_line(
     });
     let id = goes.filter(|_| left_over).or_else(|| subject.object().map(|object| object.id.clone()));
     let create_first = match verdict.act {
-        Act::Replace { create_first } => Some(create_first),
+        DecisionKind::Replace { create_first } => Some(create_first),
         _ => None,
     };
     Some(Change {
@@ -67,74 +68,87 @@ pub(in crate::plan) fn change_line(
 }
 
 /// Returns where a subject's block stands, or what leaves it out.
-fn decision_location(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
+fn decision_location(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<SourceLocation> {
     let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
     subject.block.map(|block| block.span).or_else(left_out).and_then(|span| source_location(survey, span))
 }
 
-fn previous_address(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
+fn previous_address(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<PreviousAddress> {
     let before = survey.declared.was.get(subject.address)?;
-    Some(Was {
+    Some(PreviousAddress {
         address: before.address.clone(),
         source: before.span.and_then(|span| source_location(survey, span)),
-        module: before.module.clone().map(|(from, to)| Carried { from, to }),
+        module: before.module.clone().map(|(from, to)| ModuleMove { from, to }),
     })
 }
 
-fn change_action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {
+fn change_action(
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+    facts: &ChangeDetails,
+) -> Option<Action> {
     match verdict.act {
-        Act::Keep | Act::Update if subject.adoption.is_some() => Some(Action::Adopt),
-        Act::Replace { .. }
-            if matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_))) =>
+        DecisionKind::Keep | DecisionKind::Update if subject.adoption.is_some() => Some(Action::Adopt),
+        DecisionKind::Replace { .. }
+            if matches!(
+                subject.adoption,
+                Some(AdoptionReason::Requested | AdoptionReason::Recovered(_))
+            ) =>
         {
             Some(Action::Adopt)
         }
-        Act::Keep => (!facts.steps.is_empty()).then_some(Action::Delete),
-        Act::Frozen => None,
-        Act::Create => Some(Action::Create),
-        Act::Update => Some(Action::Update),
-        Act::Replace { .. } => Some(Action::Replace),
-        Act::Delete => Some(Action::Delete),
-        Act::Forget => Some(Action::Forget),
+        DecisionKind::Keep => (!facts.steps.is_empty()).then_some(Action::Delete),
+        DecisionKind::Frozen => None,
+        DecisionKind::Create => Some(Action::Create),
+        DecisionKind::Update => Some(Action::Update),
+        DecisionKind::Replace { .. } => Some(Action::Replace),
+        DecisionKind::Delete => Some(Action::Delete),
+        DecisionKind::Forget => Some(Action::Forget),
     }
 }
 
-fn change_reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Option<String> {
+fn change_reason(subject: &ResourceState<'_>, verdict: &Decision<'_>, left_over: bool) -> Option<String> {
     if left_over {
         return Some("an earlier replacement left the old object behind".to_owned());
     }
     match subject.adoption {
-        Some(Adoption::Recovered(_)) => Some("an earlier apply made it and could not record it".to_owned()),
-        Some(Adoption::Asked) => Some("it exists already and is taken over".to_owned()),
-        Some(Adoption::Confirmed) if !verdict.removes() => {
+        Some(AdoptionReason::Recovered(_)) => {
+            Some("an earlier apply made it and could not record it".to_owned())
+        }
+        Some(AdoptionReason::Requested) => Some("it exists already and is taken over".to_owned()),
+        Some(AdoptionReason::Confirmed) if !verdict.removes() => {
             Some("it is confirmed to be this resource's".to_owned())
         }
-        Some(Adoption::Confirmed) | None => verdict.reason.clone(),
+        Some(AdoptionReason::Confirmed) | None => verdict.reason.clone(),
     }
 }
 
-fn attribute_changes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange> {
+fn attribute_changes(survey: &JoinedState<'_>, verdict: Decision<'_>) -> Vec<AttributeChange> {
     match verdict.act {
-        Act::Create => {
+        DecisionKind::Create => {
             verdict.wants.into_iter().filter_map(|want| created_attribute(survey, want)).collect()
         }
-        Act::Update | Act::Replace { .. } => verdict
+        DecisionKind::Update | DecisionKind::Replace { .. } => verdict
             .differences
             .into_iter()
             .map(|difference| changed_attribute(survey, difference))
             .collect(),
-        Act::Keep | Act::Frozen | Act::Delete | Act::Forget => Vec::new(),
+        DecisionKind::Keep | DecisionKind::Frozen | DecisionKind::Delete | DecisionKind::Forget => {
+            Vec::new()
+        }
     }
 }
 
 /// Returns what a block writes and nothing changes.
-fn unchanged_attributes(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
-    if !matches!(verdict.act, Act::Update | Act::Replace { .. }) {
+fn unchanged_attributes(survey: &JoinedState<'_>, verdict: &Decision<'_>) -> Vec<UnchangedAttribute> {
+    if !matches!(verdict.act, DecisionKind::Update | DecisionKind::Replace { .. }) {
         return Vec::new();
     }
-    let stays = |want: &&Want<'_>| want.value != Value::Null && !verdict.changes(&[want.attribute.name]);
+    let stays = |want: &&DesiredAttribute<'_>| {
+        want.value != Value::Null && !verdict.changes(&[want.attribute.name])
+    };
     let all = verdict.wants.iter().filter(stays).filter_map(|want| Some((want, want.setting?)));
-    all.map(|(want, setting)| Unchanged {
+    all.map(|(want, setting)| UnchangedAttribute {
         path: want.attribute.name.into(),
         value: match want.id {
             Some(_) => want.value.clone(),
@@ -149,7 +163,7 @@ fn unchanged_attributes(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Uncha
     .collect()
 }
 
-fn created_attribute(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
+fn created_attribute(survey: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Option<AttributeChange> {
     if want.value == Value::Null {
         return None;
     }
@@ -171,7 +185,7 @@ fn created_attribute(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeCha
     })
 }
 
-fn changed_attribute(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
+fn changed_attribute(survey: &JoinedState<'_>, difference: AttributeDiff<'_>) -> AttributeChange {
     let (source, set_by) = value_origin(survey, difference.setting, &difference.path);
     AttributeChange {
         removed: difference.after == Value::Null && is_taken_away(&difference),
@@ -187,31 +201,33 @@ fn changed_attribute(survey: &Survey<'_>, difference: Difference<'_>) -> Attribu
 }
 
 /// Tells whether nothing takes the place of a value that goes: a key of an open map, a link, a collection.
-fn is_taken_away(difference: &Difference<'_>) -> bool {
+fn is_taken_away(difference: &AttributeDiff<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
 /// Returns where a value was written and what decided it; of an entry of a map, its own place.
 fn value_origin(
-    survey: &Survey<'_>,
-    setting: Option<&Setting>,
+    survey: &JoinedState<'_>,
+    setting: Option<&AttributeSetting>,
     path: &str,
-) -> (Option<Place>, Option<Name>) {
+) -> (Option<SourceLocation>, Option<Name>) {
     let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
     (source_location(survey, span), set_by.cloned())
 }
 
-fn source_location(survey: &Survey<'_>, span: Span) -> Option<Place> {
+fn source_location(survey: &JoinedState<'_>, span: Span) -> Option<SourceLocation> {
     survey.inputs.stack.sources.location_of(span)
 }
 
 /// Returns the resources that feel a change.
-fn affected_resources(survey: &Survey<'_>, n: usize, verdict: &Verdict<'_>) -> Vec<Address> {
+fn affected_resources(survey: &JoinedState<'_>, n: usize, verdict: &Decision<'_>) -> Vec<Address> {
     let disturbs =
         |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);
     let felt = match verdict.act {
-        Act::Replace { .. } | Act::Delete => true,
-        Act::Update => verdict.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs)),
+        DecisionKind::Replace { .. } | DecisionKind::Delete => true,
+        DecisionKind::Update => {
+            verdict.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs))
+        }
         _ => false,
     };
     if !felt {

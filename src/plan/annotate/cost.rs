@@ -9,35 +9,35 @@ use crate::model::catalog::CatalogRecord;
 use crate::model::schema::{Kind, Price, PriceTerm};
 use crate::model::value::Value;
 use crate::plan::decide::final_snapshot;
-use crate::plan::decision::{Act, Verdict};
+use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::planned_values::value_after_apply;
-use crate::plan::join::catalog_index::Names;
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::join::catalog_index::CatalogIndex;
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::{price_record, term_amount};
-use crate::plan::model::change::{Cost, LineCost};
+use crate::plan::model::change::{ChangeCost, PlanCost};
 
 /// The bill while it is added up.
-pub(in crate::plan) struct Bill<'s, 'a> {
-    survey: &'s Survey<'a>,
-    pinned: Option<Names<'a>>,
-    cost: Cost,
+pub(in crate::plan) struct CostAccumulator<'s, 'a> {
+    survey: &'s JoinedState<'a>,
+    pinned: Option<CatalogIndex<'a>>,
+    cost: PlanCost,
     moved: BTreeSet<(String, Decimal, Decimal)>,
 }
 
-impl<'s, 'a> Bill<'s, 'a> {
+impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// Starts at nothing.
-    pub fn new(survey: &'s Survey<'a>) -> Self {
-        let pinned = survey.inputs.pinned.map(Names::new);
-        let cost = Cost { priced_at: survey.inputs.catalog.read_at, ..Cost::default() };
+    pub fn new(survey: &'s JoinedState<'a>) -> Self {
+        let pinned = survey.inputs.pinned.map(CatalogIndex::new);
+        let cost = PlanCost { priced_at: survey.inputs.catalog.read_at, ..PlanCost::default() };
         Self { survey, pinned, cost, moved: BTreeSet::new() }
     }
 
     /// Adds a subject and returns its line: all that is billed because of it, also what nobody manages
     /// any more in the end.
-    pub fn add(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> LineCost {
+    pub fn add(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> ChangeCost {
         let (present, older) = (self.price_before(subject), self.deposed_price(subject));
         let after = self.price_after(subject, verdict);
-        let stays = verdict.act != Act::Delete && (verdict.is_new() || subject.object().is_some());
+        let stays = verdict.act != DecisionKind::Delete && (verdict.is_new() || subject.object().is_some());
         if matches!(subject.kind.price, Price::Sum(_)) && stays && after.is_none() {
             self.cost.unpriced += 1;
         }
@@ -47,8 +47,8 @@ impl<'s, 'a> Bill<'s, 'a> {
             .map(|copy| self.object_price(copy.kind, &|name| copy.attributes.get(name).cloned()))
             .collect();
         self.cost.unpriced += copied.iter().filter(|price| price.is_none()).count();
-        let left = older.filter(|_| verdict.act == Act::Frozen);
-        let line = LineCost {
+        let left = older.filter(|_| verdict.act == DecisionKind::Frozen);
+        let line = ChangeCost {
             monthly_before: sum_known([present, older]),
             monthly_after: sum_known(copied.into_iter().chain([after, left])),
         };
@@ -58,17 +58,17 @@ impl<'s, 'a> Bill<'s, 'a> {
     }
 
     /// Returns the whole bill.
-    pub fn into_cost(self) -> Cost {
-        Cost { moved: self.moved.into_iter().collect(), ..self.cost }
+    pub fn into_cost(self) -> PlanCost {
+        PlanCost { moved: self.moved.into_iter().collect(), ..self.cost }
     }
 
-    fn price_before(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
+    fn price_before(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let object = subject.object()?;
         self.object_price(subject.kind, &|name| object.attributes.get(name).cloned())
     }
 
     /// Returns the price of what earlier replacements left behind: it is billed until it goes.
-    fn deposed_price(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
+    fn deposed_price(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let live = &self.survey.inputs.snapshot.objects;
         let objects = deposed.filter_map(|owned| live.get(&owned.key(subject.kind.name)));
@@ -78,12 +78,12 @@ impl<'s, 'a> Bill<'s, 'a> {
         sum_known(prices)
     }
 
-    fn price_after(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Decimal> {
+    fn price_after(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Decimal> {
         match verdict.act {
-            Act::Delete => None,
+            DecisionKind::Delete => None,
             // It is let go of, and billed all the same.
-            Act::Forget => self.price_before(subject),
-            Act::Keep | Act::Frozen if subject.object().is_none() => None,
+            DecisionKind::Forget => self.price_before(subject),
+            DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
             _ => self.object_price(subject.kind, &|name| {
                 // What the service measures is not nothing: the price waits for it.
                 let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());

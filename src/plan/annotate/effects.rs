@@ -5,29 +5,31 @@ use std::collections::{BTreeMap, HashMap};
 use rust_decimal::Decimal;
 
 use crate::model::address::Name;
-use crate::model::schema::{Effect, Kind, OnChange, Price, Revival, Type};
+use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
 use crate::plan::decide::{final_snapshot, reactivation};
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::join::prices::Prices;
-use crate::plan::model::change::{Consequence, LineCost};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::join::prices::ObjectPrices;
+use crate::plan::model::change::{ChangeCost, ChangeEffect};
 
 /// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
-pub(in crate::plan) struct Linked<'a> {
+pub(in crate::plan) struct LinkedObjects<'a> {
     by_id: HashMap<&'a str, Vec<(Name, String)>>,
 }
 
-impl<'a> Linked<'a> {
+impl<'a> LinkedObjects<'a> {
     /// Finds the live links of objects that this stack does not own.
-    pub fn new(survey: &Survey<'a>, verdicts: &[Verdict<'_>]) -> Self {
+    pub fn new(survey: &JoinedState<'a>, verdicts: &[Decision<'_>]) -> Self {
         let mut by_id: HashMap<&'a str, Vec<(Name, String)>> = HashMap::new();
-        if !verdicts.iter().any(Verdict::removes) {
+        if !verdicts.iter().any(Decision::removes) {
             return Self { by_id };
         }
-        let prices = Prices::new(survey.inputs.catalog);
+        let prices = ObjectPrices::new(survey.inputs.catalog);
         for object in &survey.unowned {
             let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
-            for attribute in kind.attributes.iter().filter(|a| matches!(a.change, OnChange::Link { .. })) {
+            for attribute in
+                kind.attributes.iter().filter(|a| matches!(a.change, UpdateStrategy::Link { .. }))
+            {
                 let (Type::Reference(of), Some(value)) =
                     (attribute.ty, object.attributes.get(attribute.name))
                 else {
@@ -48,7 +50,7 @@ impl<'a> Linked<'a> {
         Self { by_id }
     }
 
-    fn links_to(&self, subject: &Subject<'_>) -> impl Iterator<Item = &str> {
+    fn links_to(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &str> {
         let found = subject.object().and_then(|object| self.by_id.get(object.id.as_str()));
         let kind = subject.kind.name;
         found.into_iter().flatten().filter(move |(of, _)| of == kind).map(|(_, text)| text.as_str())
@@ -57,33 +59,33 @@ impl<'a> Linked<'a> {
 
 /// Returns the effects of a change, worst first, each once.
 pub(in crate::plan) fn change_effects(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-    linked: &Linked<'_>,
-    cost: &LineCost,
-) -> Vec<Consequence> {
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+    linked: &LinkedObjects<'_>,
+    cost: &ChangeCost,
+) -> Vec<ChangeEffect> {
     let mut found: Vec<(Effect, String)> = Vec::new();
     let kind = subject.kind;
     match verdict.act {
-        Act::Update => {
+        DecisionKind::Update => {
             found.extend(verdict.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
             found.extend(attributes_by_effect(verdict).into_iter().map(|(effect, names)| {
                 let changes = if names.len() == 1 { "changes" } else { "change" };
                 (effect, format!("{}, because {} {changes}", effect.text(), join_names(&names)))
             }));
         }
-        Act::Replace { .. } => {
+        DecisionKind::Replace { .. } => {
             let all = kind.on_delete.iter().chain(kind.on_replace);
             found.extend(all.map(|effect| (*effect, with_the_old(*effect))));
         }
-        Act::Delete => {
+        DecisionKind::Delete => {
             found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
         }
-        Act::Forget => {
+        DecisionKind::Forget => {
             found.push((Effect::LeftBehind, left_behind("it stays", is_billed(kind, cost.monthly_after))));
         }
-        Act::Create | Act::Keep | Act::Frozen => {}
+        DecisionKind::Create | DecisionKind::Keep | DecisionKind::Frozen => {}
     }
     if verdict.removes() {
         found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
@@ -98,11 +100,11 @@ pub(in crate::plan) fn change_effects(
     }
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
-    found.into_iter().map(|(code, text)| Consequence { code, text }).collect()
+    found.into_iter().map(|(code, text)| ChangeEffect { code, text }).collect()
 }
 
 /// Returns the effects of an update, each with all attributes whose changes have it.
-fn attributes_by_effect(verdict: &Verdict<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
+fn attributes_by_effect(verdict: &Decision<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
     let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
     for difference in &verdict.differences {
         for effect in difference.attribute.effects {
@@ -124,7 +126,7 @@ fn join_names(names: &[&str]) -> String {
 }
 
 /// Says what bringing an object back means, and what it costs from then on.
-fn brought_back(revival: &Revival, cost: &LineCost) -> String {
+fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     match (revival.effect, cost.monthly_after) {
         (Effect::Resumes, Some(month)) => {
             format!("{}; in use it costs {month:.2} USD a month", revival.says)

@@ -8,26 +8,26 @@ use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{self, Address, is_in};
 use crate::model::source::Span;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{NoteCode, PlanNote};
 
 /// What stands in a place of modules: what each resource looks like, by its address in there.
-type Contents<'s> = BTreeMap<&'s str, String>;
+type ModuleContents<'s> = BTreeMap<&'s str, String>;
 
 /// Pairs of places that are compared: where there are more, no hint tells them apart.
-const MOST_PAIRS: usize = 40_000;
+const MAX_PAIRS: usize = 40_000;
 
 /// A place that is left, and the one that comes instead.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::plan) struct Renamed<'s> {
+pub(in crate::plan) struct ModuleRename<'s> {
     /// What stood in front of the addresses.
     pub from: &'s str,
     /// What stands there now.
     pub to: &'s str,
 }
 
-impl Renamed<'_> {
+impl ModuleRename<'_> {
     /// Tells whether an address was in the one place or is in the other.
     pub fn contains_address(&self, address: &str) -> bool {
         is_in(address, self.from) || is_in(address, self.to)
@@ -37,20 +37,20 @@ impl Renamed<'_> {
 /// Finds the modules that look as if they were called otherwise: those that are most alike first, each with
 /// the one that it is most like.
 pub(in crate::plan) fn find_renamed_modules<'s>(
-    survey: &'s Survey<'_>,
-    verdicts: &[Verdict<'_>],
-) -> Vec<Renamed<'s>> {
+    survey: &'s JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+) -> Vec<ModuleRename<'s>> {
     let (gone, new) = changed_modules(survey, verdicts);
-    if gone.len().saturating_mul(new.len()) > MOST_PAIRS {
+    if gone.len().saturating_mul(new.len()) > MAX_PAIRS {
         return Vec::new();
     }
     let scores = gone.iter().flat_map(|(from, old)| {
-        new.iter().map(move |(to, contents)| (similarity_score(old, contents), Renamed { from, to }))
+        new.iter().map(move |(to, contents)| (similarity_score(old, contents), ModuleRename { from, to }))
     });
-    let mut scores: Vec<(usize, Renamed<'s>)> = scores.filter(|(score, _)| *score > 0).collect();
-    let mut found: Vec<Renamed<'s>> = Vec::new();
+    let mut scores: Vec<(usize, ModuleRename<'s>)> = scores.filter(|(score, _)| *score > 0).collect();
+    let mut found: Vec<ModuleRename<'s>> = Vec::new();
     while let Some(best) = scores.iter().map(|(score, _)| *score).max() {
-        let of_best: Vec<Renamed<'s>> =
+        let of_best: Vec<ModuleRename<'s>> =
             scores.iter().filter(|(score, _)| *score == best).map(|(_, renamed)| *renamed).collect();
         let (mut from, mut to) = (HashMap::new(), HashMap::new());
         for one in &of_best {
@@ -65,14 +65,17 @@ pub(in crate::plan) fn find_renamed_modules<'s>(
 }
 
 /// Returns the hint of a module.
-pub(in crate::plan) fn module_rename_note(survey: &Survey<'_>, renamed: &Renamed<'_>) -> Note {
-    let Renamed { from, to } = renamed;
+pub(in crate::plan) fn module_rename_note(
+    survey: &JoinedState<'_>,
+    renamed: &ModuleRename<'_>,
+) -> PlanNote {
+    let ModuleRename { from, to } = renamed;
     let span = module_call_span(survey, to);
     let mut help = format!("to keep the objects, write `moved: [{{ from: {from}, to: {to} }}]`");
     if let Some(name) = name_prefix_hint(survey, renamed) {
         help = format!("{help}, and in the block of {to} `name: {name}`, which keeps their names");
     }
-    Note {
+    PlanNote {
         code: NoteCode::Rename,
         text: format!("the deletion of all of {from} and the creation of {to} look like a rename"),
         help: survey.render_help(span, &help),
@@ -82,7 +85,10 @@ pub(in crate::plan) fn module_rename_note(survey: &Survey<'_>, renamed: &Renamed
 }
 
 /// Returns what keeps the names of a module's resources, where they begin with the module's.
-fn name_prefix_hint(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<String> {
+fn name_prefix_hint(
+    survey: &JoinedState<'_>,
+    ModuleRename { from, to }: &ModuleRename<'_>,
+) -> Option<String> {
     let stack = survey.inputs.stack;
     let is_block = |place: &str| match place.rsplit_once('.') {
         Some((outer, _)) => stack.modules.contains_key(outer),
@@ -107,32 +113,35 @@ fn name_prefix_hint(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> 
 
 /// Returns the places that are left, and those that are new, each with what was or is in it.
 fn changed_modules<'s>(
-    survey: &'s Survey<'_>,
-    verdicts: &[Verdict<'_>],
-) -> (BTreeMap<&'s str, Contents<'s>>, BTreeMap<&'s str, Contents<'s>>) {
-    let module = |subject: &Subject<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
+    survey: &'s JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+) -> (BTreeMap<&'s str, ModuleContents<'s>>, BTreeMap<&'s str, ModuleContents<'s>>) {
+    let module =
+        |subject: &ResourceState<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
     let known = survey.subjects.iter().filter(|subject| subject.entry.is_some());
     let known: BTreeSet<&str> = known.flat_map(|subject| address::path_prefixes(module(subject))).collect();
     let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         let mut ways = address::path_prefixes(module(subject));
         let (place, into) = match verdict.act {
-            Act::Delete if subject.resource.is_none() => {
+            DecisionKind::Delete if subject.resource.is_none() => {
                 (ways.find(|place| module_call_span(survey, place).is_none()), &mut gone)
             }
-            Act::Create if subject.entry.is_none() => (ways.find(|place| !known.contains(place)), &mut new),
+            DecisionKind::Create if subject.entry.is_none() => {
+                (ways.find(|place| !known.contains(place)), &mut new)
+            }
             _ => continue,
         };
         let Some(place) = place else { continue };
         let rest = &subject.address.as_str()[place.len() + 1..];
-        let contents: &mut Contents<'s> = into.entry(place).or_default();
+        let contents: &mut ModuleContents<'s> = into.entry(place).or_default();
         contents.insert(rest, similarity_key(survey, subject, verdict));
     }
     (gone, new)
 }
 
 /// Returns how many resources look the same; none where most of what is there is not in the other place.
-fn similarity_score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
+fn similarity_score(one: &ModuleContents<'_>, other: &ModuleContents<'_>) -> usize {
     let common = one.keys().filter(|rest| other.contains_key(*rest)).count();
     if common * 2 < one.len().max(other.len()) {
         return 0;
@@ -141,7 +150,7 @@ fn similarity_score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
 }
 
 /// Returns where a module, or the first instance in a place, is used.
-fn module_call_span(survey: &Survey<'_>, place: &str) -> Option<Span> {
+fn module_call_span(survey: &JoinedState<'_>, place: &str) -> Option<Span> {
     let modules = &survey.inputs.stack.modules;
     // `shop-b` stands between `shop` and `shop.a`.
     let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));

@@ -1,14 +1,14 @@
 //! Policies that need nothing of the live world nor of the plan, judged on the configuration alone. What
 //! is not known before anything is read leaves a policy to the plan. Pure.
 
-use super::policy::{Said, evaluate_policy};
-use crate::config::check::policies::{OF_PLAN, OF_SELF};
+use super::policy::{PolicyEvaluation, evaluate_policy};
+use crate::config::check::policies::{PLAN_FIELDS, SELF_FIELDS};
 use crate::config::stack::model::{Policy, Resource, Stack};
 use crate::model::address::{Address, Name};
-use crate::model::cel::Program;
+use crate::model::cel::CelProgram;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::evaluate::evaluate_expression;
-use crate::model::expression::Lookup;
+use crate::model::expression::AttributeLookup;
 use crate::model::schema::{Attribute, Type};
 use crate::model::value::{Attributes, Value};
 
@@ -17,7 +17,7 @@ use crate::model::value::{Attributes, Value};
 pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for policy in &stack.policies {
-        let Ok(program) = Program::parse(&policy.deny.source) else { continue };
+        let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
         if policy.on.is_empty() {
             let plan = Value::Map(of_plan(stack));
             found.extend(policy_denial(
@@ -41,8 +41,12 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
 }
 
 /// What cannot be decided is left to the plan, which knows more.
-fn policy_denial(policy: &Policy, resource: Option<&Resource>, said: &Said) -> Option<Diagnostic> {
-    matches!(said, Said::Deny).then(|| policy.denial_problem(resource))
+fn policy_denial(
+    policy: &Policy,
+    resource: Option<&Resource>,
+    said: &PolicyEvaluation,
+) -> Option<Diagnostic> {
+    matches!(said, PolicyEvaluation::Deny).then(|| policy.denial_problem(resource))
 }
 
 /// What is known of a plan before it is made.
@@ -52,7 +56,7 @@ fn of_plan(stack: &Stack) -> Attributes {
         "env" => Value::Text(stack.environment.name.clone()),
         _ => unknown_value(None),
     };
-    OF_PLAN.iter().map(|name| (Name::new_static(name), value(name))).collect()
+    PLAN_FIELDS.iter().map(|name| (Name::new_static(name), value(name))).collect()
 }
 
 /// What is known of a resource before anything is read: what its block says.
@@ -60,7 +64,7 @@ fn of_resource(resource: &Resource) -> Attributes {
     let attribute =
         |attribute: &Attribute| (Name::new_static(attribute.name), written_value(resource, attribute));
     let mut seen: Attributes = resource.kind.attributes.iter().map(attribute).collect();
-    for name in OF_SELF {
+    for name in SELF_FIELDS {
         let value = match *name {
             "address" => Value::text(resource.address.as_str()),
             "kind" => Value::text(resource.kind.name),
@@ -76,7 +80,7 @@ fn of_resource(resource: &Resource) -> Attributes {
 fn written_value(resource: &Resource, attribute: &Attribute) -> Value {
     let later = || unknown_value(Some(&resource.address));
     let Some(setting) = resource.attributes.get(attribute.name) else { return later() };
-    let value = evaluate_expression(&setting.expression, &Unread).unwrap_or_else(|_| later());
+    let value = evaluate_expression(&setting.expression, &UnreadValues).unwrap_or_else(|_| later());
     let is_later = match (&attribute.ty, &value) {
         (_, Value::Null) | (Type::Catalog(_), Value::Integer(_)) => true,
         // The catalog alone tells the name of an id.
@@ -95,9 +99,9 @@ fn unknown_value(address: Option<&Address>) -> Value {
 }
 
 /// The live world before anything is read.
-struct Unread;
+struct UnreadValues;
 
-impl Lookup for Unread {
+impl AttributeLookup for UnreadValues {
     fn attribute(&self, address: &Address, _attribute: Option<&str>) -> Value {
         unknown_value(Some(address))
     }

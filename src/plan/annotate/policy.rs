@@ -3,23 +3,23 @@
 use crate::model::cel::evaluate_program;
 use std::collections::BTreeSet;
 
-use crate::config::check::policies::OF_SELF;
+use crate::config::check::policies::SELF_FIELDS;
 use crate::config::stack::model::Policy;
 use crate::model::address::{Address, Name};
-use crate::model::cel::{Item, Path, Program, Scope, Segment};
+use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath};
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::plan_fingerprint;
-use crate::plan::decision::{Act, Verdict};
+use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;
 use crate::plan::diff::planned_values::planned_value;
-use crate::plan::join::joined_state::{Adoption, Subject, Survey};
-use crate::plan::model::block::{Block, POLICY};
-use crate::plan::model::change::{Action, Plan, Ruling, RulingVerdict};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
+use crate::plan::model::block::{Blocker, POLICY};
+use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
 use crate::plan::model::compare::fingerprint_secrets;
 
 /// What one evaluation says.
-pub(in crate::plan) enum Said {
+pub(in crate::plan) enum PolicyEvaluation {
     Pass,
     Deny,
     Unknown(String),
@@ -27,16 +27,20 @@ pub(in crate::plan) enum Said {
 }
 
 /// Judges the policies that are about resources, one by one.
-pub(in crate::plan) fn of_resources(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Ruling> {
+pub(in crate::plan) fn of_resources(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+) -> Vec<PolicyResult> {
     let mut found = Vec::new();
     for policy in survey.inputs.stack.policies.iter().filter(|policy| !policy.on.is_empty()) {
-        let Ok(program) = Program::parse(&policy.deny.source) else { continue };
-        let named = Named::from_paths(&program.paths());
+        let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
+        let named = ReferencedNames::from_paths(&program.paths());
         let before = found.len();
         for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
             let concerns = policy.on.iter().any(|kind| kind.name == subject.kind.name);
             // What goes is no business of a rule about what is there, unless it asks.
-            let goes = matches!(verdict.act, Act::Delete | Act::Forget) || subject.resource.is_none();
+            let goes = matches!(verdict.act, DecisionKind::Delete | DecisionKind::Forget)
+                || subject.resource.is_none();
             if !concerns || (goes && !named.names_explicitly("action")) {
                 continue;
             }
@@ -53,15 +57,15 @@ pub(in crate::plan) fn of_resources(survey: &Survey<'_>, verdicts: &[Verdict<'_>
 
 /// Judges the policies that are about the plan, and says of the plan what all of them say.
 pub(in crate::plan) fn evaluate_policies(
-    survey: &Survey<'_>,
+    survey: &JoinedState<'_>,
     mut plan: Plan,
-    mut rulings: Vec<Ruling>,
+    mut rulings: Vec<PolicyResult>,
 ) -> Plan {
     for policy in survey.inputs.stack.policies.iter().filter(|policy| policy.on.is_empty()) {
-        let Ok(program) = Program::parse(&policy.deny.source) else { continue };
+        let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
         let seen = Value::Map(plan_attributes(
             &plan,
-            Named::from_paths(&program.paths()).names_explicitly("changes"),
+            ReferencedNames::from_paths(&program.paths()).names_explicitly("changes"),
         ));
         let said = evaluate_policy(policy, &program, &[("plan", &seen)]);
         rulings.push(
@@ -69,8 +73,8 @@ pub(in crate::plan) fn evaluate_policies(
         );
     }
     plan.policy = rulings;
-    let denied = plan.policy.iter().filter(|ruling| ruling.verdict == RulingVerdict::Deny);
-    plan.blocks.extend(denied.map(|ruling| Block {
+    let denied = plan.policy.iter().filter(|ruling| ruling.verdict == PolicyStatus::Deny);
+    plan.blocks.extend(denied.map(|ruling| Blocker {
         code: POLICY.into(),
         address: ruling.address.clone(),
         text: format!("{}: {}", ruling.name, ruling.message),
@@ -83,7 +87,7 @@ pub(in crate::plan) fn evaluate_policies(
     match plan_fingerprint(&plan) {
         Ok(fingerprint) => plan.fingerprint = fingerprint,
         // A plan without a fingerprint cannot be reviewed: nothing applies it.
-        Err(error) => plan.blocks.push(Block {
+        Err(error) => plan.blocks.push(Blocker {
             code: "fingerprint".into(),
             address: None,
             text: format!("the plan has no fingerprint: {error}"),
@@ -97,69 +101,71 @@ pub(in crate::plan) fn evaluate_policies(
 /// Evaluates a policy over what it sees.
 pub(in crate::plan) fn evaluate_policy(
     policy: &Policy,
-    program: &Program,
+    program: &CelProgram,
     roots: &[(&'static str, &Value)],
-) -> Said {
-    let mut scope = Scope::default();
+) -> PolicyEvaluation {
+    let mut scope = ExpressionScope::default();
     let bound = policy.deny.bindings.iter().map(|(name, value)| (name.clone(), value));
     let roots = roots.iter().map(|(name, value)| (Name::new_static(name), *value));
-    scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, Item::from_borrowed(value))));
+    scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, CelValue::from_borrowed(value))));
     let value = match evaluate_program(program, &scope) {
         Ok(value) => value,
-        Err(error) => return Said::Failed(error.to_string()),
+        Err(error) => return PolicyEvaluation::Failed(error.to_string()),
     };
     match value {
-        Value::Bool(true) => Said::Deny,
-        Value::Bool(false) => Said::Pass,
+        Value::Bool(true) => PolicyEvaluation::Deny,
+        Value::Bool(false) => PolicyEvaluation::Pass,
         Value::Unknown(addresses) => {
             let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
-            Said::Unknown(names.join(", "))
+            PolicyEvaluation::Unknown(names.join(", "))
         }
         // What it says would tell something of the secret.
-        Value::Secret(_) => Said::Failed("it looks into a secret, which no policy can".to_owned()),
-        other => Said::Failed(format!("it is {}, and not true or false", other.type_name())),
+        Value::Secret(_) => {
+            PolicyEvaluation::Failed("it looks into a secret, which no policy can".to_owned())
+        }
+        other => PolicyEvaluation::Failed(format!("it is {}, and not true or false", other.type_name())),
     }
 }
 
 fn policy_result(
-    survey: &Survey<'_>,
+    survey: &JoinedState<'_>,
     policy: &Policy,
-    subject: Option<&Subject<'_>>,
-    said: Said,
-) -> Option<Ruling> {
+    subject: Option<&ResourceState<'_>>,
+    said: PolicyEvaluation,
+) -> Option<PolicyResult> {
     let overridden = survey.inputs.options.overrides.contains(&policy.name);
-    let no = if overridden { RulingVerdict::Overridden } else { RulingVerdict::Deny };
+    let no = if overridden { PolicyStatus::Overridden } else { PolicyStatus::Deny };
     let (verdict, message) = match said {
-        Said::Pass => return None,
-        Said::Deny => (no, policy.message.clone()),
-        Said::Unknown(waits) => {
-            (RulingVerdict::Unknown, format!("It is decided once {waits} is there: {}", policy.message))
+        PolicyEvaluation::Pass => return None,
+        PolicyEvaluation::Deny => (no, policy.message.clone()),
+        PolicyEvaluation::Unknown(waits) => {
+            (PolicyStatus::Unknown, format!("It is decided once {waits} is there: {}", policy.message))
         }
-        Said::Failed(why) => (no, format!("It cannot be decided: {why}.")),
+        PolicyEvaluation::Failed(why) => (no, format!("It cannot be decided: {why}.")),
     };
     let source = survey.inputs.stack.sources.location_of(policy.span);
     let address = subject.map(|subject| subject.address.clone());
-    Some(Ruling { name: policy.name.clone(), address, verdict, message, source })
+    Some(PolicyResult { name: policy.name.clone(), address, verdict, message, source })
 }
 
-fn passing_result(survey: &Survey<'_>, policy: &Policy) -> Ruling {
-    Ruling {
+fn passing_result(survey: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
+    PolicyResult {
         name: policy.name.clone(),
         address: None,
-        verdict: RulingVerdict::Pass,
+        verdict: PolicyStatus::Pass,
         message: policy.message.clone(),
         source: survey.inputs.stack.sources.location_of(policy.span),
     }
 }
 
 /// What an expression names of its root; `None`: all of it.
-struct Named(Option<BTreeSet<Name>>);
+struct ReferencedNames(Option<BTreeSet<Name>>);
 
-impl Named {
-    fn from_paths(paths: &[Path]) -> Self {
+impl ReferencedNames {
+    fn from_paths(paths: &[ReferencePath]) -> Self {
         let rooted = paths.iter().filter(|path| matches!(path.root.as_str(), "self" | "plan"));
-        let first = |path: &Path| match path.segments.first() {
-            Some(Segment::Name(name)) => Some(name.clone()),
+        let first = |path: &ReferencePath| match path.segments.first() {
+            Some(PathSegment::Name(name)) => Some(name.clone()),
             _ => None,
         };
         Self(rooted.map(first).collect())
@@ -176,9 +182,9 @@ impl Named {
     /// Returns what a policy sees of a resource: as it will be, or, when it goes, as it is.
     fn visible_attributes(
         &self,
-        survey: &Survey<'_>,
-        subject: &Subject<'_>,
-        verdict: &Verdict<'_>,
+        survey: &JoinedState<'_>,
+        subject: &ResourceState<'_>,
+        verdict: &Decision<'_>,
     ) -> Attributes {
         let mut seen = Attributes::new();
         for attribute in subject.kind.attributes.iter().filter(|attribute| self.covers_name(attribute.name))
@@ -197,7 +203,7 @@ impl Named {
             };
             seen.insert(attribute.name.into(), value);
         }
-        for name in OF_SELF.iter().filter(|name| self.covers_name(name)) {
+        for name in SELF_FIELDS.iter().filter(|name| self.covers_name(name)) {
             let value = match *name {
                 "address" => Value::text(subject.address.as_str()),
                 "kind" => Value::text(subject.kind.name),
@@ -211,16 +217,17 @@ impl Named {
     }
 }
 
-fn action_name(subject: &Subject<'_>, verdict: &Verdict<'_>) -> &'static str {
-    let adopted = matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)));
+fn action_name(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> &'static str {
+    let adopted =
+        matches!(subject.adoption, Some(AdoptionReason::Requested | AdoptionReason::Recovered(_)));
     match verdict.act {
-        Act::Keep | Act::Update if adopted => "adopt",
-        Act::Keep | Act::Frozen => "none",
-        Act::Create => "create",
-        Act::Update => "update",
-        Act::Replace { .. } => "replace",
-        Act::Delete => "delete",
-        Act::Forget => "forget",
+        DecisionKind::Keep | DecisionKind::Update if adopted => "adopt",
+        DecisionKind::Keep | DecisionKind::Frozen => "none",
+        DecisionKind::Create => "create",
+        DecisionKind::Update => "update",
+        DecisionKind::Replace { .. } => "replace",
+        DecisionKind::Delete => "delete",
+        DecisionKind::Forget => "forget",
     }
 }
 

@@ -7,15 +7,15 @@ use super::similarity::{comparison_key, created_attributes, deleted_attributes};
 use crate::config::stack::module_path::kind_at;
 use crate::model::address::Address;
 use crate::model::schema::Type;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{NoteCode, PlanNote};
 
 /// Renames that are told one by one.
-const MOST: usize = 20;
+const MAX_HINTS: usize = 20;
 
 /// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write.
-pub(in crate::plan) fn rename_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn rename_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
     if survey.inputs.options.destroy {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(in crate::plan) fn rename_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>
         let block = survey.subjects.get(*survey.index.get(&to).unwrap_or(&usize::MAX));
         let span = block.and_then(|subject| subject.block).map(|block| block.span);
         let help = format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`");
-        Note {
+        PlanNote {
             code: NoteCode::Rename,
             text: format!("the deletion of {from} and the creation of {to} look like a rename"),
             help: survey.render_help(span, &help),
@@ -39,20 +39,20 @@ pub(in crate::plan) fn rename_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>
         }
     });
     let modules = modules.iter().map(|module| module_rename_hints::module_rename_note(survey, module));
-    modules.chain(told).take(MOST).collect()
+    modules.chain(told).take(MAX_HINTS).collect()
 }
 
-fn similar_pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address, Address)> {
-    let mut gone: BTreeMap<String, Vec<&Subject<'_>>> = BTreeMap::new();
-    let mut new: BTreeMap<String, Vec<(&Subject<'_>, &Verdict<'_>)>> = BTreeMap::new();
+fn similar_pairs(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<(Address, Address)> {
+    let mut gone: BTreeMap<String, Vec<&ResourceState<'_>>> = BTreeMap::new();
+    let mut new: BTreeMap<String, Vec<(&ResourceState<'_>, &Decision<'_>)>> = BTreeMap::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         let parent_goes = subject.resource.is_none() && goes_with_parent(survey, verdicts, subject);
         match verdict.act {
-            Act::Delete if !parent_goes => {
+            DecisionKind::Delete if !parent_goes => {
                 let look = deleted_attributes(subject);
                 gone.entry(comparison_key(&look)).or_default().push(subject);
             }
-            Act::Create if subject.entry.is_none() => {
+            DecisionKind::Create if subject.entry.is_none() => {
                 let look = created_attributes(survey, subject, verdict);
                 new.entry(comparison_key(&look)).or_default().push((subject, verdict));
             }
@@ -69,14 +69,15 @@ fn similar_pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address,
             ([_], [_]) => {}
             // Several alike: each with the one of its key or name.
             (left, come) => {
-                let mut by_last: BTreeMap<&str, Vec<&Subject<'_>>> = BTreeMap::new();
+                let mut by_last: BTreeMap<&str, Vec<&ResourceState<'_>>> = BTreeMap::new();
                 for (to, _) in come {
                     by_last.entry(to.address.last()).or_default().push(to);
                 }
-                let to = |from: &&Subject<'_>| match by_last.get(from.address.last()).map(Vec::as_slice) {
-                    Some([to]) => Some((from.address.clone(), to.address.clone())),
-                    _ => None,
-                };
+                let to =
+                    |from: &&ResourceState<'_>| match by_last.get(from.address.last()).map(Vec::as_slice) {
+                        Some([to]) => Some((from.address.clone(), to.address.clone())),
+                        _ => None,
+                    };
                 found.extend(left.iter().filter_map(to));
             }
         }
@@ -86,13 +87,17 @@ fn similar_pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address,
 }
 
 /// A child moves with its parent: one hint is enough.
-fn goes_with_parent(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> bool {
+fn goes_with_parent(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    subject: &ResourceState<'_>,
+) -> bool {
     let parent = subject.parent().and_then(|parent| survey.index.get(parent));
-    parent.is_some_and(|n| verdicts[*n].act == Act::Delete)
+    parent.is_some_and(|n| verdicts[*n].act == DecisionKind::Delete)
 }
 
 /// Instances of one block that become those of another are told as one.
-fn merge_instances(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
+fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
     let block = |address: &Address| {
         let (block, _) = address.as_str().rsplit_once('.')?;
         let block = Address::parse(block).ok()?;
@@ -128,7 +133,7 @@ fn merge_instances(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(
 }
 
 /// Tells whether no reference that is known already leads elsewhere than before.
-fn refers_alike(from: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+fn refers_alike(from: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let before = |name: &str| from.entry.and_then(|entry| entry.applied.get(name));
     verdict.wants.iter().all(|want| {
         let value = want.stored_value();

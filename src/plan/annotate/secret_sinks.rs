@@ -6,19 +6,19 @@ use crate::config::stack::model::{SinkUse, Stack};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
-use crate::plan::blockers::Blocks;
-use crate::plan::join::joined_state::Survey;
-use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::blockers::Blockers;
+use crate::plan::join::joined_state::JoinedState;
+use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::step::{Operation, Step};
 
 /// What a generated secret's address begins with.
-const VARIABLES: &str = "vars.";
+const VARIABLE_PREFIX: &str = "vars.";
 
 /// The code of the blocker for content of somebody else.
-const OCCUPIED: &str = "sink_occupied";
+const SINK_OCCUPIED: &str = "sink_occupied";
 
 /// The code of the blocker for a sink that does not last.
-const ON_RUNNER: &str = "sink_on_runner";
+const SINK_ON_RUNNER: &str = "sink_on_runner";
 
 /// Returns the sinks that steps write to. `is_known` tells of a generated variable that its secret exists.
 pub fn used_sinks<'a>(
@@ -31,7 +31,7 @@ pub fn used_sinks<'a>(
     let writes = |step: &Step| !matches!(step.operation, Operation::Delete { .. });
     let any_write = steps.iter().any(writes);
     let delivers = |one: &&SinkUse| {
-        if let Some(variable) = one.address.strip_prefix(VARIABLES) {
+        if let Some(variable) = one.address.strip_prefix(VARIABLE_PREFIX) {
             let awaited = stack.awaited.get(variable).is_some_and(|awaited| awaited.value.is_awaited());
             return any_write && awaited && !is_known(variable);
         }
@@ -50,10 +50,10 @@ pub fn used_sinks<'a>(
 
 /// Blocks a plan that would replace what stead did not deliver, and names the targets of the others.
 pub(in crate::plan) fn check(
-    survey: &Survey<'_>,
+    survey: &JoinedState<'_>,
     steps: &[Step],
-    blocks: &mut Blocks<'_, '_>,
-) -> Vec<Note> {
+    blocks: &mut Blockers<'_, '_>,
+) -> Vec<PlanNote> {
     let inputs = &survey.inputs;
     let mut notes = Vec::new();
     let delivered = used_sinks(inputs.registry, inputs.stack, inputs.ledger, steps, |_| false);
@@ -62,7 +62,7 @@ pub(in crate::plan) fn check(
         let help = "Let the ledger keep a copy: add `secrets: { recipients: [age1…] }` to the stack \
                     (stead secret keygen); or apply on a machine that lasts."
             .to_owned();
-        blocks.add_for_address(ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
+        blocks.add_for_address(SINK_ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
     }
     for one in delivered {
         if let Some(why) = inputs.options.occupied_sinks.get(&one.address) {
@@ -72,13 +72,15 @@ pub(in crate::plan) fn check(
                 one.address
             );
             match &address {
-                Some(address) => blocks.add_at_span(OCCUPIED, address, Some(one.span), why.clone(), help),
-                None => blocks.add_for_address(OCCUPIED, None, why.clone(), help),
+                Some(address) => {
+                    blocks.add_at_span(SINK_OCCUPIED, address, Some(one.span), why.clone(), help);
+                }
+                None => blocks.add_for_address(SINK_OCCUPIED, None, why.clone(), help),
             }
         }
         // The note of a generated secret names its sink already.
-        if !one.address.starts_with(VARIABLES) {
-            notes.push(Note {
+        if !one.address.starts_with(VARIABLE_PREFIX) {
+            notes.push(PlanNote {
                 code: NoteCode::Delivered,
                 text: format!("the secret of {} is delivered to {}", one.address, describe_sink(&one.sink)),
                 help: "only content that an earlier apply delivered there is replaced".to_owned(),

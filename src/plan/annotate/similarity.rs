@@ -4,8 +4,8 @@
 use crate::model::address::Name;
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::{fingerprint_secrets, to_canonical};
 
 /// The attribute that follows the address, and so says nothing of whether two are the same.
@@ -13,21 +13,21 @@ pub(in crate::plan) const NAME: &str = "name";
 
 /// What makes two resources look alike: all that is written but the name and references, which may
 /// lead to what is renamed itself.
-type Look = (&'static str, Attributes);
+type SimilarityKey = (&'static str, Attributes);
 
 /// Returns what a deletion or a creation looks like: the same of two that say the same.
 pub(in crate::plan) fn similarity_key(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
 ) -> String {
     match verdict.act {
-        Act::Create => comparison_key(&created_attributes(survey, subject, verdict)),
+        DecisionKind::Create => comparison_key(&created_attributes(survey, subject, verdict)),
         _ => comparison_key(&deleted_attributes(subject)),
     }
 }
 
-pub(in crate::plan) fn comparison_key((kind, attributes): &Look) -> String {
+pub(in crate::plan) fn comparison_key((kind, attributes): &SimilarityKey) -> String {
     let mut key = (*kind).to_owned();
     for (name, value) in attributes {
         key.push('\0');
@@ -38,7 +38,7 @@ pub(in crate::plan) fn comparison_key((kind, attributes): &Look) -> String {
     key
 }
 
-pub(in crate::plan) fn is_compared(subject: &Subject<'_>, name: &str) -> bool {
+pub(in crate::plan) fn is_compared(subject: &ResourceState<'_>, name: &str) -> bool {
     let reference = |ty: &Type| matches!(ty, Type::Reference(_));
     let of = subject.kind.attribute(name).map(|attribute| attribute.ty);
     name != NAME
@@ -48,7 +48,7 @@ pub(in crate::plan) fn is_compared(subject: &Subject<'_>, name: &str) -> bool {
         })
 }
 
-pub(in crate::plan) fn deleted_attributes(subject: &Subject<'_>) -> Look {
+pub(in crate::plan) fn deleted_attributes(subject: &ResourceState<'_>) -> SimilarityKey {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
     let written = applied.filter(|(name, value)| is_compared(subject, name) && **value != Value::Null);
     let written = written.filter_map(|(name, value)| {
@@ -58,10 +58,10 @@ pub(in crate::plan) fn deleted_attributes(subject: &Subject<'_>) -> Look {
 }
 
 pub(in crate::plan) fn created_attributes(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-) -> Look {
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+) -> SimilarityKey {
     let written = verdict.wants.iter().filter(|want| want.setting.is_some());
     let written = written.filter(|want| is_compared(subject, want.attribute.name));
     let written = written.filter(|want| *want.stored_value() != Value::Null).map(|want| {

@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 
 use crate::model::address::Address;
 use crate::model::meaning::is_unset;
-use crate::model::reading::Reading;
+use crate::model::reading::AttributeReading;
 use crate::model::schema::Attribute;
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{NoteCode, PlanNote};
 
 /// Reads of single objects that are worth no word.
-const FEW: usize = 100;
+const UNREPORTED_READS: usize = 100;
 
 /// Addresses that are named of each attribute.
-const NAMED: usize = 3;
+const MAX_LISTED_ADDRESSES: usize = 3;
 
 /// Returns the notes.
-pub(in crate::plan) fn observation_notes(survey: &Survey<'_>) -> Vec<Note> {
+pub(in crate::plan) fn observation_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     unverified_note(survey).into_iter().chain(one_by_one(survey)).collect()
 }
 
 /// Says which declared attributes the service does not show.
-fn unverified_note(survey: &Survey<'_>) -> Option<Note> {
+fn unverified_note(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let mut found: BTreeMap<(&str, &str), Vec<&Address>> = BTreeMap::new();
     for subject in &survey.subjects {
         for attribute in unreported_attributes(subject) {
@@ -30,13 +30,14 @@ fn unverified_note(survey: &Survey<'_>) -> Option<Note> {
         }
     }
     let one = |((kind, name), addresses): (&(&str, &str), &Vec<&Address>)| {
-        let named: Vec<&str> = addresses.iter().take(NAMED).map(|address| address.as_str()).collect();
-        let more = addresses.len().saturating_sub(NAMED);
+        let named: Vec<&str> =
+            addresses.iter().take(MAX_LISTED_ADDRESSES).map(|address| address.as_str()).collect();
+        let more = addresses.len().saturating_sub(MAX_LISTED_ADDRESSES);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         format!("{kind}.{name} ({}{more})", named.join(", "))
     };
     let all: Vec<String> = found.iter().map(one).collect();
-    (!all.is_empty()).then(|| Note {
+    (!all.is_empty()).then(|| PlanNote {
         code: NoteCode::Unverified,
         text: format!("not shown by the service: not verified: {}", all.join("; ")),
         help: "a change of these by others is not seen; a key with more rights may see it".to_owned(),
@@ -46,7 +47,7 @@ fn unverified_note(survey: &Survey<'_>) -> Option<Note> {
 }
 
 /// Returns the attributes that a block writes, that were applied, and that the object does not show.
-fn unreported_attributes(subject: &Subject<'_>) -> impl Iterator<Item = &'static Attribute> {
+fn unreported_attributes(subject: &ResourceState<'_>) -> impl Iterator<Item = &'static Attribute> {
     let parts = subject.resource.zip(subject.entry).zip(subject.object());
     let written = parts.into_iter().flat_map(|((resource, entry), object)| {
         let applied = entry.applied.iter().filter(|(_, value)| !is_unset(value)).map(|(name, _)| name);
@@ -55,20 +56,21 @@ fn unreported_attributes(subject: &Subject<'_>) -> impl Iterator<Item = &'static
     });
     written
         .filter(|(attribute, object)| {
-            attribute.is_readable() && Reading::new(attribute, object) == Reading::NotTold
+            attribute.is_readable()
+                && AttributeReading::new(attribute, object) == AttributeReading::NotReturned
         })
         .map(|(attribute, _)| attribute)
 }
 
 /// Says of a plan that took long why it did.
-fn one_by_one(survey: &Survey<'_>) -> Option<Note> {
+fn one_by_one(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let counts = &survey.inputs.snapshot.one_by_one;
     let objects: usize = counts.values().map(|count| count.objects).sum();
     let names: Vec<String> = counts
         .iter()
         .flat_map(|(kind, count)| count.attributes.iter().map(move |name| format!("{kind}.{name}")))
         .collect();
-    (objects > FEW && !names.is_empty()).then(|| Note {
+    (objects > UNREPORTED_READS && !names.is_empty()).then(|| PlanNote {
         code: NoteCode::OneByOne,
         text: format!("{objects} objects were read one by one: lists do not show {}", names.join(", ")),
         help: "each costs a request; a stack that does not write these attributes is read by lists alone"

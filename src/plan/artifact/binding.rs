@@ -1,4 +1,4 @@
-//! `Binding`: what a saved plan is bound to besides what it was made from: what was asked for, what the ledger
+//! `PlanBinding`: what a saved plan is bound to besides what it was made from: what was asked for, what the ledger
 //! remembers, when it expires, and, where the ledger does not exist yet, a key of the file's own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,38 +13,38 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::digest::{JsonDigest, json_digest};
 use crate::model::secret::FingerprintKey;
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::compare::sealed_expression;
 
 /// How long a saved plan can be applied, at least and at most.
-pub const LIFETIMES: RangeInclusive<SignedDuration> =
+pub const LIFETIME_RANGE: RangeInclusive<SignedDuration> =
     SignedDuration::from_mins(1)..=SignedDuration::from_hours(30 * 24);
 
 /// How long a saved plan can be applied unless something else was asked for.
-pub const LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub const DEFAULT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// What a saved plan is bound to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Binding {
+pub struct PlanBinding {
     /// From then on it is refused.
     pub expires: Timestamp,
     /// Digest of what the ledger remembers.
     pub ledger: String,
     /// What was asked for on the command line: the plan is computed again with it.
-    pub requested: Requested,
+    pub requested: SavedPlanOptions,
     /// The recipients of kept secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<Name>,
     /// The file's own key; only where the ledger does not exist yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unborn: Option<Unborn>,
+    pub unborn: Option<NewLedgerKey>,
 }
 
 /// What stands for the key of a ledger that does not exist yet. A file with it is as private as a ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Unborn {
+pub struct NewLedgerKey {
     /// Key of the before-images and of the secrets' values.
     #[serde(with = "key_as_hex")]
     pub key: FingerprintKey,
@@ -52,7 +52,7 @@ pub struct Unborn {
     pub secrets: String,
 }
 
-impl PartialEq for Unborn {
+impl PartialEq for NewLedgerKey {
     fn eq(&self, other: &Self) -> bool {
         self.key.0 == other.key.0 && self.secrets == other.secrets
     }
@@ -61,7 +61,7 @@ impl PartialEq for Unborn {
 /// What was asked for on the command line, as far as it decides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Requested {
+pub struct SavedPlanOptions {
     /// The deletion limit does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_deletes: bool,
@@ -88,11 +88,11 @@ pub struct Requested {
     pub project: Option<Name>,
 }
 
-impl Requested {
+impl SavedPlanOptions {
     /// Returns what was asked for, of all options of a plan.
     #[must_use]
-    pub fn from_options(options: &Options) -> Self {
-        let Options {
+    pub fn from_options(options: &PlanningOptions) -> Self {
+        let PlanningOptions {
             allow_deletes,
             targets,
             excluded,
@@ -107,11 +107,11 @@ impl Requested {
     }
 }
 
-impl Binding {
+impl PlanBinding {
     /// Returns the options with which the plan is computed again.
     #[must_use]
-    pub fn to_options(&self, destroy: bool) -> Options {
-        let Requested {
+    pub fn to_options(&self, destroy: bool) -> PlanningOptions {
+        let SavedPlanOptions {
             allow_deletes,
             targets,
             excluded,
@@ -121,7 +121,7 @@ impl Binding {
             taken_back,
             project,
         } = self.requested.clone();
-        Options {
+        PlanningOptions {
             destroy,
             allow_deletes,
             targets,
@@ -132,7 +132,7 @@ impl Binding {
             taken_back,
             project,
             image_key: self.unborn.as_ref().map(|unborn| unborn.key.clone()),
-            ..Options::default()
+            ..PlanningOptions::default()
         }
     }
 

@@ -18,7 +18,7 @@ use crate::plan::order::steps::critical_path;
 /// What does not fit, as a phrase: `the change of vm.web`.
 pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), String> {
     // Steps that wait for each other have no order: the plan has none, and is blocked.
-    if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == dependency_cycle::CYCLE) {
+    if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == dependency_cycle::CYCLE_CODE) {
         return Ok(());
     }
     let mut owned = vec![false; plan.steps.len()];

@@ -1,4 +1,4 @@
-//! `Sightings`: what looks for drift have seen, so that the next one can say since when a difference is there, and
+//! `DriftHistory`: what looks for drift have seen, so that the next one can say since when a difference is there, and
 //! which ones are gone. Names and times only: no values. Pure; whoever looks keeps the file.
 
 use std::collections::BTreeMap;
@@ -7,21 +7,21 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The form that is written.
-const VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 
 /// What the last look saw.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sightings {
+pub struct DriftHistory {
     version: u32,
     /// When it looked.
     pub looked_at: Timestamp,
     /// What it saw: how it is told to people, and since when it is known, by what names it.
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, RecordedDrift>,
 }
 
 /// One thing that was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct RecordedDrift {
     /// How it is told to people.
     pub name: String,
     /// When a look saw it for the first time.
@@ -30,7 +30,7 @@ pub struct Seen {
 
 /// What a look makes of what the one before it saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct DriftHistoryDiff {
     /// When the look before this one was; `None`: there was none, or nobody remembers it.
     pub last_look: Option<Timestamp>,
     /// When this one is.
@@ -38,10 +38,10 @@ pub struct Memory {
     /// Since when what is there is known.
     since: BTreeMap<String, Timestamp>,
     /// What was there and is not any more.
-    pub resolved: Vec<Seen>,
+    pub resolved: Vec<RecordedDrift>,
 }
 
-impl Memory {
+impl DriftHistoryDiff {
     /// Returns since when something is known.
     #[must_use]
     pub fn first_seen(&self, key: &str) -> Option<Timestamp> {
@@ -58,21 +58,21 @@ impl Memory {
     /// it saw: what names each, and how it is told to people.
     #[must_use]
     pub fn new_with_history(
-        before: Option<Sightings>,
+        before: Option<DriftHistory>,
         there: impl IntoIterator<Item = (String, String)>,
         now: Timestamp,
-    ) -> (Self, Sightings) {
-        let before = before.filter(|before| before.version == VERSION);
+    ) -> (Self, DriftHistory) {
+        let before = before.filter(|before| before.version == FORMAT_VERSION);
         let last_look = before.as_ref().map(|before| before.looked_at);
         let mut known = before.map(|before| before.seen).unwrap_or_default();
         let mut seen = BTreeMap::new();
         for (key, name) in there {
             let first_seen = known.remove(&key).map_or(now, |seen| seen.first_seen.min(now));
-            seen.insert(key, Seen { name, first_seen });
+            seen.insert(key, RecordedDrift { name, first_seen });
         }
         let since = seen.iter().map(|(key, seen)| (key.clone(), seen.first_seen)).collect();
         let memory = Self { last_look, now, since, resolved: known.into_values().collect() };
-        (memory, Sightings { version: VERSION, looked_at: now, seen })
+        (memory, DriftHistory { version: FORMAT_VERSION, looked_at: now, seen })
     }
 }
 
@@ -90,20 +90,21 @@ mod tests {
 
     #[test]
     fn what_stays_keeps_its_day_and_what_goes_is_resolved() {
-        let (first, kept) = Memory::new_with_history(None, there(&["a", "b"]), at(100));
+        let (first, kept) = DriftHistoryDiff::new_with_history(None, there(&["a", "b"]), at(100));
         assert_eq!(first.last_look, None);
         assert!(!first.is_new("a"), "nobody knows what was there before the first look");
         let text = serde_json::to_string(&kept).unwrap();
-        let kept: Sightings = serde_json::from_str(&text).unwrap();
-        let (second, kept) = Memory::new_with_history(Some(kept), there(&["b", "c"]), at(200));
+        let kept: DriftHistory = serde_json::from_str(&text).unwrap();
+        let (second, kept) = DriftHistoryDiff::new_with_history(Some(kept), there(&["b", "c"]), at(200));
         assert_eq!(second.first_seen("b"), Some(at(100)));
         assert_eq!(["b", "c"].map(|key| second.is_new(key)), [false, true]);
-        assert_eq!(second.resolved, [Seen { name: "a".to_owned(), first_seen: at(100) }]);
-        let (third, _) = Memory::new_with_history(Some(kept.clone()), there(&["b", "c"]), at(300));
+        assert_eq!(second.resolved, [RecordedDrift { name: "a".to_owned(), first_seen: at(100) }]);
+        let (third, _) =
+            DriftHistoryDiff::new_with_history(Some(kept.clone()), there(&["b", "c"]), at(300));
         assert!(third.resolved.is_empty() && !third.is_new("c"));
-        let later = Sightings { version: 9, ..kept };
+        let later = DriftHistory { version: 9, ..kept };
         assert_eq!(
-            Memory::new_with_history(Some(later), there(&["b"]), at(400)).0.last_look,
+            DriftHistoryDiff::new_with_history(Some(later), there(&["b"]), at(400)).0.last_look,
             None,
             "another form"
         );

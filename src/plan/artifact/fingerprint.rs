@@ -11,16 +11,16 @@ use crate::model::digest::json_digest;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
 use crate::plan::model::block::POLICY;
-use crate::plan::model::change::{Action, AttributeChange, Base, Cause, Change, Plan, RulingVerdict};
-use crate::plan::model::step::{Bookkeeping, Operation, Step};
+use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
+use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// Everything that is decided.
 #[derive(Serialize)]
-struct Decided<'p> {
+struct FingerprintInput<'p> {
     whose: (&'p str, &'p str, &'p str, &'p str, bool),
     steps: &'p [Step],
-    changes: Vec<Shown<'p>>,
-    bookkeeping: &'p [Bookkeeping],
+    changes: Vec<FingerprintChange<'p>>,
+    bookkeeping: &'p [LedgerUpdate],
     blocks: Vec<(&'p str, Option<&'p Address>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     denied: Vec<(&'p str, Option<&'p Address>)>,
@@ -32,7 +32,7 @@ struct Decided<'p> {
 }
 
 /// What people read of a change, as far as it follows from the decision alone and is not in its steps already.
-type Shown<'p> = (
+type FingerprintChange<'p> = (
     (&'p Address, &'p str, Option<&'p Name>, Option<&'p Address>),
     (Action, Option<bool>, Cause, Option<&'p str>),
     Vec<(&'p Name, &'p Value, &'p Value, bool, bool)>,
@@ -44,8 +44,8 @@ type Shown<'p> = (
 /// # Errors
 /// When a part of the plan cannot be written as JSON.
 pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
-    let Base { stack, environment, account, config, destroy, delete_data, .. } = &plan.base;
-    let decided = Decided {
+    let PlanBase { stack, environment, account, config, destroy, delete_data, .. } = &plan.base;
+    let decided = FingerprintInput {
         whose: (stack, environment, account, config, *destroy),
         steps: &plan.steps,
         changes: plan.changes.iter().map(|change| hashed_change(change, &plan.steps)).collect(),
@@ -60,7 +60,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
         denied: plan
             .policy
             .iter()
-            .filter(|ruling| ruling.verdict >= RulingVerdict::Overridden)
+            .filter(|ruling| ruling.verdict >= PolicyStatus::Overridden)
             .map(|ruling| (ruling.name.as_str(), ruling.address.as_ref()))
             .collect(),
         outputs: &plan.outputs,
@@ -70,7 +70,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
     json_digest("stead plan 2", &decided)
 }
 
-fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> Shown<'p> {
+fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> FingerprintChange<'p> {
     let made = change.steps.iter().find_map(|number| match &steps.get(*number)?.operation {
         Operation::Create { desired, remember, .. } if !remember.let_go => Some(desired),
         _ => None,

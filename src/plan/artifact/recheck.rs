@@ -5,10 +5,10 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::saved_plan::Stale;
+use super::saved_plan::StalePlan;
 use crate::model::digest::json_digest;
 use crate::model::snapshot::RequestCount;
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::plan::model::change::Plan;
 
 /// Checks that two plans are the same. They are compared as they are written: a secret of which no fingerprint is
@@ -16,22 +16,22 @@ use crate::plan::model::change::Plan;
 ///
 /// # Errors
 /// The first part in which they differ.
-pub fn check_recomputed(saved: &Plan, computed: &Plan) -> Result<(), Stale> {
+pub fn check_recomputed(saved: &Plan, computed: &Plan) -> Result<(), StalePlan> {
     let (saved, computed) = (comparable_plan(saved.clone()), comparable_plan(computed.clone()));
     if is_same(&saved, &computed)? {
         return Ok(());
     }
-    Err(Stale::Differs { what: describe_difference(&saved, &computed)? })
+    Err(StalePlan::Differs { what: describe_difference(&saved, &computed)? })
 }
 
-fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, Stale> {
-    let incomparable = |error: serde_json::Error| Stale::Incomparable { why: error.to_string() };
+fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, StalePlan> {
+    let incomparable = |error: serde_json::Error| StalePlan::Incomparable { why: error.to_string() };
     let computed = json_digest("stead compared plan", computed).map_err(incomparable)?;
     Ok(json_digest("stead compared plan", saved).map_err(incomparable)? == computed)
 }
 
 /// Names the first part in which two plans differ.
-fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, Stale> {
+fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePlan> {
     for number in 0..saved.steps.len().max(computed.steps.len()) {
         let (one, other) = (saved.steps.get(number), computed.steps.get(number));
         if !is_same(&one, &other)? {
@@ -71,8 +71,8 @@ fn comparable_plan(mut plan: Plan) -> Plan {
 }
 
 /// Returns every place in a file that a plan names.
-fn source_locations(plan: &mut Plan) -> Vec<&mut Place> {
-    let mut all: Vec<&mut Option<Place>> = Vec::new();
+fn source_locations(plan: &mut Plan) -> Vec<&mut SourceLocation> {
+    let mut all: Vec<&mut Option<SourceLocation>> = Vec::new();
     for change in &mut plan.changes {
         all.push(&mut change.source);
         all.extend(change.was.as_mut().map(|was| &mut was.source));

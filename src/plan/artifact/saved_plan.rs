@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::binding::{self, Binding};
+use super::binding::{self, PlanBinding};
 use super::consistency;
 use super::fingerprint::plan_fingerprint;
 use crate::ledger::state::ledger::Ledger;
@@ -22,10 +22,10 @@ use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Snapshot;
 use crate::plan::diff::before_image::first_moved_attribute;
 use crate::plan::model::change::{BeforeImage, Plan};
-use crate::plan::model::step::{Bookkeeping, Operation};
+use crate::plan::model::step::{LedgerUpdate, Operation};
 
 /// The version of the form of saved plans.
-const SCHEMA: u32 = 2;
+const SCHEMA_VERSION: u32 = 2;
 
 /// A plan with what it is bound to and a digest of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,20 +38,20 @@ pub struct SavedPlan {
     /// SHA-256 of the rest. It shows an accident; who edits a file on purpose can compute it anew.
     pub digest: String,
     /// What the plan is bound to besides what it was made from.
-    pub binding: Binding,
+    pub binding: PlanBinding,
     /// The plan.
     pub plan: Plan,
 }
 
 /// Why a file is no saved plan.
 #[derive(Debug, Error)]
-pub enum SavedError {
+pub enum SavedPlanError {
     /// It is not JSON of this form.
     #[error("this is not a saved plan")]
     Malformed(#[source] serde_json::Error),
     /// Another version of stead wrote it in a form that this one does not read.
-    #[error("the saved plan has form {found}, and this version reads form {SCHEMA}: plan again")]
-    Version {
+    #[error("the saved plan has form {found}, and this version reads form {SCHEMA_VERSION}: plan again")]
+    UnsupportedVersion {
         /// Its form.
         found: u32,
     },
@@ -68,7 +68,7 @@ pub enum SavedError {
 
 /// What a saved plan is checked against before anything is read.
 #[derive(Clone, Copy)]
-pub struct Origin<'a> {
+pub struct LocalCheckInputs<'a> {
     /// The stack of the configuration.
     pub stack: &'a Name,
     /// Its environment.
@@ -83,7 +83,7 @@ pub struct Origin<'a> {
 
 /// What a saved plan is checked against once the live world was read.
 #[derive(Clone, Copy)]
-pub struct Facts<'a> {
+pub struct LiveCheckInputs<'a> {
     /// The tables.
     pub registry: Registry,
     /// The digest of what it reads elsewhere, as it is now.
@@ -96,7 +96,7 @@ pub struct Facts<'a> {
 
 /// Why a saved plan can no longer be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Stale {
+pub enum StalePlan {
     /// It is too old.
     #[error("the plan expired at {at}")]
     Expired {
@@ -105,7 +105,7 @@ pub enum Stale {
     },
     /// Its times contradict each other.
     #[error("the plan says that it was made at {made_at} and expires at {expires}, which no plan does")]
-    Times {
+    InvalidTimes {
         /// When it was made.
         made_at: Timestamp,
         /// When it expires.
@@ -124,7 +124,7 @@ pub enum Stale {
     LedgerChanged,
     /// A secret has another value.
     #[error("the value of a secret is not the one that the plan was made with")]
-    Secret,
+    SecretChanged,
     /// The plan that is computed now is another one.
     #[error("the plan as it is computed now differs from the saved one: {what}")]
     Differs {
@@ -139,7 +139,7 @@ pub enum Stale {
     },
     /// It was made for something else.
     #[error("the plan was made for {what} {planned}, and this is {found}")]
-    Foreign {
+    OtherTarget {
         /// `account`, `stack`, `environment`.
         what: &'static str,
         /// The plan's.
@@ -149,7 +149,7 @@ pub enum Stale {
     },
     /// It was made from another ledger, or a fork of it.
     #[error("the plan was made from another ledger ({planned}), and this is {found}")]
-    Ledger {
+    OtherLedger {
         /// The plan's lineage.
         planned: Uuid,
         /// The ledger's.
@@ -157,7 +157,7 @@ pub enum Stale {
     },
     /// The ledger is older than the plan: an old copy was put back.
     #[error("the ledger is older than the plan: record {found} where the plan saw {planned}")]
-    Rewound {
+    LedgerRolledBack {
         /// The plan's serial.
         planned: u64,
         /// The ledger's.
@@ -165,26 +165,26 @@ pub enum Stale {
     },
     /// The configuration changed.
     #[error("the configuration changed since the plan was made")]
-    Config,
+    ConfigChanged,
     /// What other stacks gave, or what is looked up, changed.
     #[error("what it reads elsewhere (`stacks`, `data`) changed since the plan was made")]
-    Reads,
+    ReadsChanged,
     /// It was applied.
     #[error("the plan was applied already")]
-    Applied,
+    AlreadyApplied,
     /// An object that it touches has moved.
     #[error("{address} changed since the plan was made: {what}")]
-    Moved {
+    ObjectChanged {
         /// Whose.
         address: Address,
         /// What moved.
-        what: Movement,
+        what: LiveObjectChange,
     },
 }
 
 /// What moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Movement {
+pub enum LiveObjectChange {
     /// The object is gone.
     Gone,
     /// This attribute.
@@ -195,7 +195,7 @@ pub enum Movement {
     Unbound,
 }
 
-impl fmt::Display for Movement {
+impl fmt::Display for LiveObjectChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gone => f.write_str("the object is gone"),
@@ -213,11 +213,11 @@ impl SavedPlan {
     /// When a part of it cannot be written as JSON.
     pub fn new(
         plan: Plan,
-        binding: Binding,
+        binding: PlanBinding,
         stead_version: impl Into<String>,
     ) -> Result<Self, serde_json::Error> {
         let (stead_version, digest) = (stead_version.into(), String::new());
-        let mut saved = Self { schema: SCHEMA, stead_version, digest, binding, plan };
+        let mut saved = Self { schema: SCHEMA_VERSION, stead_version, digest, binding, plan };
         saved.digest = saved.content_digest()?;
         Ok(saved)
     }
@@ -241,24 +241,24 @@ impl SavedPlan {
     ///
     /// # Errors
     /// When it is no saved plan, of another form, or not as it was saved.
-    pub fn parse(text: &str, registry: Registry) -> Result<Self, SavedError> {
+    pub fn parse(text: &str, registry: Registry) -> Result<Self, SavedPlanError> {
         #[derive(Deserialize)]
-        struct Form {
+        struct SavedPlanHeader {
             schema: u32,
         }
-        let form: Form = serde_json::from_str(text).map_err(SavedError::Malformed)?;
-        if form.schema != SCHEMA {
-            return Err(SavedError::Version { found: form.schema });
+        let form: SavedPlanHeader = serde_json::from_str(text).map_err(SavedPlanError::Malformed)?;
+        if form.schema != SCHEMA_VERSION {
+            return Err(SavedPlanError::UnsupportedVersion { found: form.schema });
         }
-        let mut saved: Self = serde_json::from_str(text).map_err(SavedError::Malformed)?;
+        let mut saved: Self = serde_json::from_str(text).map_err(SavedPlanError::Malformed)?;
         // Only the text that is written here is read: nothing in the file is unread, or read in two ways.
-        let whole = saved.content_digest().map_err(SavedError::Malformed)? == saved.digest
-            && saved.to_text().map_err(SavedError::Malformed)? == text;
+        let whole = saved.content_digest().map_err(SavedPlanError::Malformed)? == saved.digest
+            && saved.to_text().map_err(SavedPlanError::Malformed)? == text;
         if !whole {
-            return Err(SavedError::Tampered);
+            return Err(SavedPlanError::Tampered);
         }
-        consistency::check(&saved.plan, registry).map_err(|what| SavedError::Inconsistent { what })?;
-        saved.plan.fingerprint = plan_fingerprint(&saved.plan).map_err(SavedError::Malformed)?;
+        consistency::check(&saved.plan, registry).map_err(|what| SavedPlanError::Inconsistent { what })?;
+        saved.plan.fingerprint = plan_fingerprint(&saved.plan).map_err(SavedPlanError::Malformed)?;
         Ok(saved)
     }
 
@@ -266,16 +266,16 @@ impl SavedPlan {
     ///
     /// # Errors
     /// The first reason why not.
-    pub fn check_time(&self, now: Timestamp, stead_version: &str) -> Result<(), Stale> {
+    pub fn check_time(&self, now: Timestamp, stead_version: &str) -> Result<(), StalePlan> {
         let (made_at, expires) = (self.plan.base.made_at, self.binding.expires);
         if self.stead_version != stead_version {
             let (planned, found) = (self.stead_version.clone(), stead_version.to_owned());
-            return Err(Stale::SteadVersion { planned, found });
+            return Err(StalePlan::SteadVersion { planned, found });
         }
-        if !binding::LIFETIMES.contains(&made_at.duration_until(expires)) {
-            return Err(Stale::Times { made_at, expires });
+        if !binding::LIFETIME_RANGE.contains(&made_at.duration_until(expires)) {
+            return Err(StalePlan::InvalidTimes { made_at, expires });
         }
-        if now >= expires { Err(Stale::Expired { at: expires }) } else { Ok(()) }
+        if now >= expires { Err(StalePlan::Expired { at: expires }) } else { Ok(()) }
     }
 
     /// Checks, before anything is read from the live world or recorded, that the plan is for this stack,
@@ -283,26 +283,28 @@ impl SavedPlan {
     ///
     /// # Errors
     /// The first reason why not.
-    pub fn check_origin(&self, origin: &Origin<'_>) -> Result<(), Stale> {
+    pub fn check_origin(&self, origin: &LocalCheckInputs<'_>) -> Result<(), StalePlan> {
         let base = &self.plan.base;
-        let Origin { stack, environment, config, ledger, recipients } = *origin;
+        let LocalCheckInputs { stack, environment, config, ledger, recipients } = *origin;
         if ledger.applied_plans.contains(&base.nonce) {
-            return Err(Stale::Applied);
+            return Err(StalePlan::AlreadyApplied);
         }
         check_names([("stack", &base.stack, stack), ("environment", &base.environment, environment)])?;
         let (lineage, serial) = (ledger.identity.lineage, ledger.serial);
         if base.lineage != lineage {
-            return Err(Stale::Ledger { planned: base.lineage, found: lineage });
+            return Err(StalePlan::OtherLedger { planned: base.lineage, found: lineage });
         }
         if serial < base.serial {
-            return Err(Stale::Rewound { planned: base.serial, found: serial });
+            return Err(StalePlan::LedgerRolledBack { planned: base.serial, found: serial });
         }
         if config != base.config || recipients != self.binding.recipients {
-            return Err(Stale::Config);
+            return Err(StalePlan::ConfigChanged);
         }
         let digest = binding::ledger_digest(ledger);
-        if digest.map_err(|error| Stale::Incomparable { why: error.to_string() })? != self.binding.ledger {
-            return Err(Stale::LedgerChanged);
+        if digest.map_err(|error| StalePlan::Incomparable { why: error.to_string() })?
+            != self.binding.ledger
+        {
+            return Err(StalePlan::LedgerChanged);
         }
         Ok(())
     }
@@ -311,13 +313,13 @@ impl SavedPlan {
     ///
     /// # Errors
     /// The first thing that has.
-    pub fn check_unchanged(&self, facts: &Facts<'_>) -> Result<(), Stale> {
+    pub fn check_unchanged(&self, facts: &LiveCheckInputs<'_>) -> Result<(), StalePlan> {
         let base = &self.plan.base;
         let account = facts.snapshot.account.clone().unwrap_or_default();
         check_names([("account", &base.account, &account)])?;
         // A plan that reads nothing elsewhere, as one that destroys, says nothing of it.
         if !base.reads.is_empty() && facts.reads != base.reads {
-            return Err(Stale::Reads);
+            return Err(StalePlan::ReadsChanged);
         }
         self.check_bindings(facts)?;
         let key = self.binding.image_key(&facts.ledger.identity.key);
@@ -329,15 +331,19 @@ impl SavedPlan {
     ///
     /// # Errors
     /// When one has another value, or that cannot be told.
-    pub fn check_secrets(&self, digest: Option<&str>) -> Result<(), Stale> {
+    pub fn check_secrets(&self, digest: Option<&str>) -> Result<(), StalePlan> {
         let planned = self.binding.unborn.as_ref().map(|unborn| unborn.secrets.as_str());
         let without_key = self.plan.base.lineage.is_nil();
-        if planned == digest && planned.is_some() == without_key { Ok(()) } else { Err(Stale::Secret) }
+        if planned == digest && planned.is_some() == without_key {
+            Ok(())
+        } else {
+            Err(StalePlan::SecretChanged)
+        }
     }
 
     /// Checks that every resource still has the object that the plan saw, or none. Otherwise a late
     /// object of an earlier apply would get a twin.
-    fn check_bindings(&self, facts: &Facts<'_>) -> Result<(), Stale> {
+    fn check_bindings(&self, facts: &LiveCheckInputs<'_>) -> Result<(), StalePlan> {
         let images = self.plan.base.objects.iter().map(|image| (&image.address, &image.key.id));
         let seen: std::collections::BTreeMap<_, _> = images.collect();
         let old = self.check_moves(facts)?;
@@ -348,32 +354,36 @@ impl SavedPlan {
             let what = match (&step.operation, seen.get(address), bound) {
                 (Operation::Delete { deposed: true, .. }, ..) => continue,
                 (Operation::Create { .. }, None, Some(id)) if !self.is_gone(address, id) => {
-                    Movement::Rebound(id.clone())
+                    LiveObjectChange::Rebound(id.clone())
                 }
-                (_, Some(planned), Some(id)) if *planned != id => Movement::Rebound(id.clone()),
-                (Operation::Delete { .. }, Some(_), None) => Movement::Unbound,
+                (_, Some(planned), Some(id)) if *planned != id => LiveObjectChange::Rebound(id.clone()),
+                (Operation::Delete { .. }, Some(_), None) => LiveObjectChange::Unbound,
                 _ => continue,
             };
-            return Err(Stale::Moved { address: address.clone(), what });
+            return Err(StalePlan::ObjectChanged { address: address.clone(), what });
         }
         Ok(())
     }
 
     /// Checks that everything that moves is where it was; returns the old addresses by the new ones.
-    fn check_moves<'p>(&'p self, facts: &Facts<'_>) -> Result<HashMap<&'p Address, &'p Address>, Stale> {
+    fn check_moves<'p>(
+        &'p self,
+        facts: &LiveCheckInputs<'_>,
+    ) -> Result<HashMap<&'p Address, &'p Address>, StalePlan> {
         let moves = self.plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
-            Bookkeeping::Move(moves) => Some(moves),
+            LedgerUpdate::Move(moves) => Some(moves),
             _ => None,
         });
         let mut old = HashMap::new();
         for (from, to) in moves.flatten() {
             let current = |address| facts.ledger.entries.get(address)?.current.as_ref();
-            let stale = |address: &Address, what| Err(Stale::Moved { address: address.clone(), what });
+            let stale =
+                |address: &Address, what| Err(StalePlan::ObjectChanged { address: address.clone(), what });
             if !facts.ledger.entries.contains_key(from) {
-                return stale(from, Movement::Unbound);
+                return stale(from, LiveObjectChange::Unbound);
             }
             if let Some(owned) = current(to) {
-                return stale(to, Movement::Rebound(owned.id.clone()));
+                return stale(to, LiveObjectChange::Rebound(owned.id.clone()));
             }
             old.insert(to, from);
         }
@@ -382,26 +392,30 @@ impl SavedPlan {
 
     /// Tells whether the plan found an object gone.
     fn is_gone(&self, address: &Address, id: &Name) -> bool {
-        let gone = |b: &_| matches!(b, Bookkeeping::Gone(a, found) if a == address && found == id);
+        let gone = |b: &_| matches!(b, LedgerUpdate::Gone(a, found) if a == address && found == id);
         self.plan.bookkeeping.iter().any(gone)
     }
 }
 
-fn check_names<const N: usize>(names: [(&'static str, &Name, &Name); N]) -> Result<(), Stale> {
+fn check_names<const N: usize>(names: [(&'static str, &Name, &Name); N]) -> Result<(), StalePlan> {
     for (what, planned, found) in names {
         if planned != found {
-            return Err(Stale::Foreign { what, planned: planned.clone(), found: found.clone() });
+            return Err(StalePlan::OtherTarget { what, planned: planned.clone(), found: found.clone() });
         }
     }
     Ok(())
 }
 
-fn check_image(image: &BeforeImage, facts: &Facts<'_>, key: &FingerprintKey) -> Result<(), Stale> {
-    let stale = |what| Stale::Moved { address: image.address.clone(), what };
-    let object = facts.snapshot.objects.get(&image.key).ok_or_else(|| stale(Movement::Gone))?;
+fn check_image(
+    image: &BeforeImage,
+    facts: &LiveCheckInputs<'_>,
+    key: &FingerprintKey,
+) -> Result<(), StalePlan> {
+    let stale = |what| StalePlan::ObjectChanged { address: image.address.clone(), what };
+    let object = facts.snapshot.objects.get(&image.key).ok_or_else(|| stale(LiveObjectChange::Gone))?;
     let Some(kind) = facts.registry.kind(&image.key.kind) else { return Ok(()) };
     match first_moved_attribute(image, kind, object, key) {
-        Some(name) => Err(stale(Movement::Attribute(name))),
+        Some(name) => Err(stale(LiveObjectChange::Attribute(name))),
         None => Ok(()),
     }
 }

@@ -14,17 +14,17 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 /// How the field begins. A quotation mark within a text is escaped, so that no text looks like it.
-const FIELD: &str = ",\"signature\":";
+const SIGNATURE_FIELD_PREFIX: &str = ",\"signature\":";
 
 /// How an unsigned plan ends, and a signed one.
-const END: &str = "}\n";
+const PLAN_SUFFIX: &str = "}\n";
 
 /// What stands before the 32 bytes of a public key: that it is one for Ed25519.
-const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// Why a file holds no key that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum KeyError {
+pub enum SignatureKeyError {
     /// There is no such key in it.
     #[error("it holds no {wanted} in PEM form")]
     Missing {
@@ -36,7 +36,7 @@ pub enum KeyError {
     Encrypted,
     /// It is a key of another sort.
     #[error("its key is none for Ed25519")]
-    Sort,
+    WrongType,
 }
 
 /// Why a plan is not taken.
@@ -47,10 +47,10 @@ pub enum SignatureError {
     Unsigned,
     /// It is signed in a form that is not known.
     #[error("the plan's signature has a form that this version does not read")]
-    Form,
+    UnknownFormat,
     /// Someone else signed it.
     #[error("the plan is signed by the key {found}, and not by {trusted}")]
-    Stranger {
+    UntrustedKey {
         /// Whose signature it is.
         found: KeyId,
         /// Whose would be taken.
@@ -71,7 +71,7 @@ pub struct KeyId(String);
 
 impl KeyId {
     fn from_public_key(public: &[u8]) -> Self {
-        let digest = Sha256::new().chain_update(SPKI).chain_update(public).finalize();
+        let digest = Sha256::new().chain_update(SPKI_PREFIX).chain_update(public).finalize();
         Self(format!("sha256:{}", encode_hex(&digest)))
     }
 
@@ -91,15 +91,15 @@ impl fmt::Display for KeyId {
 /// The field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Field {
-    algorithm: Algorithm,
+struct SignatureField {
+    algorithm: SignatureAlgorithm,
     key: KeyId,
     value: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Algorithm {
+enum SignatureAlgorithm {
     Ed25519,
 }
 
@@ -114,10 +114,10 @@ impl SigningKey {
     ///
     /// # Errors
     /// When there is none in it, or one of another sort.
-    pub fn parse(pem: &[u8]) -> Result<Self, KeyError> {
+    pub fn parse(pem: &[u8]) -> Result<Self, SignatureKeyError> {
         let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| missing_private(pem))?;
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
-        let pair = pair.map_err(|_| KeyError::Sort)?;
+        let pair = pair.map_err(|_| SignatureKeyError::WrongType)?;
         Ok(Self { id: KeyId::from_public_key(pair.public_key().as_ref()), pair })
     }
 
@@ -133,18 +133,18 @@ impl SigningKey {
     /// When the signature cannot be written as JSON.
     pub fn sign(&self, text: &str) -> Result<String, serde_json::Error> {
         let value = STANDARD.encode(self.pair.sign(text.as_bytes()));
-        let field = Field { algorithm: Algorithm::Ed25519, key: self.id.clone(), value };
-        let open = text.strip_suffix(END).unwrap_or(text);
-        Ok(format!("{open}{FIELD}{}{END}", serde_json::to_string(&field)?))
+        let field = SignatureField { algorithm: SignatureAlgorithm::Ed25519, key: self.id.clone(), value };
+        let open = text.strip_suffix(PLAN_SUFFIX).unwrap_or(text);
+        Ok(format!("{open}{SIGNATURE_FIELD_PREFIX}{}{PLAN_SUFFIX}", serde_json::to_string(&field)?))
     }
 }
 
-fn missing_private(pem: &[u8]) -> KeyError {
+fn missing_private(pem: &[u8]) -> SignatureKeyError {
     let encrypted = b"ENCRYPTED PRIVATE KEY";
     if pem.windows(encrypted.len()).any(|window| window == encrypted) {
-        KeyError::Encrypted
+        SignatureKeyError::Encrypted
     } else {
-        KeyError::Missing { wanted: "private key (PKCS#8)" }
+        SignatureKeyError::Missing { wanted: "private key (PKCS#8)" }
     }
 }
 
@@ -158,13 +158,13 @@ impl VerifyingKeys {
     ///
     /// # Errors
     /// When there is none in it, or one of another sort.
-    pub fn parse(pem: &[u8]) -> Result<Self, KeyError> {
-        let missing = || KeyError::Missing { wanted: "public key" };
+    pub fn parse(pem: &[u8]) -> Result<Self, SignatureKeyError> {
+        let missing = || SignatureKeyError::Missing { wanted: "public key" };
         let mut keys = Vec::new();
         for der in SubjectPublicKeyInfoDer::pem_slice_iter(pem) {
             let der = der.map_err(|_| missing())?;
-            let public = der.as_ref().strip_prefix(&SPKI[..]).ok_or(KeyError::Sort)?;
-            let public: [u8; 32] = public.try_into().map_err(|_| KeyError::Sort)?;
+            let public = der.as_ref().strip_prefix(&SPKI_PREFIX[..]).ok_or(SignatureKeyError::WrongType)?;
+            let public: [u8; 32] = public.try_into().map_err(|_| SignatureKeyError::WrongType)?;
             keys.push((KeyId::from_public_key(&public), public));
         }
         if keys.is_empty() { Err(missing()) } else { Ok(Self(keys)) }
@@ -174,16 +174,16 @@ impl VerifyingKeys {
     ///
     /// # Errors
     /// When it is unsigned, signed by somebody else, or not what was signed.
-    pub fn verify_signature(&self, signed: &Signed) -> Result<KeyId, SignatureError> {
+    pub fn verify_signature(&self, signed: &SignedPlanText) -> Result<KeyId, SignatureError> {
         let field = match &signed.field {
-            Found::Field(field) => field,
-            Found::Nothing => return Err(SignatureError::Unsigned),
-            Found::Unreadable => return Err(SignatureError::Form),
+            ParsedSignature::Field(field) => field,
+            ParsedSignature::Absent => return Err(SignatureError::Unsigned),
+            ParsedSignature::Unreadable => return Err(SignatureError::UnknownFormat),
         };
         let key = field.key.clone();
         let Some((_, public)) = self.0.iter().find(|(id, _)| *id == key) else {
             let trusted: Vec<_> = self.0.iter().map(|(id, _)| id.to_string()).collect();
-            return Err(SignatureError::Stranger { found: key, trusted: trusted.join(" or ") });
+            return Err(SignatureError::UntrustedKey { found: key, trusted: trusted.join(" or ") });
         };
         let value = STANDARD.decode(&field.value).unwrap_or_default();
         let verified = UnparsedPublicKey::new(&ED25519, public).verify(signed.text.as_bytes(), &value);
@@ -193,32 +193,34 @@ impl VerifyingKeys {
 
 /// A saved plan's text, apart from its signature.
 #[derive(Debug, Clone)]
-pub struct Signed {
+pub struct SignedPlanText {
     /// The text as it was signed: the plan and nothing else.
     pub text: String,
-    field: Found,
+    field: ParsedSignature,
 }
 
 #[derive(Debug, Clone)]
-enum Found {
-    Nothing,
+enum ParsedSignature {
+    Absent,
     Unreadable,
-    Field(Field),
+    Field(SignatureField),
 }
 
-impl Signed {
+impl SignedPlanText {
     /// Takes a file's text apart.
     #[must_use]
     pub fn parse(file: &str) -> Self {
         let whole = |field| Self { text: file.to_owned(), field };
-        let Some((open, rest)) = file.rsplit_once(FIELD) else { return whole(Found::Nothing) };
-        let Some(field) = rest.strip_suffix(END) else { return whole(Found::Unreadable) };
-        match serde_json::from_str::<Field>(field) {
+        let Some((open, rest)) = file.rsplit_once(SIGNATURE_FIELD_PREFIX) else {
+            return whole(ParsedSignature::Absent);
+        };
+        let Some(field) = rest.strip_suffix(PLAN_SUFFIX) else { return whole(ParsedSignature::Unreadable) };
+        match serde_json::from_str::<SignatureField>(field) {
             // Written in any other way, it is not what was written here.
             Ok(read) if read.key.is_one() && serde_json::to_string(&read).is_ok_and(|own| own == field) => {
-                Self { text: format!("{open}{END}"), field: Found::Field(read) }
+                Self { text: format!("{open}{PLAN_SUFFIX}"), field: ParsedSignature::Field(read) }
             }
-            _ => whole(Found::Unreadable),
+            _ => whole(ParsedSignature::Unreadable),
         }
     }
 
@@ -226,8 +228,8 @@ impl Signed {
     #[must_use]
     pub fn signer(&self) -> Option<&KeyId> {
         match &self.field {
-            Found::Field(field) => Some(&field.key),
-            Found::Nothing | Found::Unreadable => None,
+            ParsedSignature::Field(field) => Some(&field.key),
+            ParsedSignature::Absent | ParsedSignature::Unreadable => None,
         }
     }
 }
@@ -250,7 +252,7 @@ mod tests {
 
     fn public(seed: u8) -> String {
         let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
-        pem("PUBLIC", &[&SPKI, pair.public_key().as_ref()].concat())
+        pem("PUBLIC", &[&SPKI_PREFIX, pair.public_key().as_ref()].concat())
     }
 
     fn pem(kind: &str, der: &[u8]) -> String {
@@ -263,17 +265,17 @@ mod tests {
     }
 
     fn checked(file: &str, public: &str) -> Result<KeyId, SignatureError> {
-        VerifyingKeys::parse(public.as_bytes()).unwrap().verify_signature(&Signed::parse(file))
+        VerifyingKeys::parse(public.as_bytes()).unwrap().verify_signature(&SignedPlanText::parse(file))
     }
 
     #[test]
     fn a_signature_says_whose_it_is_and_leaves_the_plan_as_it_was() {
         let (file, key) = signed();
-        let parts = Signed::parse(&file);
+        let parts = SignedPlanText::parse(&file);
         assert_eq!((parts.text.as_str(), parts.signer()), (PLAN, Some(&key)));
         assert_eq!(checked(&file, &public(1)).as_ref(), Ok(&key));
         assert_eq!(checked(&file, &(public(2) + &public(1))).as_ref(), Ok(&key), "one of several");
-        assert_eq!(Signed::parse(PLAN).signer(), None);
+        assert_eq!(SignedPlanText::parse(PLAN).signer(), None);
     }
 
     #[test]

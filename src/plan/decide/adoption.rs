@@ -6,15 +6,15 @@ use super::conflicts::name_conflicts::{object_home, planned_home, uniqueness_key
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::model::source::Span;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Adoption, Subject, Survey, is_adopted, is_leaving};
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, is_adopted, is_leaving};
 
 /// Checks what was asked for, and whether each object has one address in the end.
 pub(in crate::plan) fn check<'a>(
-    survey: &Survey<'a>,
-    verdicts: &[Verdict<'a>],
-    blocks: &mut Blocks<'_, 'a>,
+    survey: &JoinedState<'a>,
+    verdicts: &[Decision<'a>],
+    blocks: &mut Blockers<'_, 'a>,
 ) {
     let asked = &survey.inputs.options.adopt;
     let owners = if asked.is_empty() { HashMap::new() } else { object_owners(survey) };
@@ -37,28 +37,31 @@ pub(in crate::plan) fn check<'a>(
 }
 
 /// Returns the `import` entry that takes an object over for an address.
-fn import_span(survey: &Survey<'_>, address: &Address) -> Option<Span> {
+fn import_span(survey: &JoinedState<'_>, address: &Address) -> Option<Span> {
     let id = survey.inputs.options.adopt.get(address)?;
     let mut all = survey.inputs.stack.declarations.imports.iter();
     all.find(|import| import.to == *address && import.id == *id).map(|import| import.span)
 }
 
 /// Says who takes an object over, and where that was said.
-fn describe_adopter(survey: &Survey<'_>, subject: &Subject<'_>) -> String {
+fn describe_adopter(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> String {
     let address = subject.address;
     let place = import_span(survey, address).and_then(|span| survey.inputs.stack.sources.location_of(span));
     match (place, subject.adoption) {
         (Some(place), _) => format!("{address} ({}:{})", place.file, place.line),
-        (None, Some(Adoption::Recovered(_))) => format!("{address} (an earlier apply made it)"),
+        (None, Some(AdoptionReason::Recovered(_))) => format!("{address} (an earlier apply made it)"),
         (None, _) => format!("{address} (--adopt)"),
     }
 }
 
 /// Two addresses would have one object: what is done to one of them would be done to the other.
 /// Returns those that it was told of.
-fn block_shared_objects<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a Address> {
+fn block_shared_objects<'a>(
+    survey: &JoinedState<'a>,
+    blocks: &mut Blockers<'_, 'a>,
+) -> HashSet<&'a Address> {
     let mut told = HashSet::new();
-    let mut takers: BTreeMap<ObjectKey, Vec<&Subject<'a>>> = BTreeMap::new();
+    let mut takers: BTreeMap<ObjectKey, Vec<&ResourceState<'a>>> = BTreeMap::new();
     for subject in survey.subjects.iter().filter(|subject| is_adopted(subject)) {
         if let Some(object) = subject.object() {
             takers.entry(object.key()).or_default().push(subject);
@@ -79,13 +82,13 @@ fn block_shared_objects<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) ->
 /// What is taken over has the name of another address's new object: it was meant for that one, or the two
 /// would stand in each other's way. Returns those that take it over.
 fn block_mistaken_adoptions<'a>(
-    survey: &Survey<'a>,
-    verdicts: &[Verdict<'a>],
-    blocks: &mut Blocks<'_, 'a>,
+    survey: &JoinedState<'a>,
+    verdicts: &[Decision<'a>],
+    blocks: &mut Blockers<'_, 'a>,
 ) -> HashSet<&'a Address> {
     let mut told = HashSet::new();
     let all = || survey.subjects.iter().zip(verdicts);
-    let asked = |subject: &Subject<'_>| matches!(subject.adoption, Some(Adoption::Asked));
+    let asked = |subject: &ResourceState<'_>| matches!(subject.adoption, Some(AdoptionReason::Requested));
     let mut renamed = BTreeMap::new();
     let moved = all().filter(|(subject, verdict)| asked(subject) && verdict.changes(&["name"]));
     for (subject, _) in moved {
@@ -97,7 +100,7 @@ fn block_mistaken_adoptions<'a>(
     if renamed.is_empty() {
         return told;
     }
-    for (subject, verdict) in all().filter(|(_, verdict)| verdict.act == Act::Create) {
+    for (subject, verdict) in all().filter(|(_, verdict)| verdict.act == DecisionKind::Create) {
         let Some(want) = verdict.find_attribute("name") else { continue };
         let name = std::iter::once(Some(&want.value));
         let key = uniqueness_key(subject.kind, planned_home(survey, subject, verdict), name);
@@ -122,7 +125,7 @@ fn block_mistaken_adoptions<'a>(
 }
 
 /// Returns whose each object is, older ones of replacements too.
-fn object_owners<'a>(survey: &Survey<'a>) -> HashMap<ObjectKey, &'a Address> {
+fn object_owners<'a>(survey: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address> {
     let mut owners = HashMap::new();
     for subject in &survey.subjects {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
@@ -134,11 +137,11 @@ fn object_owners<'a>(survey: &Survey<'a>) -> HashMap<ObjectKey, &'a Address> {
 }
 
 fn adoption_obstacle(
-    survey: &Survey<'_>,
+    survey: &JoinedState<'_>,
     owners: &HashMap<ObjectKey, &Address>,
-    (subject, address, id): (Option<&Subject<'_>>, &Address, &Name),
+    (subject, address, id): (Option<&ResourceState<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
-    if let Some(owned) = subject.and_then(Subject::owned_object) {
+    if let Some(owned) = subject.and_then(ResourceState::owned_object) {
         let help = "Let go of that one first: `stead rm --keep`.".to_owned();
         return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
     }
@@ -165,7 +168,7 @@ fn adoption_obstacle(
 }
 
 /// An adopted object is never replaced: it would be deleted without ever having been managed.
-fn check_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+fn check_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
     if !is_adopted(subject) || !verdict.removes() {
         return;
     }

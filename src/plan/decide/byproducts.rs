@@ -15,12 +15,14 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
-use crate::plan::inputs::Inputs;
-use crate::plan::join::joined_state::{Live, Subject, Survey, is_leaving, owned_from_object};
-use crate::plan::join::prices::Prices;
+use crate::plan::inputs::PlanInputs;
+use crate::plan::join::joined_state::{
+    JoinedState, LiveState, ResourceState, is_leaving, owned_from_object,
+};
+use crate::plan::join::prices::ObjectPrices;
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::model::change::{Note, NoteCode};
-use crate::plan::moves::resolved::{Added, Declared};
+use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::moves::resolved::{AddedEntry, ResolvedDeclarations};
 
 /// A live object that came of one of the stack's.
 pub(in crate::plan) struct Byproduct<'a> {
@@ -35,12 +37,12 @@ pub(in crate::plan) struct Byproduct<'a> {
 }
 
 /// What the names of added entries begin with.
-const ADDED: &str = "leftover-";
+const ADDED_NAME_PREFIX: &str = "leftover-";
 
 /// Returns the byproducts of what a destroy deletes.
 fn find_byproducts<'a>(
-    inputs: &Inputs<'a>,
-    declared: &Declared<'_>,
+    inputs: &PlanInputs<'a>,
+    declared: &ResolvedDeclarations<'_>,
     ledger: &'a Ledger,
 ) -> Vec<Byproduct<'a>> {
     if !inputs.options.destroy {
@@ -83,7 +85,12 @@ fn find_byproducts<'a>(
 }
 
 /// Tells whether an object stays live when everything is destroyed: what came of it stays, too.
-fn stays_live(inputs: &Inputs<'_>, declared: &Declared<'_>, address: &Address, entry: &Entry) -> bool {
+fn stays_live(
+    inputs: &PlanInputs<'_>,
+    declared: &ResolvedDeclarations<'_>,
+    address: &Address,
+    entry: &Entry,
+) -> bool {
     let block = inputs.stack.resources.get(address);
     let kept = block.map_or(entry.keep_on_remove, |block| block.lifecycle.on_remove == OnRemove::Keep);
     declared.removal_action(address).map_or(kept, |action| action == RemovedAction::Forget)
@@ -92,10 +99,10 @@ fn stays_live(inputs: &Inputs<'_>, declared: &Declared<'_>, address: &Address, e
 /// Adds the byproducts to the ledger that a plan is made from, where they are to be deleted. Returns the entries that
 /// change by that.
 pub(in crate::plan) fn add_byproducts(
-    inputs: &Inputs<'_>,
-    declared: &Declared<'_>,
+    inputs: &PlanInputs<'_>,
+    declared: &ResolvedDeclarations<'_>,
     ledger: &Ledger,
-) -> Option<(Ledger, BTreeMap<Address, Added>)> {
+) -> Option<(Ledger, BTreeMap<Address, AddedEntry>)> {
     // What a request may still make is not known: nothing more is deleted than asked for before.
     if !inputs.options.with_leftovers || !ledger.questions.is_empty() {
         return None;
@@ -129,25 +136,25 @@ pub(in crate::plan) fn add_byproducts(
         };
         extended.entries.insert(address.clone(), entry.clone());
         let reason = format!("{}, {}", describe_origin(&byproduct), describe_age(object, inputs.now));
-        added.insert(address.clone(), Added { entry, reason });
+        added.insert(address.clone(), AddedEntry { entry, reason });
         // The service keeps a claimed volume for as long as what claims it: that goes first.
         let owner = byproduct.source.filter(|_| byproduct.claimed);
         if let Some((owner, entry)) = owner.and_then(|owner| extended.entries.get_key_value(owner)) {
             let (owner, mut entry) = (owner.clone(), entry.clone());
             entry.depends_on.push(address);
             extended.entries.insert(owner.clone(), entry.clone());
-            added.insert(owner, Added { entry, reason: String::new() });
+            added.insert(owner, AddedEntry { entry, reason: String::new() });
         }
     }
     Some((extended, added))
 }
 
-fn free_address(ledger: &Ledger, inputs: &Inputs<'_>, object: &Object) -> Address {
+fn free_address(ledger: &Ledger, inputs: &PlanInputs<'_>, object: &Object) -> Address {
     let legal = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let id: String = object.id.chars().take(8).map(legal).collect();
     let name = |number: usize| {
         let more = if number == 0 { String::new() } else { format!("-{number}") };
-        Address::new(&object.kind, &format!("{ADDED}{id}{more}"))
+        Address::new(&object.kind, &format!("{ADDED_NAME_PREFIX}{id}{more}"))
     };
     let is_free = |address: &Address| {
         !ledger.entries.contains_key(address) && !inputs.stack.resources.contains_key(address)
@@ -159,13 +166,14 @@ fn free_address(ledger: &Ledger, inputs: &Inputs<'_>, object: &Object) -> Addres
 
 /// Tells whether an entry is a leftover of a destroy that did not end: it took the entry into the ledger in order to
 /// delete its object. Nothing was ever applied to such an object.
-fn is_added_before(subject: &Subject<'_>) -> bool {
-    let is_named = subject.address.as_str().rsplit('.').next().is_some_and(|name| name.starts_with(ADDED));
+fn is_added_before(subject: &ResourceState<'_>) -> bool {
+    let is_named =
+        subject.address.as_str().rsplit('.').next().is_some_and(|name| name.starts_with(ADDED_NAME_PREFIX));
     is_named && subject.block.is_none() && subject.entry.is_some_and(|entry| entry.applied.is_empty())
 }
 
 /// Tells whether a leftover of an earlier destroy stays: only what asks for its deletion deletes it.
-pub(in crate::plan) fn stays_as_leftover(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+pub(in crate::plan) fn stays_as_leftover(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let options = survey.inputs.options;
     let is_asked_for = options.with_leftovers
         || options.delete_data.contains(subject.address)
@@ -183,12 +191,12 @@ fn describe_origin(byproduct: &Byproduct<'_>) -> String {
 }
 
 /// Returns what is to be told of byproducts that a destroy leaves live.
-pub(in crate::plan) fn byproduct_notes(survey: &Survey<'_>) -> Vec<Note> {
+pub(in crate::plan) fn byproduct_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let inputs = &survey.inputs;
     if inputs.options.with_leftovers {
         return Vec::new();
     }
-    let told = |byproduct: Byproduct<'_>| Note {
+    let told = |byproduct: Byproduct<'_>| PlanNote {
         code: NoteCode::Left,
         text: format!(
             "the {} {} stays live and billed: {}",
@@ -205,13 +213,13 @@ pub(in crate::plan) fn byproduct_notes(survey: &Survey<'_>) -> Vec<Note> {
 }
 
 /// Returns a note for each leftover of an earlier destroy that is live still.
-fn earlier_leftovers<'s>(survey: &'s Survey<'_>) -> impl Iterator<Item = Note> + 's {
+fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = PlanNote> + 's {
     let subjects = survey.subjects.iter().filter(|subject| stays_as_leftover(survey, subject));
     let live = subjects.filter_map(|subject| match subject.live {
-        Live::Present(_) => Some((subject, subject.object()?)),
+        LiveState::Present(_) => Some((subject, subject.object()?)),
         _ => None,
     });
-    live.map(|(subject, object)| Note {
+    live.map(|(subject, object)| PlanNote {
         code: NoteCode::Left,
         text: format!(
             "{} stays live and billed: an earlier destroy did not come to its deletion: the {} {}",
@@ -230,17 +238,17 @@ fn earlier_leftovers<'s>(survey: &'s Survey<'_>) -> impl Iterator<Item = Note> +
 }
 
 /// Returns the objects of a list that `--with-leftovers` would delete.
-pub(in crate::plan) fn byproduct_keys(survey: &Survey<'_>) -> BTreeSet<ObjectKey> {
+pub(in crate::plan) fn byproduct_keys(survey: &JoinedState<'_>) -> BTreeSet<ObjectKey> {
     let found = find_byproducts(&survey.inputs, survey.declared, survey.inputs.ledger);
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()
 }
 
 /// Returns an object's name, with its id, age and price.
-pub(in crate::plan) fn describe_priced_object(inputs: &Inputs<'_>, object: &Object) -> String {
+pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &Object) -> String {
     let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
     let name = if name.is_empty() { object.id.to_string() } else { format!("{name} ({})", object.id) };
     let kind = inputs.registry.kind(&object.kind);
-    let price = kind.and_then(|kind| Prices::new(inputs.catalog).monthly(kind, &object.attributes));
+    let price = kind.and_then(|kind| ObjectPrices::new(inputs.catalog).monthly(kind, &object.attributes));
     let price = match price {
         Some(price) if price.is_zero() => String::new(),
         Some(price) => format!(", {price:.2} USD a month"),

@@ -1,41 +1,42 @@
-//! Classification: one `Verdict` for each subject, dependencies first.
+//! Classification: one `Decision` for each subject, dependencies first.
 
 use std::collections::{HashMap, HashSet};
 
 use super::checks::{guards, kept_secrets};
-use super::deposed::Leftovers;
-use super::name_handover::Succession;
-use super::project_assignment::Projects;
+use super::deposed::DeposedObjects;
+use super::name_handover::NameHandover;
+use super::project_assignment::ProjectAssignment;
 use super::{byproducts, final_snapshot, reactivation, replacement_order};
 use crate::config::stack::declarations::RemovedAction;
 use crate::config::stack::model::{OnRemove, Resource};
 use crate::model::address::Address;
 use crate::model::graph::Graph;
-use crate::model::schema::{Check, Revival};
+use crate::model::schema::{Revival, RuleCheck};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::{Act, Difference, Verdict, Want};
-use crate::plan::diff::attributes::Diff;
-use crate::plan::diff::planned_values::Outlook;
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
+use crate::plan::diff::attributes::AttributeDiffer;
+use crate::plan::diff::planned_values::PlannedValues;
 use crate::plan::diff::{confirmation, desired};
-use crate::plan::join::joined_state::{Live, Subject, Survey, ambiguous_addresses};
-use crate::plan::join::targeting::Scope;
-use crate::plan::model::change::{Cause, Note, NoteCode};
+use crate::plan::join::joined_state::{JoinedState, LiveState, ResourceState, ambiguous_addresses};
+use crate::plan::join::targeting::TargetScope;
+use crate::plan::model::change::{Cause, NoteCode, PlanNote};
 
 /// Decides for every subject.
 pub(in crate::plan) fn classify_subjects<'a>(
-    survey: &Survey<'a>,
-    scope: &Scope,
-    projects: &Projects,
-    leftovers: &Leftovers<'a>,
-    blocks: &mut Blocks<'_, 'a>,
-) -> Vec<Verdict<'a>> {
-    let (asked, succession) = (ambiguous_addresses(survey), Succession::default());
-    let mut judge = Judge { survey, scope, projects, leftovers, asked, succession, verdicts: Vec::new() };
+    survey: &JoinedState<'a>,
+    scope: &TargetScope,
+    projects: &ProjectAssignment,
+    leftovers: &DeposedObjects<'a>,
+    blocks: &mut Blockers<'_, 'a>,
+) -> Vec<Decision<'a>> {
+    let (asked, succession) = (ambiguous_addresses(survey), NameHandover::default());
+    let mut judge =
+        Classifier { survey, scope, projects, leftovers, asked, succession, verdicts: Vec::new() };
     let before = blocks.count();
     let verdicts = judge.decide_all(blocks);
-    judge.succession = Succession::from_decisions(survey, &verdicts);
+    judge.succession = NameHandover::from_decisions(survey, &verdicts);
     if judge.succession.waiting.is_empty() {
         return verdicts;
     }
@@ -46,7 +47,10 @@ pub(in crate::plan) fn classify_subjects<'a>(
 
 /// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
 /// cycles; should one come through, its knots are blocked and left out.
-pub(in crate::plan) fn dependencies_first(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Vec<usize> {
+pub(in crate::plan) fn dependencies_first(
+    survey: &JoinedState<'_>,
+    blocks: &mut Blockers<'_, '_>,
+) -> Vec<usize> {
     let mut graph = Graph::default();
     let nodes: Vec<_> = (0..survey.subjects.len()).map(|n| graph.add(n)).collect();
     for (n, subject) in survey.subjects.iter().enumerate() {
@@ -72,19 +76,19 @@ pub(in crate::plan) fn dependencies_first(survey: &Survey<'_>, blocks: &mut Bloc
     }
 }
 
-struct Judge<'s, 'a> {
-    survey: &'s Survey<'a>,
-    scope: &'s Scope,
-    projects: &'s Projects,
-    leftovers: &'s Leftovers<'a>,
+struct Classifier<'s, 'a> {
+    survey: &'s JoinedState<'a>,
+    scope: &'s TargetScope,
+    projects: &'s ProjectAssignment,
+    leftovers: &'s DeposedObjects<'a>,
     asked: HashSet<&'a Address>,
     /// Who takes whose place; not known yet when all are judged for the first time.
-    succession: Succession,
-    verdicts: Vec<Option<Verdict<'a>>>,
+    succession: NameHandover,
+    verdicts: Vec<Option<Decision<'a>>>,
 }
 
-impl<'a> Judge<'_, 'a> {
-    fn decide_all(&mut self, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+impl<'a> Classifier<'_, 'a> {
+    fn decide_all(&mut self, blocks: &mut Blockers<'_, 'a>) -> Vec<Decision<'a>> {
         let survey = self.survey;
         self.verdicts.clear();
         self.verdicts.resize_with(survey.subjects.len(), || None);
@@ -97,7 +101,7 @@ impl<'a> Judge<'_, 'a> {
                 self.verdicts[n] = Some(self.decide_undeclared(n, subject, blocks));
             }
         }
-        let left_out = || Verdict::without_differences(Act::Frozen, Cause::Config);
+        let left_out = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         let verdicts = self.verdicts.drain(..);
         let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
         reactivation::bring_back_what_is_needed(survey, &mut verdicts);
@@ -110,9 +114,10 @@ impl<'a> Judge<'_, 'a> {
 
     /// Tells whether nobody has the secret of a live object, nothing shows it again, and no other object is to come
     /// for it.
-    fn has_lost_secret(&self, subject: &Subject<'_>) -> bool {
+    fn has_lost_secret(&self, subject: &ResourceState<'_>) -> bool {
         let inputs = &self.survey.inputs;
-        let is_live = matches!(subject.live, Live::Present(_)) && self.rotation_reason(subject).is_none();
+        let is_live =
+            matches!(subject.live, LiveState::Present(_)) && self.rotation_reason(subject).is_none();
         let Some(resource) = subject.resource.filter(|_| is_live) else { return false };
         let wanted = resource.deliver_secret.is_some() || inputs.stack.recipients.is_some();
         let again = subject.kind.reveal().is_some() || inputs.options.undelivered.contains(subject.address);
@@ -120,23 +125,23 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Returns why an object is replaced whose secret is rotated.
-    fn rotation_reason(&self, subject: &Subject<'_>) -> Option<String> {
+    fn rotation_reason(&self, subject: &ResourceState<'_>) -> Option<String> {
         let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
         asked.then(|| "its secret is rotated, and the service shows one only with a new object".to_owned())
     }
 
-    fn decide_declared(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+    fn decide_declared(&self, n: usize, blocks: &mut Blockers<'_, 'a>) -> Decision<'a> {
         let subject = &self.survey.subjects[n];
         let Some(resource) = subject.resource else {
-            return Verdict::without_differences(Act::Frozen, Cause::Config);
+            return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         };
         if !self.scope.contains(n) {
-            return Verdict::without_differences(Act::Frozen, Cause::Config);
+            return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         }
-        let outlook = Outlook { survey: self.survey, verdicts: &self.verdicts };
+        let outlook = PlannedValues { survey: self.survey, verdicts: &self.verdicts };
         let wants = desired::desired_attributes(self.survey, subject, resource, &outlook, blocks);
         let mut verdict = if self.is_frozen(n, subject, blocks) {
-            Verdict::without_differences(Act::Frozen, Cause::Config)
+            Decision::without_differences(DecisionKind::Frozen, Cause::Config)
         } else {
             self.by_object(subject, resource, &wants, blocks)
         };
@@ -155,16 +160,16 @@ impl<'a> Judge<'_, 'a> {
 
     fn by_object(
         &self,
-        subject: &Subject<'a>,
+        subject: &ResourceState<'a>,
         resource: &'a Resource,
-        wants: &[Want<'a>],
-        blocks: &mut Blocks<'_, 'a>,
-    ) -> Verdict<'a> {
+        wants: &[DesiredAttribute<'a>],
+        blocks: &mut Blockers<'_, 'a>,
+    ) -> Decision<'a> {
         match subject.live {
-            Live::None => {
+            LiveState::None => {
                 let lost = subject.entry.is_some_and(|entry| entry.current.is_none());
-                let create = Verdict::without_differences(
-                    Act::Create,
+                let create = Decision::without_differences(
+                    DecisionKind::Create,
                     if lost { Cause::Unfinished } else { Cause::Config },
                 );
                 if lost {
@@ -173,34 +178,34 @@ impl<'a> Judge<'_, 'a> {
                     create
                 }
             }
-            Live::Gone(_) => Verdict::without_differences(Act::Create, Cause::Drift)
+            LiveState::Gone(_) => Decision::without_differences(DecisionKind::Create, Cause::Drift)
                 .with_reason("the object is gone from the service"),
-            Live::Unseen(_) => {
+            LiveState::Unseen(_) => {
                 guards::block_unread(subject, blocks);
-                Verdict::without_differences(Act::Frozen, Cause::Drift)
+                Decision::without_differences(DecisionKind::Frozen, Cause::Drift)
             }
-            Live::Leaving(_) => {
-                let mut verdict =
-                    Verdict::without_differences(Act::Replace { create_first: false }, Cause::Drift)
-                        .with_reason(
-                            "the service is deleting the object; a new one follows when it is gone",
-                        );
+            LiveState::Deleting(_) => {
+                let mut verdict = Decision::without_differences(
+                    DecisionKind::Replace { create_first: false },
+                    Cause::Drift,
+                )
+                .with_reason("the service is deleting the object; a new one follows when it is gone");
                 verdict.broken = true;
                 verdict
             }
-            Live::Present(_) => self.decide_existing(subject, resource, wants, blocks),
+            LiveState::Present(_) => self.decide_existing(subject, resource, wants, blocks),
         }
     }
 
     fn decide_existing(
         &self,
-        subject: &Subject<'a>,
+        subject: &ResourceState<'a>,
         resource: &'a Resource,
-        wants: &[Want<'a>],
-        blocks: &mut Blocks<'_, 'a>,
-    ) -> Verdict<'a> {
-        let Some(diff) = Diff::new(self.survey, subject) else {
-            return Verdict::without_differences(Act::Frozen, Cause::Drift);
+        wants: &[DesiredAttribute<'a>],
+        blocks: &mut Blockers<'_, 'a>,
+    ) -> Decision<'a> {
+        let Some(diff) = AttributeDiffer::new(self.survey, subject) else {
+            return Decision::without_differences(DecisionKind::Frozen, Cause::Drift);
         };
         let mut differences = diff.differences(wants);
         let not_kept = confirmation::take_not_kept(&mut differences);
@@ -211,33 +216,33 @@ impl<'a> Judge<'_, 'a> {
         let revival = reactivation::needed_revival(subject);
         let broken = has_failed(subject) && revival.is_none();
         if broken && !guards::may_replace_failed(subject, blocks) {
-            return Verdict::without_differences(Act::Frozen, Cause::Unfinished);
+            return Decision::without_differences(DecisionKind::Frozen, Cause::Unfinished);
         }
         let must = broken
             || forced.is_some()
             || exchanged.is_some()
-            || differences.iter().any(Difference::forces_replacement);
+            || differences.iter().any(AttributeDiff::forces_replacement);
         if !must {
             differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
         }
         let left = left_to_do(subject, resource, revival);
         let act = match (must, differences.is_empty() && left.is_none()) {
-            (true, _) => Act::Replace { create_first: true },
-            (false, true) => Act::Keep,
-            (false, false) => Act::Update,
+            (true, _) => DecisionKind::Replace { create_first: true },
+            (false, true) => DecisionKind::Keep,
+            (false, false) => DecisionKind::Update,
         };
-        let mut verdict = Verdict::without_differences(act, combined_cause(&differences));
-        if let Some(left) = left.filter(|_| act == Act::Update && differences.is_empty()) {
-            verdict = Verdict::without_differences(act, Cause::Unfinished).with_reason(left);
+        let mut verdict = Decision::without_differences(act, combined_cause(&differences));
+        if let Some(left) = left.filter(|_| act == DecisionKind::Update && differences.is_empty()) {
+            verdict = Decision::without_differences(act, Cause::Unfinished).with_reason(left);
         }
         if broken {
-            verdict = Verdict::without_differences(act, Cause::Unfinished)
+            verdict = Decision::without_differences(act, Cause::Unfinished)
                 .with_reason(failed_status_reason(subject));
         } else if let Some(reason) = forced {
-            verdict = Verdict::without_differences(act, Cause::Upstream).with_reason(reason);
+            verdict = Decision::without_differences(act, Cause::Upstream).with_reason(reason);
         } else if must {
             verdict.reason = exchanged.or_else(|| Some(immutable_reason(&differences)));
-        } else if act == Act::Update {
+        } else if act == DecisionKind::Update {
             verdict.revival = reactivation::revival_before(subject, &differences);
             let anew = revival.filter(|_| has_failed(subject));
             verdict.reason = anew.map(|revival| revival.says.to_owned()).or(verdict.reason);
@@ -250,10 +255,10 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Returns why the new object will stand elsewhere: under a new parent, or in another project.
-    fn relocation_reason(&self, subject: &Subject<'a>, resource: &Resource) -> Option<String> {
+    fn relocation_reason(&self, subject: &ResourceState<'a>, resource: &Resource) -> Option<String> {
         let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
         if let Some(parent) = &resource.parent
-            && verdict(parent).is_some_and(Verdict::is_new)
+            && verdict(parent).is_some_and(Decision::is_new)
         {
             return Some(format!("{parent} is made anew, and it goes with the old one"));
         }
@@ -265,12 +270,12 @@ impl<'a> Judge<'_, 'a> {
         self.projects.wrong_project_reason(
             self.survey,
             subject,
-            &Outlook { survey: self.survey, verdicts: &self.verdicts },
+            &PlannedValues { survey: self.survey, verdicts: &self.verdicts },
         )
     }
 
     /// Tells whether a child's object is in an object that its parent had before.
-    fn is_in_an_older_one(&self, subject: &Subject<'a>, parent: &Address) -> bool {
+    fn is_in_an_older_one(&self, subject: &ResourceState<'a>, parent: &Address) -> bool {
         let home = subject.owned_object().and_then(|owned| owned.parent.as_ref());
         let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
         let mut deposed = entry.into_iter().flat_map(|entry| &entry.deposed);
@@ -278,7 +283,11 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Returns why an object that goes with another one is made anew rather than changed.
-    fn taken_along(&self, subject: &Subject<'a>, differences: &[Difference<'_>]) -> Option<String> {
+    fn taken_along(
+        &self,
+        subject: &ResourceState<'a>,
+        differences: &[AttributeDiff<'_>],
+    ) -> Option<String> {
         subject.needs.iter().find_map(|need| {
             let (owner, verdict) = (&self.survey.subjects[*need], self.verdicts[*need].as_ref()?);
             let (_, attribute) =
@@ -288,16 +297,21 @@ impl<'a> Judge<'_, 'a> {
         })
     }
 
-    fn choose_replacement_order(&self, n: usize, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
+    fn choose_replacement_order(
+        &self,
+        n: usize,
+        verdict: &mut Decision<'a>,
+        blocks: &mut Blockers<'_, 'a>,
+    ) {
         let subject = &self.survey.subjects[n];
-        if matches!(subject.live, Live::Leaving(_)) {
+        if matches!(subject.live, LiveState::Deleting(_)) {
             return;
         }
         // What has no block any more is judged later, and goes.
         let goes_first = |n: &usize| {
             let verdict = self.verdicts[*n].as_ref();
             self.succession.leaving.contains(n)
-                || verdict.map_or(self.survey.subjects[*n].resource.is_none(), Verdict::deletes_first)
+                || verdict.map_or(self.survey.subjects[*n].resource.is_none(), Decision::deletes_first)
         };
         let held_first = subject.held.iter().chain(&subject.needs).any(goes_first);
         let forced = if verdict.downstream && held_first {
@@ -308,14 +322,14 @@ impl<'a> Judge<'_, 'a> {
             None
         };
         let (create_first, why) = replacement_order::replacement_order(subject, verdict, forced, blocks);
-        verdict.act = Act::Replace { create_first };
+        verdict.act = DecisionKind::Replace { create_first };
         if let Some(why) = why {
             let reason = verdict.reason.take().unwrap_or_default();
             verdict.reason = Some(format!("{reason}; the old one goes first, because {why}"));
         }
     }
 
-    fn is_frozen(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> bool {
+    fn is_frozen(&self, n: usize, subject: &ResourceState<'a>, blocks: &mut Blockers<'_, 'a>) -> bool {
         if !self.scope.contains(n) {
             return true;
         }
@@ -328,35 +342,39 @@ impl<'a> Judge<'_, 'a> {
             return true;
         }
         subject.needs.iter().any(|need| {
-            self.verdicts[*need].as_ref().is_none_or(|v| v.act == Act::Frozen && self.scope.contains(*need))
+            self.verdicts[*need]
+                .as_ref()
+                .is_none_or(|v| v.act == DecisionKind::Frozen && self.scope.contains(*need))
         })
     }
 
     fn decide_undeclared(
         &self,
         n: usize,
-        subject: &Subject<'a>,
-        blocks: &mut Blocks<'_, 'a>,
-    ) -> Verdict<'a> {
+        subject: &ResourceState<'a>,
+        blocks: &mut Blockers<'_, 'a>,
+    ) -> Decision<'a> {
         if subject.resource.is_some() || self.is_frozen(n, subject, blocks) {
-            return Verdict::without_differences(Act::Frozen, Cause::Config);
+            return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         }
         if byproducts::stays_as_leftover(self.survey, subject) {
-            return Verdict::without_differences(Act::Keep, Cause::Config);
+            return Decision::without_differences(DecisionKind::Keep, Cause::Config);
         }
         let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
         let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
         let declared = self.survey.declared.removal_action(subject.address);
         let keep = declared.map_or(keep, |action| action == RemovedAction::Forget);
         match subject.live {
-            Live::Unseen(_) if !keep => {
+            LiveState::Unseen(_) if !keep => {
                 guards::block_unread(subject, blocks);
-                Verdict::without_differences(Act::Frozen, Cause::Drift)
+                Decision::without_differences(DecisionKind::Frozen, Cause::Drift)
             }
-            Live::None | Live::Gone(_) => Verdict::without_differences(Act::Keep, Cause::Drift),
+            LiveState::None | LiveState::Gone(_) => {
+                Decision::without_differences(DecisionKind::Keep, Cause::Drift)
+            }
             _ if keep => {
                 let word = if declared.is_some() { "removed" } else { "on_remove" };
-                Verdict::without_differences(Act::Forget, Cause::Config)
+                Decision::without_differences(DecisionKind::Forget, Cause::Config)
                     .with_reason(format!("it stays, as {word} says"))
             }
             _ => {
@@ -369,21 +387,22 @@ impl<'a> Judge<'_, 'a> {
                     let left_out = self.survey.left_out(subject.address);
                     left_out.map_or_else(|| "its block is gone".to_owned(), |(why, _)| why)
                 };
-                Verdict::without_differences(Act::Delete, Cause::Config).with_reason(why)
+                Decision::without_differences(DecisionKind::Delete, Cause::Config).with_reason(why)
             }
         }
     }
 }
 
 /// What a frozen resource still holds is not deleted under it.
-fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
-    let frozen =
-        |n: &usize| verdicts[*n].act == Act::Frozen && survey.subjects[*n].owned_object().is_some();
+fn keep_what_is_held(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
+    let frozen = |n: &usize| {
+        verdicts[*n].act == DecisionKind::Frozen && survey.subjects[*n].owned_object().is_some()
+    };
     let mut queue: Vec<usize> = (0..verdicts.len()).filter(frozen).collect();
     while let Some(n) = queue.pop() {
         for held in &survey.subjects[n].held {
-            if verdicts[*held].act == Act::Delete {
-                verdicts[*held].act = Act::Frozen;
+            if verdicts[*held].act == DecisionKind::Delete {
+                verdicts[*held].act = DecisionKind::Frozen;
                 queue.push(*held);
             }
         }
@@ -391,15 +410,15 @@ fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
 }
 
 /// Tells whether an object is left as it is while everything is destroyed.
-fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+fn is_left(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let destroyed = subject.resource.is_none() && subject.block.is_some();
-    destroyed && verdict.act == Act::Keep && subject.object().is_some()
+    destroyed && verdict.act == DecisionKind::Keep && subject.object().is_some()
 }
 
 /// Returns what is to be told of what is left as it is while everything is destroyed.
-pub(in crate::plan) fn destroy_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn destroy_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
     let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
-    left.map(|(subject, verdict)| Note {
+    left.map(|(subject, verdict)| PlanNote {
         code: NoteCode::Left,
         text: format!(
             "{} stays live, and this stack's: {}",
@@ -415,13 +434,15 @@ pub(in crate::plan) fn destroy_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_
 }
 
 /// What is part of an object that stays live stays with it.
-fn keep_what_is_part_of_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+fn keep_what_is_part_of_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     // A parent's address is the beginning of its children's, so it comes before them.
     for n in 0..verdicts.len() {
         let parent = survey.subjects[n].parent().and_then(|parent| survey.index.get(parent));
-        let Some(parent) = parent.filter(|parent| verdicts[**parent].act == Act::Forget) else { continue };
-        if verdicts[n].act == Act::Delete {
-            verdicts[n].act = Act::Forget;
+        let Some(parent) = parent.filter(|parent| verdicts[**parent].act == DecisionKind::Forget) else {
+            continue;
+        };
+        if verdicts[n].act == DecisionKind::Delete {
+            verdicts[n].act = DecisionKind::Forget;
             verdicts[n].reason =
                 Some(format!("{} stays, with what is part of it", survey.subjects[*parent].address));
         }
@@ -431,8 +452,8 @@ fn keep_what_is_part_of_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_
 /// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. While its block is
 /// there, it stays this stack's, and the next apply finds it. A link is undone by itself, unless the service
 /// refuses the end of what it leads to.
-fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
-    let stays = |n: &usize| verdicts[*n].act == Act::Forget;
+fn leave_what_holds_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
+    let stays = |n: &usize| verdicts[*n].act == DecisionKind::Forget;
     let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
     queue.extend(leave_what_holds_the_kept_before(survey, verdicts));
     while let Some(n) = queue.pop() {
@@ -443,8 +464,9 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
                 == other.owned_object().map(|owned| &owned.id);
             let is_refused = kept.object().is_some_and(|object| is_refused(object, other));
             let needed = is_inside || guards::referring_attribute(kept, other).is_some() || is_refused;
-            if needed && verdicts[*held].act == Act::Delete {
-                verdicts[*held].act = if other.block.is_some() { Act::Keep } else { Act::Forget };
+            if needed && verdicts[*held].act == DecisionKind::Delete {
+                verdicts[*held].act =
+                    if other.block.is_some() { DecisionKind::Keep } else { DecisionKind::Forget };
                 verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
                 queue.push(*held);
             }
@@ -453,7 +475,7 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
 }
 
 /// Does the same for what earlier applies let go of and is still there. Returns what stays.
-fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) -> Vec<usize> {
+fn leave_what_holds_the_kept_before(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) -> Vec<usize> {
     let kept = survey.inputs.ledger.kept.iter();
     let kept: HashMap<(&str, &str), &Address> =
         kept.map(|(address, kept)| ((kept.kind.as_str(), kept.id.as_str()), address)).collect();
@@ -461,13 +483,13 @@ fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict
     for object in survey.unowned.iter().filter(|_| !kept.is_empty()) {
         let Some(address) = kept.get(&(object.kind.as_str(), object.id.as_str())) else { continue };
         for (n, verdict) in
-            verdicts.iter_mut().enumerate().filter(|(_, verdict)| verdict.act == Act::Delete)
+            verdicts.iter_mut().enumerate().filter(|(_, verdict)| verdict.act == DecisionKind::Delete)
         {
             let other = &survey.subjects[n];
             let is_inside =
                 other.owned_object().is_some_and(|owned| object.project.as_ref() == Some(&owned.id));
             if other.block.is_some() && (is_inside || is_refused(object, other)) {
-                verdict.act = Act::Keep;
+                verdict.act = DecisionKind::Keep;
                 verdict.reason = Some(format!("{address} stayed, and needs it"));
                 stays.push(n);
             }
@@ -477,24 +499,24 @@ fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict
 }
 
 /// Tells whether the service refuses the end of an object because of one that uses it.
-fn is_refused(user: &Object, used: &Subject<'_>) -> bool {
+fn is_refused(user: &Object, used: &ResourceState<'_>) -> bool {
     let Some(id) = used.owned_object().map(|owned| owned.id.as_str()) else { return false };
     used.kind.rules.iter().any(|rule| match rule.check {
-        Check::NotUsed { by } => by.iter().any(|(kind, attribute)| {
+        RuleCheck::NotUsed { by } => by.iter().any(|(kind, attribute)| {
             *kind == user.kind && user.attributes.get(*attribute).and_then(Value::as_text) == Some(id)
         }),
         _ => false,
     })
 }
 
-fn has_lost_secret(subject: &Subject<'_>) -> bool {
+fn has_lost_secret(subject: &ResourceState<'_>) -> bool {
     subject.entry.is_some_and(|entry| entry.secret_lost)
 }
 
 /// Returns what is to be done to an object besides its differences. An update without calls waits until
 /// it is at rest: only then may others build on it.
 fn left_to_do(
-    subject: &Subject<'_>,
+    subject: &ResourceState<'_>,
     resource: &Resource,
     revival: Option<&'static Revival>,
 ) -> Option<&'static str> {
@@ -508,16 +530,16 @@ fn left_to_do(
     unfinished.then_some("an earlier apply did not see it come to rest")
 }
 
-fn has_failed(subject: &Subject<'_>) -> bool {
+fn has_failed(subject: &ResourceState<'_>) -> bool {
     let failed = subject.kind.api.ready.map(|ready| ready.failed);
     failed.zip(subject.status()).is_some_and(|(failed, status)| failed.contains(&status))
 }
 
-fn failed_status_reason(subject: &Subject<'_>) -> String {
+fn failed_status_reason(subject: &ResourceState<'_>) -> String {
     format!("its status is {}, which it does not leave by itself", subject.status().unwrap_or("failed"))
 }
 
-fn immutable_reason(differences: &[Difference<'_>]) -> String {
+fn immutable_reason(differences: &[AttributeDiff<'_>]) -> String {
     let mut names: Vec<&str> =
         differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
     names.dedup();
@@ -525,7 +547,7 @@ fn immutable_reason(differences: &[Difference<'_>]) -> String {
 }
 
 /// Returns the cause of a change from those of its differences.
-fn combined_cause(differences: &[Difference<'_>]) -> Cause {
+fn combined_cause(differences: &[AttributeDiff<'_>]) -> Cause {
     let has = |cause| differences.iter().any(|difference| difference.cause == cause);
     match (has(Cause::Both), has(Cause::Config), has(Cause::Drift), has(Cause::Unfinished)) {
         (true, ..) | (_, true, true, _) => Cause::Both,

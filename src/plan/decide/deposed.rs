@@ -1,27 +1,27 @@
-//! `Leftovers`: older objects that are still to go: a replacement left them, or someone said that they
+//! `DeposedObjects`: older objects that are still to go: a replacement left them, or someone said that they
 //! are one too many. What has no place beside them is made once they are gone.
 
 use std::collections::HashSet;
 
-use super::conflicts::unique_index::Holdings;
+use super::conflicts::unique_index::UniqueIndex;
 use crate::model::address::Name;
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
-use crate::plan::decision::Verdict;
-use crate::plan::join::joined_state::{Survey, referenced_keys};
+use crate::plan::decision::Decision;
+use crate::plan::join::joined_state::{JoinedState, referenced_keys};
 
 /// All of a plan.
 #[derive(Default)]
-pub(in crate::plan) struct Leftovers<'a> {
-    all: Vec<Leftover<'a>>,
+pub(in crate::plan) struct DeposedObjects<'a> {
+    all: Vec<DeposedObject<'a>>,
     /// What they have, by their numbers here.
-    holdings: Holdings<'a>,
+    holdings: UniqueIndex<'a>,
     /// What objects of the stack refer to, or are in.
     used: HashSet<ObjectKey>,
 }
 
 /// An older object that is live.
-pub(in crate::plan) struct Leftover<'a> {
+pub(in crate::plan) struct DeposedObject<'a> {
     /// The subject whose it is.
     pub n: usize,
     /// Its id.
@@ -30,27 +30,37 @@ pub(in crate::plan) struct Leftover<'a> {
     object: &'a Object,
 }
 
-impl<'a> Leftovers<'a> {
+impl<'a> DeposedObjects<'a> {
     /// Looks for them.
-    pub fn from_state(survey: &Survey<'a>) -> Self {
+    pub fn from_state(survey: &JoinedState<'a>) -> Self {
         let mut all = Vec::new();
         for (n, subject) in survey.subjects.iter().enumerate() {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
                 let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name));
-                all.extend(object.map(|object| Leftover { n, id: &owned.id, kind: subject.kind, object }));
+                all.extend(object.map(|object| DeposedObject {
+                    n,
+                    id: &owned.id,
+                    kind: subject.kind,
+                    object,
+                }));
             }
         }
         if all.is_empty() {
             return Self::default();
         }
         let numbered = all.iter().enumerate().map(|(number, left)| (left.kind, left.object, number));
-        let holdings = Holdings::from_objects(numbered, |_, _| true);
+        let holdings = UniqueIndex::from_objects(numbered, |_, _| true);
         let used = referenced_objects(survey, &all);
         Self { all, holdings, used }
     }
 
     /// Returns those beside which the new object of a subject has no place.
-    pub fn in_the_way(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> Vec<&Leftover<'a>> {
+    pub fn in_the_way(
+        &self,
+        survey: &JoinedState<'a>,
+        n: usize,
+        verdict: &Decision<'a>,
+    ) -> Vec<&DeposedObject<'a>> {
         if self.all.is_empty() {
             return Vec::new();
         }
@@ -60,18 +70,18 @@ impl<'a> Leftovers<'a> {
 
     /// Tells whether an older object of the subject's own that is in the way is still used by others: they
     /// must let go of it before the new one can come.
-    pub fn blocks_creation(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> bool {
+    pub fn blocks_creation(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> bool {
         self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
     }
 
     /// Tells whether a live object of the stack, an older one too, refers to it, or is in it.
-    pub fn is_used(&self, leftover: &Leftover<'a>) -> bool {
+    pub fn is_used(&self, leftover: &DeposedObject<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }
 }
 
 /// Returns what the objects of a stack refer to, or are in; older ones, too.
-fn referenced_objects(survey: &Survey<'_>, older: &[Leftover<'_>]) -> HashSet<ObjectKey> {
+fn referenced_objects(survey: &JoinedState<'_>, older: &[DeposedObject<'_>]) -> HashSet<ObjectKey> {
     let current = survey.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
     let mut used = HashSet::new();
     for (kind, object) in current.chain(older.iter().map(|left| (left.kind, left.object))) {

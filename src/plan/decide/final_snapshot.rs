@@ -2,29 +2,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::state::entry::Owned;
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
-use crate::model::schema::{FinalCopy, Kind, Type};
+use crate::model::schema::{FinalSnapshot, Kind, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Live, Subject, Survey};
-use crate::plan::join::prices::Prices;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, LiveState, ResourceState};
+use crate::plan::join::prices::ObjectPrices;
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::model::step::{Operation, ProjectOf, Remember, Step};
+use crate::plan::model::step::{LedgerMetadata, Operation, Step, TargetProject};
 
 /// Characters of a source's id in its copy's name.
-const TOLD: usize = 8;
+const ID_CHARS: usize = 8;
 /// What stands between a source's own name and its mark in its copy's name.
 const INFIX: &str = "-final-";
 /// Characters of a source's own name in its copy's name, at most.
-const NAMED: usize = 40;
+const MAX_SOURCE_NAME_CHARS: usize = 40;
 /// The shortest time that a copy is given, in seconds, and how many times its usual duration.
-const PATIENCE: (u32, u32) = (1800, 20);
+const TIMEOUT_SECS_AND_FACTOR: (u32, u32) = (1800, 20);
 
 /// Returns what is to keep the data of a subject's objects.
-fn copy_of(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<(FinalCopy, &'static Kind)> {
+fn copy_of(
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+) -> Option<(FinalSnapshot, &'static Kind)> {
     let remembered = subject.entry.is_some_and(|entry| entry.final_snapshot);
     let wanted = subject.block.map_or(remembered, |block| block.lifecycle.final_snapshot);
     let copy = subject.kind.final_copy.filter(|_| wanted)?;
@@ -32,43 +35,43 @@ fn copy_of(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<(FinalCopy, &'s
 }
 
 /// Tells whether the data of a subject's objects is copied before they go.
-pub(in crate::plan) fn is_copied(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+pub(in crate::plan) fn is_copied(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     copy_of(survey, subject).is_some()
 }
 
 /// Returns the address under which the copy of an object is made.
-fn copy_address(subject: &Subject<'_>, object: &Owned) -> Address {
+fn copy_address(subject: &ResourceState<'_>, object: &OwnedObject) -> Address {
     subject.address.join(&format!("final-{}", object_mark(object)))
 }
 
-fn object_mark(object: &Owned) -> String {
+fn object_mark(object: &OwnedObject) -> String {
     mark_from_id(&object.id)
 }
 
 fn mark_from_id(id: &str) -> String {
-    id.chars().filter(char::is_ascii_alphanumeric).take(TOLD).collect::<String>().to_lowercase()
+    id.chars().filter(char::is_ascii_alphanumeric).take(ID_CHARS).collect::<String>().to_lowercase()
 }
 
-fn copy_name(subject: &Subject<'_>, object: &Owned) -> String {
+fn copy_name(subject: &ResourceState<'_>, object: &OwnedObject) -> String {
     let known = subject.object().and_then(|live| live.attributes.get("name")).and_then(Value::as_text);
-    let own: String = known.unwrap_or(subject.address.last()).chars().take(NAMED).collect();
+    let own: String = known.unwrap_or(subject.address.last()).chars().take(MAX_SOURCE_NAME_CHARS).collect();
     format!("{own}{INFIX}{}", object_mark(object))
 }
 
 /// Tells whether an earlier apply made the copy of an object already.
-fn is_made(survey: &Survey<'_>, address: &Address) -> bool {
+fn is_made(survey: &JoinedState<'_>, address: &Address) -> bool {
     let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
     subject.is_some_and(|made| {
         let finished = made.entry.is_some_and(|entry| !entry.unfinished);
-        finished && matches!(made.live, Live::Present(_))
+        finished && matches!(made.live, LiveState::Present(_))
     })
 }
 
 /// Returns the step that copies the data of an object before it goes.
 pub(in crate::plan) fn copy_step(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    object: &Owned,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    object: &OwnedObject,
 ) -> Option<Step> {
     let (copy, kind) = copy_of(survey, subject)?;
     let address = copy_address(subject, object);
@@ -80,25 +83,29 @@ pub(in crate::plan) fn copy_step(
         (Name::new_static("name"), text(&copy_name(subject, object))),
         (Name::new_static(copy.of), text(&object.id)),
     ]);
-    let remember = Remember {
+    let remember = LedgerMetadata {
         depends_on: vec![subject.address.clone()],
         keep_on_remove: true,
         let_go: true,
-        ..Remember::default()
+        ..LedgerMetadata::default()
     };
-    let project = object.project.clone().map_or(ProjectOf::None, ProjectOf::Id);
+    let project = object.project.clone().map_or(TargetProject::None, TargetProject::Id);
     Some(Step {
         address,
         kind: kind.name.into(),
         operation: Operation::Create { desired, project, parent: None, remember, deposes: false },
         after: Vec::new(),
         seconds: kind.estimate.create,
-        timeout_seconds: kind.estimate.create.saturating_mul(PATIENCE.1).max(PATIENCE.0),
+        timeout_seconds: kind
+            .estimate
+            .create
+            .saturating_mul(TIMEOUT_SECS_AND_FACTOR.1)
+            .max(TIMEOUT_SECS_AND_FACTOR.0),
     })
 }
 
 /// What a copy will be, as far as its price asks.
-pub(in crate::plan) struct Copied {
+pub(in crate::plan) struct FinalSnapshotSpec {
     /// Its kind.
     pub kind: &'static Kind,
     /// Its size.
@@ -107,41 +114,41 @@ pub(in crate::plan) struct Copied {
 
 /// Returns the copies that the plan makes of a subject's objects.
 pub(in crate::plan) fn planned_copies(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-) -> Vec<Copied> {
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+) -> Vec<FinalSnapshotSpec> {
     let Some((copy, kind)) = copy_of(survey, subject) else { return Vec::new() };
     let current = subject.owned_object().filter(|_| verdict.removes());
     let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
-    let deposed = deposed.filter(|_| verdict.act != Act::Frozen);
+    let deposed = deposed.filter(|_| verdict.act != DecisionKind::Frozen);
     let made =
         current.into_iter().chain(deposed).filter(|owned| !is_made(survey, &copy_address(subject, owned)));
     made.filter_map(|owned| {
         let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name))?;
         let size = copy_size(survey, subject.kind, object, copy).unwrap_or_default();
-        Some(Copied { kind, attributes: Attributes::from([("size".into(), size)]) })
+        Some(FinalSnapshotSpec { kind, attributes: Attributes::from([("size".into(), size)]) })
     })
     .collect()
 }
 
 /// Says what stays of an object that goes.
 pub(in crate::plan) fn describe_copy(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
 ) -> Option<String> {
     let (copy, kind) = copy_of(survey, subject).filter(|_| verdict.removes())?;
     let name = copy_name(subject, subject.owned_object()?);
     let attributes =
         Attributes::from([("size".into(), copy_size(survey, subject.kind, subject.object()?, copy)?)]);
-    let price = Prices::new(survey.inputs.catalog).monthly(kind, &attributes);
+    let price = ObjectPrices::new(survey.inputs.catalog).monthly(kind, &attributes);
     let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
     Some(format!("the {} {name} is made first and stays, unmanaged and billed{price}", kind.name))
 }
 
 /// Returns the size that a copy of an object will have.
-fn copy_size(survey: &Survey<'_>, of: &Kind, object: &Object, copy: FinalCopy) -> Option<Value> {
+fn copy_size(survey: &JoinedState<'_>, of: &Kind, object: &Object, copy: FinalSnapshot) -> Option<Value> {
     let (attribute, field) = copy.size;
     let live = object.attributes.get(attribute)?;
     match (field, of.attribute(attribute)?.ty) {
@@ -152,9 +159,9 @@ fn copy_size(survey: &Survey<'_>, of: &Kind, object: &Object, copy: FinalCopy) -
 
 /// A project in which a copy stays cannot be deleted: it stays too. While its block is there, it stays this
 /// stack's, and the next apply finds it.
-pub(in crate::plan) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+pub(in crate::plan) fn leave_their_projects(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     let is_project =
-        |n: &usize| survey.subjects[*n].kind.name == PROJECT && verdicts[*n].act == Act::Delete;
+        |n: &usize| survey.subjects[*n].kind.name == PROJECT && verdicts[*n].act == DecisionKind::Delete;
     let projects: Vec<usize> = (0..verdicts.len()).filter(is_project).collect();
     if projects.is_empty() {
         return;
@@ -172,7 +179,8 @@ pub(in crate::plan) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut 
     for n in projects {
         let subject = &survey.subjects[n];
         if let Some(why) = subject.owned_object().and_then(|owned| kept.remove(&owned.id)) {
-            verdicts[n].act = if subject.block.is_some() { Act::Keep } else { Act::Forget };
+            verdicts[n].act =
+                if subject.block.is_some() { DecisionKind::Keep } else { DecisionKind::Forget };
             verdicts[n].reason = Some(why);
         }
     }
@@ -189,7 +197,7 @@ fn object_name(object: &Object) -> &str {
 
 /// Returns copies that earlier applies left, with the projects that they are in: they are named after what
 /// this stack is known to have deleted.
-fn earlier_copies<'a>(survey: &Survey<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
+fn earlier_copies<'a>(survey: &JoinedState<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
     let buried = survey.inputs.ledger.tombstones.iter();
     let marks: BTreeSet<(&str, String)> = buried
         .filter_map(|(id, stone)| {

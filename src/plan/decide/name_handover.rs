@@ -2,27 +2,27 @@
 
 use std::collections::HashSet;
 
-use super::conflicts::unique_index::Holdings;
+use super::conflicts::unique_index::UniqueIndex;
 use crate::model::graph::Graph;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::Survey;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::JoinedState;
 
 /// Returns pairs of subjects: the first lets go of what the second comes to have, and only then can the
 /// second have it.
 pub(in crate::plan) fn handover_pairs(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
 ) -> Vec<(usize, usize)> {
-    let changed = |n: &usize| verdicts[*n].removes() || verdicts[*n].act == Act::Update;
+    let changed = |n: &usize| verdicts[*n].removes() || verdicts[*n].act == DecisionKind::Update;
     let objects = survey.subjects.iter().enumerate().filter(|(n, _)| changed(n));
     let objects = objects.filter_map(|(n, subject)| Some((subject.kind, subject.object()?, n)));
-    let held = Holdings::from_objects(objects, |n, attributes| {
+    let held = UniqueIndex::from_objects(objects, |n, attributes| {
         verdicts[n].removes() || verdicts[n].changes(attributes)
     });
     if held.is_empty() {
         return Vec::new();
     }
-    let comes = |verdict: &Verdict<'_>| verdict.is_new() || verdict.act == Act::Update;
+    let comes = |verdict: &Decision<'_>| verdict.is_new() || verdict.act == DecisionKind::Update;
     let coming = verdicts.iter().enumerate().filter(|(_, verdict)| comes(verdict));
     let pairs = coming.flat_map(|(new, verdict)| {
         held.holders_of(survey, new, verdict).into_iter().map(move |old| (old, new))
@@ -32,7 +32,7 @@ pub(in crate::plan) fn handover_pairs(
 
 /// Who waits for whom, where that bears on what stands on them.
 #[derive(Default)]
-pub(in crate::plan) struct Succession {
+pub(in crate::plan) struct NameHandover {
     /// Their new objects wait until another address's object has gone.
     pub waiting: HashSet<usize>,
     /// Their objects are what others wait for.
@@ -41,9 +41,9 @@ pub(in crate::plan) struct Succession {
     pub circle: HashSet<usize>,
 }
 
-impl Succession {
+impl NameHandover {
     /// Finds them.
-    pub fn from_decisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Self {
+    pub fn from_decisions(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Self {
         let pairs = handover_pairs(survey, verdicts);
         if pairs.is_empty() {
             return Self::default();
@@ -55,7 +55,8 @@ impl Succession {
         }
         let knots = graph.topological_order().err().unwrap_or_default();
         let members = knots.into_iter().flatten().filter_map(|node| graph.get(node).copied());
-        let circle = members.filter(|n| verdicts[*n].act == Act::Replace { create_first: true }).collect();
+        let circle =
+            members.filter(|n| verdicts[*n].act == DecisionKind::Replace { create_first: true }).collect();
         let leaving = pairs.iter().map(|(old, _)| *old).collect();
         let waiting = pairs.into_iter().map(|(_, new)| new).filter(|new| verdicts[*new].is_new()).collect();
         Self { waiting, leaving, circle }

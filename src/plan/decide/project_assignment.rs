@@ -1,82 +1,87 @@
-//! `Projects`: in which project each project-scoped resource belongs.
+//! `ProjectAssignment`: in which project each project-scoped resource belongs.
 
 use crate::model::address::Name;
 use crate::model::evaluate::evaluate_expression;
-use crate::model::expression::{Expression, Lookup, Reference};
-use crate::model::schema::Scope;
+use crate::model::expression::{AttributeLookup, Expression, Reference};
+use crate::model::schema::KindScope;
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
-use crate::plan::diff::planned_values::Outlook;
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::blockers::Blockers;
+use crate::plan::diff::planned_values::PlannedValues;
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::model::step::ProjectOf;
+use crate::plan::model::step::TargetProject;
 
 /// The project of resources that do not say one.
-pub(in crate::plan) struct Projects {
-    default: ProjectOf,
+pub(in crate::plan) struct ProjectAssignment {
+    default: TargetProject,
     known: Vec<(Name, Name)>,
 }
 
-impl Projects {
+impl ProjectAssignment {
     /// Finds the stack's project: its one block, what the command line says, or the account's default.
-    pub fn new(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Self {
+    pub fn new(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) -> Self {
         let inputs = &survey.inputs;
         let known = project_names(inputs.snapshot);
         let named = inputs.options.project.as_ref();
         let default = match (&inputs.stack.project, named) {
-            (Some(address), _) if !inputs.options.destroy => ProjectOf::Resource(address.clone()),
+            (Some(address), _) if !inputs.options.destroy => TargetProject::Resource(address.clone()),
             (_, Some(named)) => find_project(&known, named).map_or_else(
                 || {
                     let text = format!("There is no project `{named}`.");
                     let help = "Give a project's name or id with --project.".to_owned();
                     blocks.add_for_address("project", None, text, help);
-                    ProjectOf::None
+                    TargetProject::None
                 },
-                ProjectOf::Id,
+                TargetProject::Id,
             ),
-            (_, None) => inputs.snapshot.default_project.clone().map_or(ProjectOf::None, ProjectOf::Id),
+            (_, None) => {
+                inputs.snapshot.default_project.clone().map_or(TargetProject::None, TargetProject::Id)
+            }
         };
         Self { default, known }
     }
 
     /// Returns the id of the stack's project, where it exists already.
-    pub fn id(&self, survey: &Survey<'_>) -> Option<Name> {
+    pub fn id(&self, survey: &JoinedState<'_>) -> Option<Name> {
         match &self.default {
-            ProjectOf::Id(id) => Some(id.clone()),
-            ProjectOf::Resource(address) => {
+            TargetProject::Id(id) => Some(id.clone()),
+            TargetProject::Resource(address) => {
                 let n = survey.index.get(address)?;
                 survey.subjects[*n].object().map(|object| object.id.clone())
             }
-            ProjectOf::None => None,
+            TargetProject::None => None,
         }
     }
 
     /// Returns where a subject's new object is made.
     pub fn project_of(
         &self,
-        survey: &Survey<'_>,
-        subject: &Subject<'_>,
-        outlook: &Outlook<'_, '_>,
-    ) -> ProjectOf {
+        survey: &JoinedState<'_>,
+        subject: &ResourceState<'_>,
+        outlook: &PlannedValues<'_, '_>,
+    ) -> TargetProject {
         match subject.kind.scope {
-            Scope::Account => return ProjectOf::None,
+            KindScope::Account => return TargetProject::None,
             // A child is where its parent is, and a request for it says so.
-            Scope::Child { .. } => {
+            KindScope::Child { .. } => {
                 let parent = subject.resource.and_then(|resource| resource.parent.as_ref());
                 let parent = parent.and_then(|parent| survey.index.get(parent));
-                return parent
-                    .map_or(ProjectOf::None, |n| self.project_of(survey, &survey.subjects[*n], outlook));
+                return parent.map_or(TargetProject::None, |n| {
+                    self.project_of(survey, &survey.subjects[*n], outlook)
+                });
             }
-            Scope::Project => {}
+            KindScope::Project => {}
         }
         match subject.resource.and_then(|resource| resource.project.as_ref()) {
             None => self.default.clone(),
             Some(Expression::Reference(Reference { address, attribute: None })) => {
-                ProjectOf::Resource(address.clone())
+                TargetProject::Resource(address.clone())
             }
             Some(expression) => match evaluate_expression(expression, outlook) {
-                Ok(Value::Text(named)) => ProjectOf::Id(find_project(&self.known, &named).unwrap_or(named)),
+                Ok(Value::Text(named)) => {
+                    TargetProject::Id(find_project(&self.known, &named).unwrap_or(named))
+                }
                 _ => self.default.clone(),
             },
         }
@@ -85,15 +90,15 @@ impl Projects {
     /// Returns why a live object is in the wrong project: nothing can move it.
     pub fn wrong_project_reason(
         &self,
-        survey: &Survey<'_>,
-        subject: &Subject<'_>,
-        outlook: &Outlook<'_, '_>,
+        survey: &JoinedState<'_>,
+        subject: &ResourceState<'_>,
+        outlook: &PlannedValues<'_, '_>,
     ) -> Option<String> {
         let present = subject.object()?.project.as_ref()?;
         let wanted = match self.project_of(survey, subject, outlook) {
-            ProjectOf::None => return None,
-            ProjectOf::Id(id) => Value::Text(id),
-            ProjectOf::Resource(address) => outlook.attribute(&address, None),
+            TargetProject::None => return None,
+            TargetProject::Id(id) => Value::Text(id),
+            TargetProject::Resource(address) => outlook.attribute(&address, None),
         };
         let there = matches!(&wanted, Value::Text(id) if id == present);
         (!there).then(|| format!("it stands in project {present}, and nothing moves it to another one"))

@@ -3,22 +3,22 @@
 use ipnet::Ipv4Net;
 
 use crate::model::address::Address;
-use crate::model::schema::{Check, ReplaceOrder};
+use crate::model::schema::{ReplaceOrder, RuleCheck};
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::compare::are_equivalent;
 
 /// Returns whether the new one comes first, and if not, why not when a reader would ask.
 ///
 /// `forced`: why the old one must go first whatever it is itself.
 pub(in crate::plan) fn replacement_order(
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     forced: Option<&str>,
-    blocks: &mut Blocks<'_, '_>,
+    blocks: &mut Blockers<'_, '_>,
 ) -> (bool, Option<String>) {
     let written = subject.resource.and_then(|resource| resource.lifecycle.replace);
     match written.unwrap_or(subject.kind.replace) {
@@ -38,13 +38,13 @@ pub(in crate::plan) fn replacement_order(
 }
 
 /// Returns what is to be told of consent to replacements that the plan does not make.
-pub(in crate::plan) fn consent_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn consent_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
     let is_replaced = |address: &Address| {
         let n = survey.index.get(address);
-        n.is_some_and(|n| matches!(verdicts[*n].act, Act::Replace { .. }))
+        n.is_some_and(|n| matches!(verdicts[*n].act, DecisionKind::Replace { .. }))
     };
     let idle = survey.inputs.options.replace.iter().filter(|address| !is_replaced(address));
-    idle.map(|address| Note {
+    idle.map(|address| PlanNote {
         code: NoteCode::NotReplaced,
         text: format!(
             "{address} is not replaced: --replace only agrees to a replacement that the plan needs"
@@ -56,7 +56,7 @@ pub(in crate::plan) fn consent_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_
     .collect()
 }
 
-fn refuse_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
     let reason = verdict.reason.as_deref().unwrap_or("an attribute changes that no call can change");
     let text = format!("{} would be replaced, and its lifecycle says never: {reason}.", subject.address);
     let help = "Take the change back, or set `lifecycle.replace` to create_first or delete_first.";
@@ -71,23 +71,23 @@ fn refuse_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut
 }
 
 /// Returns why the two cannot stand side by side.
-fn coexistence_conflict(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<String> {
+fn coexistence_conflict(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<String> {
     let stays = |name: &str| !verdict.rehomed && stays_unchanged(subject, verdict, name);
     if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
         return Some(format!("two cannot have the same {}", subject.kind.api.id));
     }
     subject.kind.rules.iter().find_map(|rule| match rule.check {
-        Check::Unique { attributes } => {
+        RuleCheck::Unique { attributes } => {
             let all = attributes.iter().all(|name| stays(name));
             all.then(|| format!("two cannot have the same {}", attributes.join(" and ")))
         }
-        Check::NoOverlap { attribute } => networks_overlap(subject, verdict, attribute)
+        RuleCheck::NoOverlap { attribute } => networks_overlap(subject, verdict, attribute)
             .then(|| format!("their {attribute} would overlap")),
         _ => None,
     })
 }
 
-fn stays_unchanged(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> bool {
+fn stays_unchanged(subject: &ResourceState<'_>, verdict: &Decision<'_>, name: &str) -> bool {
     let Some(attribute) = subject.kind.attribute(name) else { return false };
     let live = subject.object().and_then(|object| object.attributes.get(name)).unwrap_or(&Value::Null);
     let want = verdict.find_attribute(name);
@@ -96,7 +96,7 @@ fn stays_unchanged(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> 
     })
 }
 
-fn networks_overlap(subject: &Subject<'_>, verdict: &Verdict<'_>, attribute: &str) -> bool {
+fn networks_overlap(subject: &ResourceState<'_>, verdict: &Decision<'_>, attribute: &str) -> bool {
     let live = subject.object().and_then(|object| parse_network(object.attributes.get(attribute)?));
     let want = verdict.find_attribute(attribute).map_or(live, |want| parse_network(&want.value));
     live.zip(want).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))

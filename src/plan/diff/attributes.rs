@@ -6,17 +6,17 @@
 use super::confirmation;
 use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::entry::Entry;
-use crate::ledger::state::verification::Confirmation;
+use crate::ledger::state::verification::ValueVerification;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;
-use crate::model::reading::{Reading, told_part};
-use crate::model::schema::{Attribute, Format, Presence, Type};
+use crate::model::reading::{AttributeReading, told_part};
+use crate::model::schema::{Attribute, Presence, TextFormat, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::decision::{Difference, Want};
-use crate::plan::join::catalog_index::Names;
-use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+use crate::plan::decision::{AttributeDiff, DesiredAttribute};
+use crate::plan::join::catalog_index::CatalogIndex;
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
 use crate::plan::model::change::Cause;
 use crate::plan::model::compare::{
     are_equivalent, fingerprint_secrets, is_as_applied, is_as_written, is_unset, part_type,
@@ -24,28 +24,28 @@ use crate::plan::model::compare::{
 };
 
 /// Characters of a digest that are shown: `sha256:` and twelve digits.
-const SHORT: usize = 19;
+const SHORT_DIGEST_CHARS: usize = 19;
 
 /// The attributes of one object that a diff looks at.
-pub(in crate::plan) struct Diff<'s, 'a> {
-    survey: &'s Survey<'a>,
-    subject: &'s Subject<'a>,
+pub(in crate::plan) struct AttributeDiffer<'s, 'a> {
+    survey: &'s JoinedState<'a>,
+    subject: &'s ResourceState<'a>,
     object: &'a Object,
     entry: Option<&'a Entry>,
 }
 
-impl<'s, 'a> Diff<'s, 'a> {
+impl<'s, 'a> AttributeDiffer<'s, 'a> {
     /// Looks at a subject that has an object.
-    pub fn new(survey: &'s Survey<'a>, subject: &'s Subject<'a>) -> Option<Self> {
+    pub fn new(survey: &'s JoinedState<'a>, subject: &'s ResourceState<'a>) -> Option<Self> {
         let entry = match subject.adoption {
-            Some(Adoption::Recovered(entry)) => Some(entry),
+            Some(AdoptionReason::Recovered(entry)) => Some(entry),
             _ => subject.entry,
         };
         Some(Self { survey, subject, object: subject.object()?, entry })
     }
 
     /// Returns what differs, in the order of the kind's table.
-    pub fn differences(&self, wants: &[Want<'a>]) -> Vec<Difference<'a>> {
+    pub fn differences(&self, wants: &[DesiredAttribute<'a>]) -> Vec<AttributeDiff<'a>> {
         let mut found = Vec::new();
         for want in wants {
             match (&want.attribute.ty, &want.value) {
@@ -81,7 +81,7 @@ impl<'s, 'a> Diff<'s, 'a> {
     }
 
     /// Tells whether the object shows what is written, also where nothing is done about a difference.
-    pub fn shows_written(&self, want: &Want<'a>) -> bool {
+    pub fn shows_written(&self, want: &DesiredAttribute<'a>) -> bool {
         let (attribute, key) = (want.attribute, self.survey.key());
         let target = fingerprint_secrets(want.stored_value(), key);
         let Some(live) = self.live_attribute(attribute, Some(&target)) else { return false };
@@ -104,7 +104,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         self.entry?.applied.get(attribute.name)
     }
 
-    fn whole_difference(&self, want: &Want<'a>) -> Option<Difference<'a>> {
+    fn whole_difference(&self, want: &DesiredAttribute<'a>) -> Option<AttributeDiff<'a>> {
         let attribute = want.attribute;
         let target = fingerprint_secrets(want.stored_value(), self.survey.key());
         let applied = self.last_applied_value(attribute);
@@ -113,7 +113,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         }
         let live = self.live_attribute(attribute, Some(&target));
         let key = self.survey.key();
-        let sides = Sides {
+        let sides = AttributeValues {
             ty: &attribute.ty,
             open: want.stored_value(),
             want: &target,
@@ -140,7 +140,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         let last = applied.filter(|a| {
             !are_equivalent(&attribute.ty, a, &before) && !are_equivalent(&attribute.ty, a, &target)
         });
-        Some(Difference {
+        Some(AttributeDiff {
             attribute,
             path: attribute.name.into(),
             after: if want.id.is_some() {
@@ -156,7 +156,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         })
     }
 
-    fn by_key(&self, want: &Want<'a>, found: &mut Vec<Difference<'a>>) {
+    fn by_key(&self, want: &DesiredAttribute<'a>, found: &mut Vec<AttributeDiff<'a>>) {
         let attribute = want.attribute;
         let target = fingerprint_secrets(&want.value, self.survey.key());
         let applied = self.last_applied_value(attribute);
@@ -180,7 +180,7 @@ impl<'s, 'a> Diff<'s, 'a> {
             let applied = before.and_then(|map| map.get(key));
             let live = live.as_ref().and_then(|live| told_part(&attribute.ty, live, key));
             let open = open.get(key).unwrap_or(&Value::Null);
-            let sides = Sides { ty, open, want: target, applied, live, key: self.survey.key() };
+            let sides = AttributeValues { ty, open, want: target, applied, live, key: self.survey.key() };
             let path = smol_str::format_smolstr!("{}.{key}", attribute.name);
             let judged = match self.still_not_kept(&path, &sides, ignored) {
                 Some(shown) => Some((shown, Cause::Drift)),
@@ -191,7 +191,7 @@ impl<'s, 'a> Diff<'s, 'a> {
                 (None, None) => protect_unwritten_value(attribute, &before, self.survey.key()),
                 known => protect_live_value(attribute, known.into(), &before, self.survey.key()),
             };
-            found.push(Difference {
+            found.push(AttributeDiff {
                 attribute,
                 cause: self.explain_cause(want, (ty, &path, &before), (cause, applied)),
                 path,
@@ -207,12 +207,12 @@ impl<'s, 'a> Diff<'s, 'a> {
 
     /// Returns what an object showed after the last write in place of a value that is still the written one, where
     /// this reading does not show the attribute: a list may lack it.
-    fn still_not_kept(&self, path: &str, sides: &Sides<'_>, ignored: bool) -> Option<Value> {
+    fn still_not_kept(&self, path: &str, sides: &AttributeValues<'_>, ignored: bool) -> Option<Value> {
         let is_open = !ignored && sides.live.is_none() && !sides.want.is_unknown();
         let applied =
             sides.applied.filter(|applied| is_open && are_equivalent(sides.ty, applied, sides.want));
         match applied.and(self.entry)?.confirmation(path) {
-            Confirmation::NotKept(shown) => Some(shown.clone()),
+            ValueVerification::Different(shown) => Some(shown.clone()),
             _ => None,
         }
     }
@@ -221,7 +221,7 @@ impl<'s, 'a> Diff<'s, 'a> {
     /// showed otherwise was changed by somebody.
     fn explain_cause(
         &self,
-        want: &Want<'a>,
+        want: &DesiredAttribute<'a>,
         (ty, path, live): (&Type, &str, &Value),
         (cause, applied): (Cause, Option<&Value>),
     ) -> Cause {
@@ -240,7 +240,7 @@ impl<'s, 'a> Diff<'s, 'a> {
 
     /// Tells whether the object was already built on everything that a written value refers to: then
     /// it is not the reference that changed, but what it refers to.
-    fn referred_before(&self, want: &Want<'a>) -> bool {
+    fn referred_before(&self, want: &DesiredAttribute<'a>) -> bool {
         let Some(setting) = want.setting.filter(|_| want.refers) else { return false };
         let number = |address: &_| self.survey.index.get(address);
         setting
@@ -252,7 +252,7 @@ impl<'s, 'a> Diff<'s, 'a> {
 }
 
 /// Tells whether what a block does not write of an open map goes.
-pub(in crate::plan) fn is_exclusive(want: &Want<'_>) -> bool {
+pub(in crate::plan) fn is_exclusive(want: &DesiredAttribute<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
 }
 
@@ -266,23 +266,27 @@ fn as_map(value: Option<&Value>) -> Option<&Attributes> {
 /// Returns what the service tells of an attribute, in the language's words: `Null` where it is not set, nothing where
 /// the service does not show it, or is changing it.
 pub(in crate::plan) fn returned_value(attribute: &Attribute, object: &Object) -> Option<Value> {
-    Reading::new(attribute, object).comparable_value()
+    AttributeReading::new(attribute, object).comparable_value()
 }
 
 /// Returns a stored value as people read it: catalog ids by name.
-pub(in crate::plan) fn display_value(attribute: &Attribute, value: &Value, names: &Names<'_>) -> Value {
+pub(in crate::plan) fn display_value(
+    attribute: &Attribute,
+    value: &Value,
+    names: &CatalogIndex<'_>,
+) -> Value {
     match attribute.ty {
         Type::Catalog(table) => names
             .find(table, value)
             .map_or_else(|| value.clone(), |record| Value::Text(record.slug.clone())),
-        Type::Text { format: Format::Directory, .. } => shorten_digest(value),
+        Type::Text { format: TextFormat::Directory, .. } => shorten_digest(value),
         _ => value.clone(),
     }
 }
 
 /// Returns as much of a digest as people compare.
 fn shorten_digest(digest: &Value) -> Value {
-    let text = digest.as_text().and_then(|text| text.get(..SHORT));
+    let text = digest.as_text().and_then(|text| text.get(..SHORT_DIGEST_CHARS));
     text.map_or_else(|| digest.clone(), Value::text)
 }
 
@@ -293,14 +297,18 @@ fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
 }
 
 /// Tells whether live differences of an attribute are nobody's business.
-pub(in crate::plan) fn ignores_drift(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
+pub(in crate::plan) fn ignores_drift(
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    attribute: &str,
+) -> bool {
     ignore_rule(survey, subject, attribute).is_some_and(|(_, holds)| holds)
 }
 
 /// Returns what a block says of live differences of an attribute, and whether that holds still.
 pub(in crate::plan) fn ignore_rule<'a>(
-    survey: &Survey<'_>,
-    subject: &Subject<'a>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'a>,
     attribute: &str,
 ) -> Option<(&'a IgnoreDrift, bool)> {
     let mut all = subject.resource?.lifecycle.ignore_drift.iter();
@@ -312,8 +320,8 @@ pub(in crate::plan) fn ignore_rule<'a>(
 /// Tells whether the service itself moved an attribute from one value to another, as another attribute of the object
 /// says that it may.
 pub(in crate::plan) fn is_moved_by_service(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
     attribute: &Attribute,
     (from, to): (&Value, &Value),
 ) -> bool {
@@ -325,7 +333,7 @@ pub(in crate::plan) fn is_moved_by_service(
 }
 
 /// The three values of one attribute.
-struct Sides<'v> {
+struct AttributeValues<'v> {
     ty: &'v Type,
     /// As it is written, with secrets that are at hand.
     open: &'v Value,
@@ -336,7 +344,7 @@ struct Sides<'v> {
     key: &'v FingerprintKey,
 }
 
-impl Sides<'_> {
+impl AttributeValues<'_> {
     /// Returns the value that counts as present and why it is not the wanted one; `None` when it is.
     fn evaluate_difference(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
         let live = self.live.filter(|_| !ignore || self.applied.is_none());
@@ -382,7 +390,7 @@ impl Sides<'_> {
         let drifted = self.applied.zip(live).is_some_and(moved);
         let before = match self.applied {
             Some(applied) if !drifted => fingerprint_secrets(applied, self.key),
-            _ if present.is_secret() => Value::Secret(Secret::Sealed(None)),
+            _ if present.is_secret() => Value::Secret(Secret::Fingerprint(None)),
             _ => present.clone(),
         };
         let cause = match (edited, drifted) {

@@ -10,17 +10,17 @@ use crate::model::meaning::to_comparable;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
-use crate::plan::decision::Verdict;
-use crate::plan::join::joined_state::Subject;
+use crate::plan::decision::Decision;
+use crate::plan::join::joined_state::ResourceState;
 use crate::plan::model::change::BeforeImage;
 
 /// The birth date stands for the whole object: another one has another date.
-const BORN: &str = "created_at";
+const CREATED_AT: &str = "created_at";
 
 /// Returns the image of a touched subject's object.
 pub(in crate::plan) fn before_image(
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     key: &FingerprintKey,
 ) -> Option<BeforeImage> {
     let object = subject.object()?;
@@ -38,7 +38,7 @@ pub(in crate::plan) fn before_image(
         .chain(remembered)
         .filter_map(|attribute| Some((attribute.name.into(), attribute_digest(attribute, object, key)?)))
         .collect();
-    attributes.extend(creation_digest(object, key).map(|born| (BORN.into(), born)));
+    attributes.extend(creation_digest(object, key).map(|born| (CREATED_AT.into(), born)));
     Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
 }
 
@@ -51,7 +51,7 @@ pub(in crate::plan) fn first_moved_attribute(
 ) -> Option<Name> {
     let differs = |(name, before): &(&Name, &String)| {
         let now = match kind.attribute(name) {
-            _ if *name == BORN => creation_digest(object, key),
+            _ if *name == CREATED_AT => creation_digest(object, key),
             // What the service does not show now has not moved for all that is known.
             Some(attribute) if returned_value(attribute, object).is_none() => return false,
             Some(attribute) => attribute_digest(attribute, object, key),

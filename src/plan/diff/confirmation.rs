@@ -4,17 +4,17 @@
 //! another value than the present one, and no object is replaced for a value that the service did not keep before.
 
 use crate::ledger::state::entry::Entry;
-use crate::ledger::state::verification::{Confirmation, Verification};
+use crate::ledger::state::verification::{ValueVerification, Verification};
 use crate::model::address::Address;
 use crate::model::meaning::in_words;
-use crate::model::reading::Reading;
-use crate::model::schema::{Attribute, OnChange, Type};
+use crate::model::reading::AttributeReading;
+use crate::model::schema::{Attribute, Type, UpdateStrategy};
 use crate::model::snapshot::Object;
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::model::value::Value;
-use crate::plan::decision::{Act, Difference, Verdict, Want};
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::change::{Cause, Note, NoteCode, Plan};
+use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{Cause, NoteCode, Plan, PlanNote};
 use crate::plan::model::compare::are_equivalent;
 
 /// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
@@ -26,45 +26,51 @@ pub(in crate::plan) fn confirmed_cause(
     live: &Value,
     cause: Cause,
 ) -> Cause {
-    let never_changes = matches!(attribute.change, OnChange::Replace | OnChange::Never);
+    let never_changes = matches!(attribute.change, UpdateStrategy::Replace | UpdateStrategy::Never);
     match (cause, entry.confirmation(path)) {
-        (Cause::Drift, Confirmation::NotKept(shown)) if are_equivalent(ty, shown, live) => Cause::NotKept,
+        (Cause::Drift, ValueVerification::Different(shown)) if are_equivalent(ty, shown, live) => {
+            Cause::NotKept
+        }
         // Its creation was accepted with this value and not verified: no call changes it.
-        (Cause::Drift, Confirmation::Unknown) if entry.unfinished && never_changes => Cause::NotKept,
-        (Cause::Drift, Confirmation::Unknown) => Cause::Unconfirmed,
-        (Cause::Both, Confirmation::NotKept(shown)) if are_equivalent(ty, shown, live) => Cause::Config,
-        (Cause::Both, Confirmation::Unknown) => Cause::Config,
+        (Cause::Drift, ValueVerification::Unknown) if entry.unfinished && never_changes => Cause::NotKept,
+        (Cause::Drift, ValueVerification::Unknown) => Cause::Unconfirmed,
+        (Cause::Both, ValueVerification::Different(shown)) if are_equivalent(ty, shown, live) => {
+            Cause::Config
+        }
+        (Cause::Both, ValueVerification::Unknown) => Cause::Config,
         (cause, _) => cause,
     }
 }
 
 /// Takes the differences out that nothing is done about: the service did not keep these values before, and to send
 /// them again would replace, restart or roll out the object for nothing.
-pub(in crate::plan) fn take_not_kept<'a>(differences: &mut Vec<Difference<'a>>) -> Vec<Difference<'a>> {
+pub(in crate::plan) fn take_not_kept<'a>(
+    differences: &mut Vec<AttributeDiff<'a>>,
+) -> Vec<AttributeDiff<'a>> {
     let stays =
-        |difference: &Difference<'_>| difference.cause == Cause::NotKept && !is_sent_again(difference);
+        |difference: &AttributeDiff<'_>| difference.cause == Cause::NotKept && !is_sent_again(difference);
     let (not_kept, rest) = std::mem::take(differences).into_iter().partition(stays);
     *differences = rest;
     not_kept
 }
 
 /// Tells whether a value that the service did not keep is sent again: the call only writes it down.
-fn is_sent_again(difference: &Difference<'_>) -> bool {
+fn is_sent_again(difference: &AttributeDiff<'_>) -> bool {
     difference.attribute.at_once && !difference.forces_replacement()
 }
 
 /// Tells whether a difference, or a part of one, is of an attribute that the service does not keep.
-pub(in crate::plan) fn is_not_kept(verdict: &Verdict<'_>, path: &str) -> bool {
+pub(in crate::plan) fn is_not_kept(verdict: &Decision<'_>, path: &str) -> bool {
     let all = verdict.not_kept.iter().chain(&verdict.differences);
     all.into_iter().any(|difference| difference.cause == Cause::NotKept && difference.path == path)
 }
 
 /// Returns what an object that is taken into the ledger shows of its written attributes.
-pub(in crate::plan) fn observe_written(wants: &[Want<'_>], object: &Object) -> Verification {
-    let is_hidden = |want: &&Want<'_>| {
+pub(in crate::plan) fn observe_written(wants: &[DesiredAttribute<'_>], object: &Object) -> Verification {
+    let is_hidden = |want: &&DesiredAttribute<'_>| {
         want.setting.is_some()
             && want.attribute.is_readable()
-            && Reading::new(want.attribute, object).comparable_value().is_none()
+            && AttributeReading::new(want.attribute, object).comparable_value().is_none()
     };
     let not_shown = wants.iter().filter(is_hidden).map(|want| want.attribute.name.into()).collect();
     Verification { not_shown, ..Verification::default() }
@@ -74,23 +80,27 @@ pub(in crate::plan) fn observe_written(wants: &[Want<'_>], object: &Object) -> V
 /// shown only if the object `shows` what is written or an earlier reading did: a difference under `ignore_drift` is
 /// left alone, which confirms nothing.
 pub(in crate::plan) fn renew_verification(
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-    shows: impl Fn(&Want<'_>) -> bool,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+    shows: impl Fn(&DesiredAttribute<'_>) -> bool,
 ) -> Option<Verification> {
-    if verdict.act == Act::Update {
+    if verdict.act == DecisionKind::Update {
         return None;
     }
     let entry = subject.entry.filter(|_| subject.adoption.is_none());
     let mut seen = Verification::default();
-    let is_open = |want: &&Want<'_>| want.setting.is_some() && want.attribute.is_readable() && !shows(want);
+    let is_open = |want: &&DesiredAttribute<'_>| {
+        want.setting.is_some() && want.attribute.is_readable() && !shows(want)
+    };
     for name in verdict.wants.iter().filter(is_open).map(|want| want.attribute.name) {
         let not_kept: Vec<_> = verdict.not_kept.iter().filter(|one| one.attribute.name == name).collect();
         if not_kept.is_empty() {
             seen.take_over(entry.and_then(|entry| entry.verified.as_ref()), name);
         }
         for difference in not_kept {
-            if let Some(Confirmation::NotKept(shown)) = entry.map(|e| e.confirmation(&difference.path)) {
+            if let Some(ValueVerification::Different(shown)) =
+                entry.map(|e| e.confirmation(&difference.path))
+            {
                 seen.not_kept.insert(difference.path.clone(), shown.clone());
             }
         }
@@ -99,7 +109,10 @@ pub(in crate::plan) fn renew_verification(
 }
 
 /// Returns a note for each attribute that the service does not keep and that is not sent again.
-pub(in crate::plan) fn not_kept_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn not_kept_notes(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+) -> Vec<PlanNote> {
     let mut notes = Vec::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         notes.extend(
@@ -112,8 +125,8 @@ pub(in crate::plan) fn not_kept_notes(survey: &Survey<'_>, verdicts: &[Verdict<'
 /// Returns what a look for drift says of a plan besides differences: values that the service does not keep, those that
 /// an apply sends again among them, and attributes that it does not show.
 #[must_use]
-pub fn notes_of_look(plan: &Plan) -> Vec<Note> {
-    let is_of_reading = |note: &&Note| matches!(note.code, NoteCode::NotKept | NoteCode::Unverified);
+pub fn notes_of_look(plan: &Plan) -> Vec<PlanNote> {
+    let is_of_reading = |note: &&PlanNote| matches!(note.code, NoteCode::NotKept | NoteCode::Unverified);
     let sent_again = plan.changes.iter().flat_map(|change| {
         let not_kept = change.attributes.iter().filter(|one| one.cause == Cause::NotKept);
         not_kept.map(|one| {
@@ -123,7 +136,11 @@ pub fn notes_of_look(plan: &Plan) -> Vec<Note> {
     sent_again.chain(plan.notes.iter().filter(is_of_reading).cloned()).collect()
 }
 
-fn unkept_difference_note(survey: &Survey<'_>, subject: &Subject<'_>, difference: &Difference<'_>) -> Note {
+fn unkept_difference_note(
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    difference: &AttributeDiff<'_>,
+) -> PlanNote {
     let span = difference.setting.map(|setting| setting.origin(&difference.path).0);
     let source = span.and_then(|span| survey.inputs.stack.sources.location_of(span));
     not_kept_note(subject.address, &difference.path, (&difference.after, &difference.before), source)
@@ -133,11 +150,11 @@ fn not_kept_note(
     address: &Address,
     path: &str,
     (sent, shown): (&Value, &Value),
-    source: Option<Place>,
-) -> Note {
+    source: Option<SourceLocation>,
+) -> PlanNote {
     let shown = in_words(shown);
     let name = path.split_once('.').map_or(path, |(name, _)| name);
-    Note {
+    PlanNote {
         code: NoteCode::NotKept,
         text: format!(
             "the service does not keep `{address}.{path}`: `{sent}` was sent, and the object shows {shown}"

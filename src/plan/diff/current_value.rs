@@ -4,11 +4,11 @@ use super::attributes::returned_value;
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::plan::join::joined_state::Subject;
+use crate::plan::join::joined_state::ResourceState;
 
 /// Returns the value that an attribute has now, as requests write it: what the service returns, else
 /// what was last applied, else what the service starts with.
-pub(in crate::plan) fn present_value(subject: &Subject<'_>, attribute: &Attribute) -> Value {
+pub(in crate::plan) fn present_value(subject: &ResourceState<'_>, attribute: &Attribute) -> Value {
     let live = subject.object().and_then(|object| returned_value(attribute, object));
     let applied = || subject.entry.and_then(|entry| entry.applied.get(attribute.name)).cloned();
     let start = || match attribute.presence {

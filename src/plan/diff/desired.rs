@@ -4,26 +4,26 @@
 use crate::model::evaluate::evaluate_expression;
 use std::collections::BTreeMap;
 
-use super::planned_values::Outlook;
-use crate::config::stack::model::{Resource, Setting};
+use super::planned_values::PlannedValues;
+use crate::config::stack::model::{AttributeSetting, Resource};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::{EvaluationError, Expression};
-use crate::model::schema::{Attribute, OnChange, Presence, Type};
+use crate::model::schema::{Attribute, Presence, Type, UpdateStrategy};
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::Want;
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::DesiredAttribute;
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 
 /// Returns the written attributes of a block, in the order of the kind's table.
 pub(in crate::plan) fn desired_attributes<'a>(
-    survey: &Survey<'a>,
-    subject: &Subject<'a>,
+    survey: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
     resource: &'a Resource,
-    outlook: &Outlook<'_, 'a>,
-    blocks: &mut Blocks<'_, 'a>,
-) -> Vec<Want<'a>> {
+    outlook: &PlannedValues<'_, 'a>,
+    blocks: &mut Blockers<'_, 'a>,
+) -> Vec<DesiredAttribute<'a>> {
     let mut found = Vec::with_capacity(resource.attributes.len());
     for attribute in subject.kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
         match resource.attributes.get(attribute.name) {
@@ -37,13 +37,13 @@ pub(in crate::plan) fn desired_attributes<'a>(
 }
 
 fn desired_attribute<'a>(
-    survey: &Survey<'a>,
-    subject: &Subject<'a>,
+    survey: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
     attribute: &'static Attribute,
-    setting: &'a Setting,
-    outlook: &Outlook<'_, 'a>,
-    blocks: &mut Blocks<'_, 'a>,
-) -> Want<'a> {
+    setting: &'a AttributeSetting,
+    outlook: &PlannedValues<'_, 'a>,
+    blocks: &mut Blockers<'_, 'a>,
+) -> DesiredAttribute<'a> {
     let refers = !matches!(setting.expression, Expression::Value(_));
     let value = evaluate_expression(&setting.expression, outlook).unwrap_or_else(|error| {
         let text = format!("{}.{} has no value: {error}.", subject.address, attribute.name);
@@ -64,7 +64,7 @@ fn desired_attribute<'a>(
         Type::Catalog(table) => catalog_id(survey, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
-    Want { attribute, setting: Some(setting), value, id, refers }
+    DesiredAttribute { attribute, setting: Some(setting), value, id, refers }
 }
 
 /// Returns a value in which what is computed from secrets that are kept from this run is known by the fingerprints that
@@ -76,7 +76,7 @@ fn with_recorded_inputs(value: Value, recorded: &BTreeMap<Name, Name>) -> Value 
         ))),
         Value::Secret(secret) if secret.is_withheld() => {
             let print = secret.name().and_then(|name| recorded.get(name));
-            let print = print.map(|print| Secret::Sealed(Some(print.clone())));
+            let print = print.map(|print| Secret::Fingerprint(Some(print.clone())));
             Value::Secret(print.unwrap_or(secret))
         }
         Value::List(items) => {
@@ -128,12 +128,12 @@ fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
 }
 
 fn catalog_id<'a>(
-    survey: &Survey<'a>,
-    subject: &Subject<'a>,
+    survey: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
     (attribute, table): (&Attribute, &'static str),
     named: &Value,
-    setting: &Setting,
-    blocks: &mut Blocks<'_, 'a>,
+    setting: &AttributeSetting,
+    blocks: &mut Blockers<'_, 'a>,
 ) -> Option<Value> {
     if named.is_unknown() || *named == Value::Null {
         return None;
@@ -164,11 +164,11 @@ fn catalog_id<'a>(
 /// A link that stead made and no block mentions any more is undone when its other end is deleted:
 /// otherwise the deletion would be refused.
 fn released_link<'a>(
-    survey: &Survey<'a>,
-    subject: &Subject<'a>,
+    survey: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
     attribute: &'static Attribute,
-) -> Option<Want<'a>> {
-    let OnChange::Link { .. } = attribute.change else { return None };
+) -> Option<DesiredAttribute<'a>> {
+    let UpdateStrategy::Link { .. } = attribute.change else { return None };
     let linked = subject.entry?.applied.get(attribute.name)?;
     let live = subject.object()?.attributes.get(attribute.name)?;
     let leaves = |n: &usize| {
@@ -176,7 +176,13 @@ fn released_link<'a>(
         other.resource.is_none() && other.object().is_some_and(|o| live.as_text() == Some(o.id.as_str()))
     };
     let gone = linked == live && subject.held.iter().any(leaves);
-    gone.then_some(Want { attribute, setting: None, value: Value::Null, id: None, refers: true })
+    gone.then_some(DesiredAttribute {
+        attribute,
+        setting: None,
+        value: Value::Null,
+        id: None,
+        refers: true,
+    })
 }
 
 #[cfg(test)]
@@ -185,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_withheld_secret_of_a_list_is_the_one_in_use() {
-        let seal = |text: &str| Value::Secret(Secret::Sealed(Some(text.into())));
+        let seal = |text: &str| Value::Secret(Secret::Fingerprint(Some(text.into())));
         let kept = || Value::Secret(Secret::new_withheld());
         let list = Value::List;
         let applied = list(vec!["a".into(), seal("1"), seal("2")]);

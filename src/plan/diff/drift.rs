@@ -1,22 +1,22 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
 use super::attributes::{
-    Diff, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,
+    AttributeDiffer, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,
 };
 use super::confirmation::is_not_kept;
-use crate::config::edit::{Edit, File, Literal, Path, apply_edits};
-use crate::config::stack::model::Setting;
-use crate::ledger::state::verification::Confirmation;
+use crate::config::edit::{ConfigLiteral, Edit, EditPath, EditableFile, apply_edits};
+use crate::config::stack::model::AttributeSetting;
+use crate::ledger::state::verification::ValueVerification;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;
 use crate::model::reading::told_part;
 use crate::model::schema::Type;
 use crate::model::secret::Secret;
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::model::value::{Attributes, Value};
-use crate::plan::decision::{Act, Verdict, Want};
-use crate::plan::join::joined_state::{Live, Subject, Survey};
-use crate::plan::model::change::{Drift, DriftClass, Leave};
+use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
+use crate::plan::join::joined_state::{JoinedState, LiveState, ResourceState};
+use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch};
 use crate::plan::model::compare::{
     are_equivalent, fingerprint_secrets, is_as_applied, part_type, protect_live_value,
     protect_unwritten_value,
@@ -25,12 +25,14 @@ use crate::plan::model::compare::{
 /// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
 /// left out of the plan nothing is made.
 pub(in crate::plan) fn subject_drift(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
 ) -> Vec<Drift> {
-    let Some(resource) = subject.resource.filter(|_| verdict.act != Act::Frozen) else { return Vec::new() };
-    if let Live::Gone(_) | Live::Leaving(_) = subject.live {
+    let Some(resource) = subject.resource.filter(|_| verdict.act != DecisionKind::Frozen) else {
+        return Vec::new();
+    };
+    if let LiveState::Gone(_) | LiveState::Deleting(_) = subject.live {
         return vec![Drift {
             address: subject.address.clone(),
             path: None,
@@ -47,8 +49,8 @@ pub(in crate::plan) fn subject_drift(
             source: survey.inputs.stack.sources.location_of(resource.span),
         }];
     }
-    let Some(diff) = Diff::new(survey, subject) else { return Vec::new() };
-    let mut finder = Finder { survey, subject, verdict, found: Vec::new() };
+    let Some(diff) = AttributeDiffer::new(survey, subject) else { return Vec::new() };
+    let mut finder = DriftFinder { survey, subject, verdict, found: Vec::new() };
     for want in &verdict.wants {
         let applied = diff.last_applied_value(want.attribute);
         let live = applied.and_then(|applied| diff.live_attribute(want.attribute, Some(applied)));
@@ -59,27 +61,27 @@ pub(in crate::plan) fn subject_drift(
     finder.found
 }
 
-struct Finder<'s, 'a> {
-    survey: &'s Survey<'a>,
-    subject: &'s Subject<'a>,
-    verdict: &'s Verdict<'a>,
+struct DriftFinder<'s, 'a> {
+    survey: &'s JoinedState<'a>,
+    subject: &'s ResourceState<'a>,
+    verdict: &'s Decision<'a>,
     found: Vec<Drift>,
 }
 
 /// The three values of one attribute, or of one key of a map.
-struct Sides<'v> {
+struct DriftValues<'v> {
     ty: &'v Type,
     wanted: &'v Value,
     applied: &'v Value,
     live: &'v Value,
 }
 
-impl Finder<'_, '_> {
-    fn find_drift(&mut self, want: &Want<'_>, applied: &Value, live: &Value) {
+impl DriftFinder<'_, '_> {
+    fn find_drift(&mut self, want: &DesiredAttribute<'_>, applied: &Value, live: &Value) {
         let ty = &want.attribute.ty;
         let wanted = fingerprint_secrets(want.stored_value(), self.survey.key());
         let (Value::Map(before), Value::Map(written)) = (applied, &wanted) else {
-            self.add(want, want.attribute.name.into(), &Sides { ty, wanted: &wanted, applied, live });
+            self.add(want, want.attribute.name.into(), &DriftValues { ty, wanted: &wanted, applied, live });
             return;
         };
         self.find_unwritten_keys(want, before, written, live);
@@ -87,14 +89,14 @@ impl Finder<'_, '_> {
             let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
             let Some(live) = told_part(&want.attribute.ty, live, key) else { continue };
             let path = smol_str::format_smolstr!("{}.{key}", want.attribute.name);
-            self.add(want, path, &Sides { ty, wanted, applied, live });
+            self.add(want, path, &DriftValues { ty, wanted, applied, live });
         }
     }
 
     /// Tells which keys of an open map stand there that nobody of this stack writes.
     fn find_unwritten_keys(
         &mut self,
-        want: &Want<'_>,
+        want: &DesiredAttribute<'_>,
         before: &Attributes,
         written: &Attributes,
         live: &Value,
@@ -102,7 +104,7 @@ impl Finder<'_, '_> {
         let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };
         let ignored = ignores_drift(self.survey, self.subject, want.attribute.name);
         let class = match self.verdict.act {
-            Act::Replace { .. } => DriftClass::Replaced,
+            DecisionKind::Replace { .. } => DriftClass::Replaced,
             _ => DriftClass::Reverted,
         };
         let class = if is_exclusive(want) && !ignored { class } else { DriftClass::Unmanaged };
@@ -125,7 +127,7 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn add(&mut self, want: &Want<'_>, path: Name, sides: &Sides<'_>) {
+    fn add(&mut self, want: &DesiredAttribute<'_>, path: Name, sides: &DriftValues<'_>) {
         let is_derived = sides.applied.is_derived();
         let is_as_applied = if is_derived {
             is_as_applied(sides.ty, sides.applied, sides.live, self.survey.key())
@@ -139,7 +141,7 @@ impl Finder<'_, '_> {
         let known = [Some(sides.applied), Some(sides.wanted)];
         let live = if is_derived && sides.live.is_secret() {
             // Its fingerprint would tell what the expression gave.
-            Value::Secret(Secret::Sealed(None))
+            Value::Secret(Secret::Fingerprint(None))
         } else {
             protect_live_value(want.attribute, known, sides.live, self.survey.key())
         };
@@ -155,7 +157,7 @@ impl Finder<'_, '_> {
         self.found.push(Drift {
             address: self.subject.address.clone(),
             class,
-            leave: said.map(|(ignored, holds)| Leave {
+            leave: said.map(|(ignored, holds)| IgnoreDriftMatch {
                 reason: ignored.reason.clone(),
                 until: ignored.until.map(|until| smol_str::format_smolstr!("{until}")),
                 ended: !holds,
@@ -163,7 +165,10 @@ impl Finder<'_, '_> {
             }),
             last_applied: shown(&fingerprint_secrets(sides.applied, self.survey.key())),
             live: shown(&live),
-            unconfirmed: self.subject.entry.is_some_and(|e| e.confirmation(&path) == Confirmation::Unknown),
+            unconfirmed: self
+                .subject
+                .entry
+                .is_some_and(|e| e.confirmation(&path) == ValueVerification::Unknown),
             acceptable,
             blocked_by: None,
             path: Some(path),
@@ -171,7 +176,12 @@ impl Finder<'_, '_> {
         });
     }
 
-    fn classify_drift(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
+    fn classify_drift(
+        &self,
+        want: &DesiredAttribute<'_>,
+        path: &Name,
+        sides: &DriftValues<'_>,
+    ) -> DriftClass {
         let moved =
             |from| is_moved_by_service(self.survey, self.subject, want.attribute, (from, sides.live));
         if ignores_drift(self.survey, self.subject, want.attribute.name)
@@ -181,7 +191,7 @@ impl Finder<'_, '_> {
             DriftClass::Ignored
         } else if !sides.wanted.is_unknown() && is_same(want, sides.ty, sides.wanted, sides.live) {
             DriftClass::Accepted
-        } else if matches!(self.verdict.act, Act::Replace { .. }) {
+        } else if matches!(self.verdict.act, DecisionKind::Replace { .. }) {
             DriftClass::Replaced
         } else if self.verdict.differences.iter().any(|difference| difference.path == *path) {
             DriftClass::Reverted
@@ -190,7 +200,7 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn setting_location(&self, setting: Option<&Setting>, path: &str) -> Option<Place> {
+    fn setting_location(&self, setting: Option<&AttributeSetting>, path: &str) -> Option<SourceLocation> {
         self.survey.inputs.stack.sources.location_of(setting?.origin(path).0)
     }
 }
@@ -198,9 +208,9 @@ impl Finder<'_, '_> {
 /// Tells whether the file can say the live value: a plain value is written there, for this one alone, and the edit
 /// that `drift --accept` makes of it is possible.
 pub(in crate::plan) fn can_accept(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    setting: &Setting,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    setting: &AttributeSetting,
     (path, live): (&str, &Value),
 ) -> bool {
     let alone = subject.resource.is_some_and(|resource| resource.key.is_none());
@@ -208,14 +218,14 @@ pub(in crate::plan) fn can_accept(
         return false;
     }
     let source = survey.inputs.stack.sources.get(setting.span.source);
-    let Some((source, literal)) = source.zip(Literal::from_value(live)) else { return false };
-    let target = path.split('.').fold(Path::from_text(subject.address.as_str()), Path::with_key);
-    let file = File { source, registry: &survey.inputs.registry };
+    let Some((source, literal)) = source.zip(ConfigLiteral::from_value(live)) else { return false };
+    let target = path.split('.').fold(EditPath::from_text(subject.address.as_str()), EditPath::with_key);
+    let file = EditableFile { source, registry: &survey.inputs.registry };
     apply_edits(&file, &[Edit::Set(target, literal)]).is_ok()
 }
 
 /// Tells whether two values of an attribute, or of a part of it, mean the same.
-fn is_same(want: &Want<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
+fn is_same(want: &DesiredAttribute<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
     if *ty == want.attribute.ty {
         same_of(want.attribute, one, other)
     } else {
@@ -224,7 +234,7 @@ fn is_same(want: &Want<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
 }
 
 /// A `null` whose default the service chooses is followed by whatever it chose.
-fn leaves_alone(want: &Want<'_>, wanted: &Value) -> bool {
+fn leaves_alone(want: &DesiredAttribute<'_>, wanted: &Value) -> bool {
     let unsettable = matches!(want.attribute.ty, Type::Reference(_) | Type::List(_) | Type::Set { .. });
     *wanted == Value::Null && !unsettable
 }

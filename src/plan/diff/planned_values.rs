@@ -1,4 +1,4 @@
-//! `Outlook`: the world as it will be, as expressions see it while the plan is made.
+//! `PlannedValues`: the world as it will be, as expressions see it while the plan is made.
 //!
 //! A written attribute is what the block says (a catalog attribute its written name), any other is
 //! what is live. A resource without an object, or whose object is to be replaced, has its written
@@ -6,29 +6,29 @@
 
 use crate::model::address::Address;
 use crate::model::budget::Budget;
-use crate::model::expression::Lookup;
+use crate::model::expression::AttributeLookup;
 use crate::model::schema::{Attribute, Effect, Kind, Presence};
 use crate::model::value::{Attributes, Value};
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
 /// What expressions see while the verdicts are made, dependencies first.
-pub(in crate::plan) struct Outlook<'s, 'a> {
+pub(in crate::plan) struct PlannedValues<'s, 'a> {
     /// The world as it is.
-    pub survey: &'s Survey<'a>,
+    pub survey: &'s JoinedState<'a>,
     /// What is decided so far.
-    pub verdicts: &'s [Option<Verdict<'a>>],
+    pub verdicts: &'s [Option<Decision<'a>>],
 }
 
-impl<'a> Outlook<'_, 'a> {
-    fn find_subject(&self, address: &Address) -> Option<(&Subject<'a>, &Verdict<'a>)> {
+impl<'a> PlannedValues<'_, 'a> {
+    fn find_subject(&self, address: &Address) -> Option<(&ResourceState<'a>, &Decision<'a>)> {
         let n = *self.survey.index.get(address)?;
         Some((&self.survey.subjects[n], self.verdicts[n].as_ref()?))
     }
 }
 
-impl Lookup for Outlook<'_, '_> {
+impl AttributeLookup for PlannedValues<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let waits = || Value::Unknown(vec![address.clone()]);
         let Some((subject, verdict)) = self.find_subject(address) else { return waits() };
@@ -64,7 +64,7 @@ impl Lookup for Outlook<'_, '_> {
     }
 }
 
-fn object_id(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Value> {
+fn object_id(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Value> {
     if subject.kind.api.id != "id" {
         return planned_value(subject, verdict, subject.kind.api.id);
     }
@@ -74,12 +74,12 @@ fn object_id(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Value> {
 
 /// Returns the value that an attribute will have, where that is known.
 pub(in crate::plan) fn planned_value(
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     name: &str,
 ) -> Option<Value> {
     // What is left out of the plan stays as it is.
-    let stays = verdict.act == Act::Frozen && subject.object().is_some();
+    let stays = verdict.act == DecisionKind::Frozen && subject.object().is_some();
     if let Some(want) = verdict.find_attribute(name).filter(|_| !stays) {
         return Some(want.value.clone());
     }
@@ -96,7 +96,7 @@ pub(in crate::plan) fn planned_value(
         Some(attribute) => attribute.hidden([applied, None], live),
         None => live,
     };
-    let computed = attribute.filter(|a| verdict.act == Act::Update && !a.is_writable());
+    let computed = attribute.filter(|a| verdict.act == DecisionKind::Update && !a.is_writable());
     let unsettled = computed.is_some_and(|attribute| {
         // Empty is a value once the object is settled: only what the attribute follows fills it.
         let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
@@ -116,8 +116,8 @@ pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool 
 /// Returns the value that an attribute has once the plan is carried out. What no call changes stays as it
 /// is live, whatever the block says of it: what can only grow, or drifts with somebody's leave.
 pub(in crate::plan) fn value_after_apply(
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     name: &str,
 ) -> Option<Value> {
     let object = subject.object().filter(|_| !verdict.is_new());
@@ -138,6 +138,6 @@ pub(in crate::plan) fn value_after_apply(
     }
 }
 
-fn changes_address(verdict: &Verdict<'_>) -> bool {
+fn changes_address(verdict: &Decision<'_>) -> bool {
     verdict.differences.iter().any(|d| d.attribute.effects.contains(&Effect::AddressChange))
 }

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::draft::{
-    Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, make_draft, unmanageable_objects,
+    DraftInputs, DraftOmissions, ImportDraft, MarkOwner, PlaintextSecret, SecretVariable, can_miss,
+    make_draft, unmanageable_objects,
 };
-use super::suggestions::{self, Left, Suggestion};
-use crate::config::format::blocks::{self, Block, Entry, Page, Printed};
-use crate::config::load::{Rejected, load};
-use crate::config::request::{ReadFile, Request};
+use super::suggestions::{self, ImportOmission, ReferenceSuggestion};
+use crate::config::format::blocks::{self, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
+use crate::config::load::{LoadFailure, load};
+use crate::config::request::{FilesRef, LoadRequest};
 use crate::config::stack::model::Stack;
 use crate::config::syntax::document::Syntax;
 use crate::ledger::journal::record::Record;
@@ -21,31 +22,31 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Severity;
 use crate::model::snapshot::ObjectKey;
 use crate::model::source::{Source, SourceId, Sources};
-use crate::plan::inputs::{Inputs, Options};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::{Action, Change, Plan};
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::model::step::LedgerUpdate;
 use crate::plan::pipeline::make_plan;
 
 /// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
-pub(super) const ROUNDS: usize = 60;
+pub(super) const MAX_ROUNDS: usize = 60;
 
 /// The syntax of written files.
-pub type Format = Syntax;
+pub type ImportSyntax = Syntax;
 
 /// What is to be taken over, and what there is already.
 #[derive(Clone, Copy)]
-pub struct Order<'a> {
+pub struct ImportRequest<'a> {
     /// The tables, the ledger, the live world, the catalog and the time. Its stack is what there is
     /// already; its options name the project.
-    pub inputs: Inputs<'a>,
+    pub inputs: PlanInputs<'a>,
     /// The stack's files; none for a stack that begins now.
     pub files: &'a Sources,
     /// What decides besides the files.
-    pub request: &'a Request,
+    pub request: &'a LoadRequest,
     /// Reads files below the stack's directory.
-    pub read: ReadFile<'a>,
+    pub read: FilesRef<'a>,
     /// The syntax of what is written.
-    pub format: Format,
+    pub format: ImportSyntax,
     /// Only this object, at this address.
     pub only: Option<(&'a Address, &'a ObjectKey)>,
     /// Only what is in this project.
@@ -58,50 +59,50 @@ pub struct Order<'a> {
 
 /// Configuration whose plan has nothing to do, once its objects are taken over.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct ImportResult {
     /// Files to write: name and text.
     pub files: Vec<(String, String)>,
     /// Blocks, for whoever writes them elsewhere.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PrintedBlock>,
     /// What the ledger is to remember.
     pub entries: Vec<(Address, Box<LedgerEntry>)>,
     /// Secrets that variables stand for.
     pub variables: Vec<SecretVariable>,
     /// Private values that are written as they are.
-    pub in_clear: Vec<InClear>,
+    pub in_clear: Vec<PlaintextSecret>,
     /// Keys that were to be secrets and that no private value has.
     pub unmatched: Vec<String>,
     /// What was left out.
-    pub left: Vec<Left>,
+    pub left: Vec<ImportOmission>,
     /// What could be written in place of ids.
-    pub suggestions: Vec<Suggestion>,
+    pub suggestions: Vec<ReferenceSuggestion>,
     /// The stack with all that is written.
     pub stack: Stack,
 }
 
 /// Why nothing is accepted.
 #[derive(Debug)]
-pub enum Refused {
+pub enum ImportError {
     /// The stack has problems of its own.
-    Rejected(Box<Rejected>),
+    Rejected(Box<LoadFailure>),
     /// What stands in the way, in a sentence.
     Blocked(String),
 }
 
 /// What a round tells: whose line, and why it cannot stay.
-pub type Told = (ObjectKey, Option<Name>, String);
+pub type DraftRejection = (ObjectKey, Option<Name>, String);
 
 /// What is known before anything is drafted.
-pub(super) struct Known {
+pub(super) struct ImportContext {
     owned: HashMap<ObjectKey, Address>,
     taken: BTreeSet<Address>,
     home: Option<Name>,
     declared: BTreeSet<Name>,
 }
 
-impl Known {
+impl ImportContext {
     /// Returns what is known of the stack and its ledger.
-    pub(super) fn from_order(order: &Order<'_>) -> Self {
+    pub(super) fn from_order(order: &ImportRequest<'_>) -> Self {
         let named = order.inputs.stack.named.keys().filter_map(|path| path.strip_prefix("vars."));
         Self {
             owned: owned_addresses(order.inputs.ledger),
@@ -112,8 +113,8 @@ impl Known {
     }
 
     /// Returns what drafts are made of.
-    pub(super) fn material<'a>(&'a self, order: &Order<'a>) -> Material<'a> {
-        Material {
+    pub(super) fn material<'a>(&'a self, order: &ImportRequest<'a>) -> DraftInputs<'a> {
+        DraftInputs {
             registry: order.inputs.registry,
             snapshot: order.inputs.snapshot,
             catalog: order.inputs.catalog,
@@ -131,23 +132,23 @@ impl Known {
 }
 
 /// What is said when rounds do not help.
-pub(super) fn unstable_draft_error() -> Refused {
-    Refused::Blocked(format!("after {ROUNDS} rounds its own plan still has something to do"))
+pub(super) fn unstable_draft_error() -> ImportError {
+    ImportError::Blocked(format!("after {MAX_ROUNDS} rounds its own plan still has something to do"))
 }
 
 /// Takes over what is ordered.
 ///
 /// # Errors
 /// When the stack there is has problems, or what is written could not be made to fit.
-pub fn accept_order(order: &Order<'_>) -> Result<Accepted, Refused> {
-    let known = Known::from_order(order);
+pub fn accept_order(order: &ImportRequest<'_>) -> Result<ImportResult, ImportError> {
+    let known = ImportContext::from_order(order);
     let material = known.material(order);
-    let mut omitted = Omitted { objects: order.kept_out.clone(), ..Omitted::default() };
-    for _ in 0..ROUNDS {
+    let mut omitted = DraftOmissions { objects: order.kept_out.clone(), ..DraftOmissions::default() };
+    for _ in 0..MAX_ROUNDS {
         let drafted = make_draft(&material, &omitted);
-        let round = Round { order, drafted: &drafted };
+        let round = DraftRound { order, drafted: &drafted };
         match round.evaluate_draft()? {
-            Judged::Fits(stack, entries) => {
+            RoundOutcome::Fits(stack, entries) => {
                 let (drafted, stack, entries) = match try_list_form(order, &known, &omitted, &entries)? {
                     Some(better) => better,
                     None => (drafted, stack, entries),
@@ -158,13 +159,13 @@ pub fn accept_order(order: &Order<'_>) -> Result<Accepted, Refused> {
                     .collect();
                 let mut left = omitted_parts(omitted);
                 let others = unmanageable_objects(&material).into_iter();
-                left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
+                left.extend(others.map(|(key, why)| ImportOmission { key, attribute: None, why }));
                 left.extend(suggestions::hidden_attributes(&material, &drafted));
                 let suggestions = suggestions::reference_suggestions(&material, &drafted);
                 let unmatched = drafted.unmatched_keys(order.hidden);
-                let Draft { blocks, variables, in_clear, .. } = drafted;
+                let ImportDraft { blocks, variables, in_clear, .. } = drafted;
                 let stack = *stack;
-                return Ok(Accepted {
+                return Ok(ImportResult {
                     files,
                     blocks,
                     entries,
@@ -176,28 +177,28 @@ pub fn accept_order(order: &Order<'_>) -> Result<Accepted, Refused> {
                     stack,
                 });
             }
-            Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
+            RoundOutcome::Rejects(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
     Err(unstable_draft_error())
 }
 
 /// What is accepted: the draft, its stack, and what the ledger is to remember.
-type Fitting = (Draft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
+type AcceptedDraft = (ImportDraft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
 
 /// Writes children that say one thing as lists, where that gives the same resources. It is tried last: a line
 /// with several of them tells less of what cannot stay.
 fn try_list_form(
-    order: &Order<'_>,
-    known: &Known,
-    omitted: &Omitted,
+    order: &ImportRequest<'_>,
+    known: &ImportContext,
+    omitted: &DraftOmissions,
     entries: &[(Address, Box<LedgerEntry>)],
-) -> Result<Option<Fitting>, Refused> {
-    let material = Material { listed: true, ..known.material(order) };
+) -> Result<Option<AcceptedDraft>, ImportError> {
+    let material = DraftInputs { listed: true, ..known.material(order) };
     let drafted = make_draft(&material, omitted);
-    let judged = Round { order, drafted: &drafted }.evaluate_draft()?;
+    let judged = DraftRound { order, drafted: &drafted }.evaluate_draft()?;
     Ok(match judged {
-        Judged::Fits(stack, found) if entry_addresses(&found).eq(entry_addresses(entries)) => {
+        RoundOutcome::Fits(stack, found) if entry_addresses(&found).eq(entry_addresses(entries)) => {
             Some((drafted, stack, found))
         }
         _ => None,
@@ -210,10 +211,10 @@ fn entry_addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Ite
 
 /// Leaves out what was told: attributes that can be missed, else their objects.
 pub(super) fn leave_out(
-    material: &Material<'_>,
-    omitted: &mut Omitted,
-    told: Vec<Told>,
-) -> Result<(), Refused> {
+    material: &DraftInputs<'_>,
+    omitted: &mut DraftOmissions,
+    told: Vec<DraftRejection>,
+) -> Result<(), ImportError> {
     let first = told.first().map(|(_, _, why)| why.clone()).unwrap_or_default();
     let mut more = false;
     for (key, attribute, why) in told {
@@ -229,16 +230,18 @@ pub(super) fn leave_out(
     }
     let only = material.only.and_then(|(_, key)| omitted.objects.get(key));
     match (more, only) {
-        (_, Some(why)) => Err(Refused::Blocked(why.clone())),
-        (false, None) => Err(Refused::Blocked(first)),
+        (_, Some(why)) => Err(ImportError::Blocked(why.clone())),
+        (false, None) => Err(ImportError::Blocked(first)),
         (true, None) => Ok(()),
     }
 }
 
-pub(super) fn omitted_parts(omitted: Omitted) -> Vec<Left> {
-    let objects = omitted.objects.into_iter().map(|(key, why)| Left { key, attribute: None, why });
+pub(super) fn omitted_parts(omitted: DraftOmissions) -> Vec<ImportOmission> {
+    let objects =
+        omitted.objects.into_iter().map(|(key, why)| ImportOmission { key, attribute: None, why });
     let attributes = omitted.attributes.into_iter();
-    let attributes = attributes.map(|((key, name), why)| Left { key, attribute: Some(name), why });
+    let attributes =
+        attributes.map(|((key, name), why)| ImportOmission { key, attribute: Some(name), why });
     objects.chain(attributes).collect()
 }
 
@@ -253,7 +256,7 @@ fn owned_addresses(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
 }
 
 /// Addresses that mean something already: blocks, entries, and whole blocks with `for_each`.
-fn taken_addresses(order: &Order<'_>) -> BTreeSet<Address> {
+fn taken_addresses(order: &ImportRequest<'_>) -> BTreeSet<Address> {
     let known = order.inputs.stack.resources.keys().chain(order.inputs.ledger.entries.keys());
     let mut taken = BTreeSet::new();
     for address in known {
@@ -270,8 +273,8 @@ fn taken_addresses(order: &Order<'_>) -> BTreeSet<Address> {
 }
 
 /// Returns the project of resources that do not say one.
-fn implied_project(order: &Order<'_>) -> Option<Name> {
-    let Inputs { stack, ledger, options, snapshot, .. } = &order.inputs;
+fn implied_project(order: &ImportRequest<'_>) -> Option<Name> {
+    let PlanInputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {
         return ledger.entries.get(address)?.current.as_ref().map(|owned| owned.id.clone());
     }
@@ -280,50 +283,50 @@ fn implied_project(order: &Order<'_>) -> Option<Name> {
 }
 
 /// What a round comes to.
-pub(super) enum Judged {
+pub(super) enum RoundOutcome {
     Fits(Box<Stack>, Vec<(Address, Box<LedgerEntry>)>),
-    Leaves(Vec<Told>),
+    Rejects(Vec<DraftRejection>),
 }
 
 /// A draft that is tried.
-pub(super) struct Round<'r, 'a> {
+pub(super) struct DraftRound<'r, 'a> {
     /// What is ordered.
-    pub(super) order: &'r Order<'a>,
+    pub(super) order: &'r ImportRequest<'a>,
     /// What is drafted.
-    pub(super) drafted: &'r Draft,
+    pub(super) drafted: &'r ImportDraft,
 }
 
-impl Round<'_, '_> {
+impl DraftRound<'_, '_> {
     /// Reads the draft back and plans it.
-    pub(super) fn evaluate_draft(&self) -> Result<Judged, Refused> {
+    pub(super) fn evaluate_draft(&self) -> Result<RoundOutcome, ImportError> {
         let (stack, _) = match self.load() {
             Ok(read) => read,
-            Err((rejected, told)) if told.is_empty() => return Err(Refused::Rejected(rejected)),
-            Err((_, told)) => return Ok(Judged::Leaves(told)),
+            Err((rejected, told)) if told.is_empty() => return Err(ImportError::Rejected(rejected)),
+            Err((_, told)) => return Ok(RoundOutcome::Rejects(told)),
         };
         let adopt = self.drafted.adopt.iter().map(|(address, key)| (address.clone(), key.id.clone()));
-        let options = Options { adopt: adopt.collect(), ..self.order.inputs.options.clone() };
-        let plan = make_plan(&Inputs { stack: &stack, options: &options, ..self.order.inputs });
+        let options = PlanningOptions { adopt: adopt.collect(), ..self.order.inputs.options.clone() };
+        let plan = make_plan(&PlanInputs { stack: &stack, options: &options, ..self.order.inputs });
         let told = self.told_by(&plan, true)?;
         if !told.is_empty() {
-            return Ok(Judged::Leaves(told));
+            return Ok(RoundOutcome::Rejects(told));
         }
         let entries = self.planned_entries(&plan);
         // The proof: with that in the ledger, the next plan has nothing to do.
         let ledger = self.ledger_with_entries(&entries)?;
         let inputs = self.order.inputs;
-        let next = make_plan(&Inputs { stack: &stack, ledger: &ledger, ..inputs });
+        let next = make_plan(&PlanInputs { stack: &stack, ledger: &ledger, ..inputs });
         let told = self.told_by(&next, false)?;
         if !told.is_empty() {
-            return Ok(Judged::Leaves(told));
+            return Ok(RoundOutcome::Rejects(told));
         }
-        Ok(Judged::Fits(Box::new(stack), entries))
+        Ok(RoundOutcome::Fits(Box::new(stack), entries))
     }
 
-    fn load(&self) -> Result<(Stack, SourceId), (Box<Rejected>, Vec<Told>)> {
+    fn load(&self) -> Result<(Stack, SourceId), (Box<LoadFailure>, Vec<DraftRejection>)> {
         let mut sources = self.order.files.clone();
         let first = sources.next();
-        let mut pages: Vec<Page> = Vec::new();
+        let mut pages: Vec<MarkedText> = Vec::new();
         for (name, page) in draft_files(self.order, self.drafted) {
             sources.add(Source::new(name, page.text.as_str()));
             pages.push(page);
@@ -347,14 +350,14 @@ impl Round<'_, '_> {
                 let line = rejected.sources.location_of(span)?.line as usize;
                 self.drafted.marks.get(*page.marks.get(line.checked_sub(1)?)?)
             });
-            let Some((key, attribute)): Option<&Whose> = whose.into_iter().next() else { continue };
+            let Some((key, attribute)): Option<&MarkOwner> = whose.into_iter().next() else { continue };
             told.push((key.clone(), attribute.map(|attribute| attribute.name.into()), why));
         }
         Err((rejected, told))
     }
 
     /// Returns what a plan would do to what is drafted, or says of it.
-    fn told_by(&self, plan: &Plan, adopting: bool) -> Result<Vec<Told>, Refused> {
+    fn told_by(&self, plan: &Plan, adopting: bool) -> Result<Vec<DraftRejection>, ImportError> {
         let mut told = Vec::new();
         for block in &plan.blocks {
             match block.address.as_ref().map(|address| (address, self.drafted.adopt.get(address))) {
@@ -362,7 +365,7 @@ impl Round<'_, '_> {
                 // What there is already is not judged here.
                 Some((_, None)) => {}
                 None if block.code == "deletion_budget" => {}
-                None => return Err(Refused::Blocked(block.text.clone())),
+                None => return Err(ImportError::Blocked(block.text.clone())),
             }
         }
         for change in &plan.changes {
@@ -374,7 +377,7 @@ impl Round<'_, '_> {
 
     fn planned_entries(&self, plan: &Plan) -> Vec<(Address, Box<LedgerEntry>)> {
         let adopted = plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
-            Bookkeeping::Remember(address, entry) if self.drafted.adopt.contains_key(address) => {
+            LedgerUpdate::Remember(address, entry) if self.drafted.adopt.contains_key(address) => {
                 Some((address.clone(), entry.clone()))
             }
             _ => None,
@@ -382,19 +385,19 @@ impl Round<'_, '_> {
         adopted.collect()
     }
 
-    fn ledger_with_entries(&self, entries: &[(Address, Box<LedgerEntry>)]) -> Result<Ledger, Refused> {
+    fn ledger_with_entries(&self, entries: &[(Address, Box<LedgerEntry>)]) -> Result<Ledger, ImportError> {
         let mut ledger = self.order.inputs.ledger.clone();
         for (address, entry) in entries {
             let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
             apply_record(&mut ledger, &record)
-                .map_err(|illegal| Refused::Blocked(format!("{address}: {}", illegal.reason)))?;
+                .map_err(|illegal| ImportError::Blocked(format!("{address}: {}", illegal.reason)))?;
         }
         Ok(ledger)
     }
 }
 
 /// Returns what speaks against taking an object over as it is written.
-fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<Told> {
+fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<DraftRejection> {
     if adopting && change.action == Action::Adopt && change.attributes.is_empty() && change.steps.is_empty()
     {
         return Vec::new();
@@ -412,7 +415,7 @@ fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<Told> {
 }
 
 /// Returns the files of a draft: one for each kind, and the head of a stack that begins now.
-fn draft_files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
+fn draft_files(order: &ImportRequest<'_>, drafted: &ImportDraft) -> Vec<(String, MarkedText)> {
     let ending = match order.format {
         Syntax::Yaml => "yaml",
         Syntax::Kdl => "kdl",
@@ -439,7 +442,7 @@ fn draft_files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
     } else if !variables.is_empty() {
         found.push((free("variables"), blocks::print_blocks(order.format, &variables)));
     }
-    let mut kinds: BTreeMap<&str, Vec<Block>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Vec<PrintedBlock>> = BTreeMap::new();
     for block in &drafted.blocks {
         kinds.entry(&block.word).or_default().push(block.clone());
     }
@@ -450,13 +453,13 @@ fn draft_files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
 }
 
 /// Returns the declarations of the variables that stand for secrets.
-fn variable_blocks(drafted: &Draft) -> Vec<Block> {
-    let entry = |key: &str, value: Cow<'_, str>| Entry {
+fn variable_blocks(drafted: &ImportDraft) -> Vec<PrintedBlock> {
+    let entry = |key: &str, value: Cow<'_, str>| PrintedEntry {
         key: key.to_owned(),
-        value: Printed::Text(value.into_owned()),
+        value: PrintedValue::Text(value.into_owned()),
         mark: usize::MAX,
     };
-    let block = |secret: &SecretVariable| Block {
+    let block = |secret: &SecretVariable| PrintedBlock {
         word: "vars".to_owned(),
         name: secret.name.to_string(),
         entries: vec![

@@ -7,27 +7,27 @@ use crate::model::catalog::Catalog;
 use crate::model::schema::{Kind, Presence, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::join::catalog_index::Names;
+use crate::plan::join::catalog_index::CatalogIndex;
 
 /// Longest part of an address that is made from a live name.
-const LONGEST: usize = 48;
+const MAX_NAME_CHARS: usize = 48;
 
 /// Gives addresses to objects.
-pub(super) struct Namer<'a> {
-    names: Names<'a>,
+pub(super) struct AddressAllocator<'a> {
+    names: CatalogIndex<'a>,
     taken: BTreeSet<Address>,
     /// The address of every object that has one.
     pub(super) given: HashMap<ObjectKey, Address>,
 }
 
-impl<'a> Namer<'a> {
+impl<'a> AddressAllocator<'a> {
     /// Starts with what has an address already, and addresses that nothing else may get.
     pub(super) fn new(
         catalog: &'a Catalog,
         given: HashMap<ObjectKey, Address>,
         taken: BTreeSet<Address>,
     ) -> Self {
-        Self { names: Names::new(catalog), taken, given }
+        Self { names: CatalogIndex::new(catalog), taken, given }
     }
 
     /// Gives an object below a parent, or at the top level, an address.
@@ -98,14 +98,14 @@ impl<'a> Namer<'a> {
 
 /// Returns the legal part of an address that is most like a text; it may be empty.
 pub(super) fn to_legal_name(text: &str) -> Name {
-    let mut name = String::with_capacity(text.len().min(LONGEST));
-    for c in text.chars().flat_map(char::to_lowercase).take(LONGEST * 2) {
+    let mut name = String::with_capacity(text.len().min(MAX_NAME_CHARS));
+    for c in text.chars().flat_map(char::to_lowercase).take(MAX_NAME_CHARS * 2) {
         if c.is_ascii_alphanumeric() || c == '_' {
             name.push(c);
         } else if !name.is_empty() && !name.ends_with('-') {
             name.push('-');
         }
-        if name.len() >= LONGEST {
+        if name.len() >= MAX_NAME_CHARS {
             break;
         }
     }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::addresses::{Namer, to_legal_name};
-use super::literal::Writer;
-use crate::config::format::blocks::{Block, Entry, Printed};
+use super::addresses::{AddressAllocator, to_legal_name};
+use super::literal::LiteralWriter;
+use crate::config::format::blocks::{PrintedBlock, PrintedEntry, PrintedValue};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Kind, Presence, Registry, Scope, Type};
+use crate::model::schema::{Attribute, Kind, KindScope, Presence, Registry, Type};
 use crate::model::secret::Secret;
 use crate::model::secret_look::looks_secret;
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
@@ -15,10 +15,10 @@ use crate::model::value::Value;
 use crate::plan::join::joined_state::is_leaving;
 
 /// The attribute that tells an account's default project, and so the kind that is a project.
-const DEFAULT_MARK: &str = "is_default";
+const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
 /// The attribute that a block's own name stands for.
-const NAME: &str = "name";
+const NAME_ATTRIBUTE: &str = "name";
 
 /// A variable that stands for a secret of a live object.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ impl SecretVariable {
 
 /// A private value that is written as it is: nothing says that it is a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InClear {
+pub struct PlaintextSecret {
     /// The resource.
     pub address: Address,
     /// The attribute.
@@ -51,7 +51,7 @@ pub struct InClear {
 }
 
 /// What drafts are made of.
-pub(super) struct Material<'a> {
+pub(super) struct DraftInputs<'a> {
     pub(super) registry: Registry,
     pub(super) snapshot: &'a Snapshot,
     pub(super) catalog: &'a Catalog,
@@ -77,7 +77,7 @@ pub(super) struct Material<'a> {
 
 /// What is left out of a draft, and why.
 #[derive(Debug, Default)]
-pub(super) struct Omitted {
+pub(super) struct DraftOmissions {
     /// Objects.
     pub(super) objects: BTreeMap<ObjectKey, String>,
     /// Attributes of objects.
@@ -85,24 +85,24 @@ pub(super) struct Omitted {
 }
 
 /// Whose line a mark is: an object's, or one of its attributes'.
-pub(super) type Whose = (ObjectKey, Option<&'static Attribute>);
+pub(super) type MarkOwner = (ObjectKey, Option<&'static Attribute>);
 
 /// Chosen objects as blocks.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct ImportDraft {
     /// Blocks, by kind and name.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<PrintedBlock>,
     /// By mark.
-    pub(super) marks: Vec<Whose>,
+    pub(super) marks: Vec<MarkOwner>,
     /// Which object each address is.
     pub(super) adopt: BTreeMap<Address, ObjectKey>,
     /// Secrets.
     pub(super) variables: Vec<SecretVariable>,
     /// Private values that are written as they are.
-    pub(super) in_clear: Vec<InClear>,
+    pub(super) in_clear: Vec<PlaintextSecret>,
 }
 
-impl Draft {
+impl ImportDraft {
     /// Returns the keys of those that were to be hidden that no secret has.
     pub(super) fn unmatched_keys(&self, hidden: &[String]) -> Vec<String> {
         let places: Vec<_> = self.variables.iter().flat_map(|secret| &secret.of).collect();
@@ -114,34 +114,34 @@ impl Draft {
     }
 }
 
-struct Drafter<'m, 'a> {
-    material: &'m Material<'a>,
-    omitted: &'m Omitted,
-    writer: Writer<'a>,
+struct DraftBuilder<'m, 'a> {
+    material: &'m DraftInputs<'a>,
+    omitted: &'m DraftOmissions,
+    writer: LiteralWriter<'a>,
     given: HashMap<ObjectKey, Address>,
-    children: Children<'a>,
+    children: ChildrenByParent<'a>,
     /// Every resource must say its project.
     says_project: bool,
     variables: BTreeSet<Name>,
     /// Which variable stands for an entry, by its key and text.
     by_entry: HashMap<(Name, String), usize>,
-    draft: Draft,
+    draft: ImportDraft,
 }
 
 /// Makes a draft of all that is chosen and not omitted.
-pub(super) fn make_draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
+pub(super) fn make_draft(material: &DraftInputs<'_>, omitted: &DraftOmissions) -> ImportDraft {
     let chosen = chosen_objects(material, omitted);
     let children = group_children(material, omitted);
-    let mut drafter = Drafter {
+    let mut drafter = DraftBuilder {
         material,
         omitted,
-        writer: Writer::new(material.registry, material.catalog),
+        writer: LiteralWriter::new(material.registry, material.catalog),
         given: assign_addresses(material, &chosen, &children),
         children,
         says_project: !has_one_home(material, &chosen),
         variables: material.declared.clone(),
         by_entry: HashMap::new(),
-        draft: Draft::default(),
+        draft: ImportDraft::default(),
     };
     // By address: which secret has the short name does not hang on the ids.
     let mut ordered: Vec<_> = chosen
@@ -159,39 +159,39 @@ pub(super) fn make_draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
 
 /// Makes a draft of one child, whose parent is written already: what its block says.
 pub(super) fn draft_child(
-    material: &Material<'_>,
-    omitted: &Omitted,
+    material: &DraftInputs<'_>,
+    omitted: &DraftOmissions,
     kind: &'static Kind,
     object: &Object,
     address: &Address,
-) -> (Vec<Entry>, Draft) {
+) -> (Vec<PrintedEntry>, ImportDraft) {
     let mut given = material.owned.clone();
     given.insert(object.key(), address.clone());
-    let mut drafter = Drafter {
+    let mut drafter = DraftBuilder {
         material,
         omitted,
-        writer: Writer::new(material.registry, material.catalog),
+        writer: LiteralWriter::new(material.registry, material.catalog),
         given,
-        children: Children::new(),
+        children: ChildrenByParent::new(),
         says_project: false,
         variables: material.declared.clone(),
         by_entry: HashMap::new(),
-        draft: Draft::default(),
+        draft: ImportDraft::default(),
     };
     let entries = drafter.block_entries(kind, object, address);
     (entries, drafter.draft)
 }
 
 /// Children by their parents' ids.
-type Children<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
+type ChildrenByParent<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
 
 /// Gives every chosen object an address; what others are named after is named first.
 fn assign_addresses(
-    material: &Material<'_>,
+    material: &DraftInputs<'_>,
     chosen: &[(&'static Kind, &Object)],
-    children: &Children<'_>,
+    children: &ChildrenByParent<'_>,
 ) -> HashMap<ObjectKey, Address> {
-    let mut namer = Namer::new(material.catalog, material.owned.clone(), material.taken.clone());
+    let mut namer = AddressAllocator::new(material.catalog, material.owned.clone(), material.taken.clone());
     let ordered = by_need(chosen);
     let mut parents = Vec::with_capacity(ordered.len());
     for (kind, object) in ordered {
@@ -221,7 +221,7 @@ fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'
     let has_name = |(_, object): &Chosen<'_>| {
         object
             .attributes
-            .get(NAME)
+            .get(NAME_ATTRIBUTE)
             .and_then(Value::as_text)
             .is_some_and(|name| !to_legal_name(name).is_empty())
     };
@@ -249,10 +249,10 @@ fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'
 }
 
 /// Tells whether all that belongs to a project belongs to the one that nobody has to say.
-fn has_one_home(material: &Material<'_>, chosen: &[(&'static Kind, &Object)]) -> bool {
+fn has_one_home(material: &DraftInputs<'_>, chosen: &[(&'static Kind, &Object)]) -> bool {
     let projects: Vec<&Name> = chosen
         .iter()
-        .filter(|(kind, _)| kind.attribute(DEFAULT_MARK).is_some())
+        .filter(|(kind, _)| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some())
         .map(|(_, object)| &object.id)
         .collect();
     let home = match projects.as_slice() {
@@ -260,12 +260,15 @@ fn has_one_home(material: &Material<'_>, chosen: &[(&'static Kind, &Object)]) ->
         [one] => Some(*one),
         _ => return false,
     };
-    let mut inside = chosen.iter().filter(|(kind, _)| kind.scope == Scope::Project);
+    let mut inside = chosen.iter().filter(|(kind, _)| kind.scope == KindScope::Project);
     inside.all(|(_, object)| object.project.as_ref() == home)
 }
 
 /// Returns the objects of the top level that are written.
-fn chosen_objects<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind, &'a Object)> {
+fn chosen_objects<'a>(
+    material: &DraftInputs<'a>,
+    omitted: &DraftOmissions,
+) -> Vec<(&'static Kind, &'a Object)> {
     let wanted = |kind: &'static Kind, object: &Object| {
         let key = object.key();
         if let Some((_, only)) = material.only {
@@ -273,9 +276,11 @@ fn chosen_objects<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'stat
         }
         let inside = match (material.project, kind.scope) {
             (None, _) => true,
-            (Some(project), Scope::Project) => object.project.as_ref() == Some(project),
+            (Some(project), KindScope::Project) => object.project.as_ref() == Some(project),
             // The project itself, and nothing else of the account.
-            (Some(project), _) => kind.attribute(DEFAULT_MARK).is_some() && object.id == *project,
+            (Some(project), _) => {
+                kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some() && object.id == *project
+            }
         };
         inside
             && !kind.is_given(&object.attributes)
@@ -294,13 +299,13 @@ fn chosen_objects<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'stat
 }
 
 /// Returns what is there and cannot be managed here, and why.
-pub(super) fn unmanageable_objects(material: &Material<'_>) -> Vec<(ObjectKey, String)> {
+pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey, String)> {
     let mut found = Vec::new();
     for kind in material.registry.top_level().filter(|_| material.only.is_none()) {
         for object in material.snapshot.of_kind(kind.name) {
             let key = object.key();
             let inside = material.project.is_none()
-                || kind.scope == Scope::Project && object.project.as_ref() == material.project;
+                || kind.scope == KindScope::Project && object.project.as_ref() == material.project;
             let why = if !inside || material.owned.contains_key(&key) {
                 continue;
             } else if let Some(owner) = material.foreign.get(&key) {
@@ -320,7 +325,7 @@ pub(super) fn unmanageable_objects(material: &Material<'_>) -> Vec<(ObjectKey, S
     found
 }
 
-fn group_children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
+fn group_children<'a>(material: &DraftInputs<'a>, omitted: &DraftOmissions) -> ChildrenByParent<'a> {
     let mut found: HashMap<_, Vec<&Object>> = HashMap::new();
     for kind in material.registry.kinds.iter().filter(|kind| kind.child_of().is_some()) {
         for object in material.snapshot.of_kind(kind.name) {
@@ -334,7 +339,7 @@ fn group_children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a
     found
 }
 
-impl Drafter<'_, '_> {
+impl DraftBuilder<'_, '_> {
     fn add_block(&mut self, kind: &'static Kind, object: &Object) {
         let Some(address) = self.given.get(&object.key()).cloned() else { return };
         let mark = self.add_mark(object, None);
@@ -348,19 +353,23 @@ impl Drafter<'_, '_> {
                 let Some(address) = self.given.get(&object.key()).cloned() else { continue };
                 let mark = self.add_mark(object, None);
                 let entries = self.block_entries(child, object, &address);
-                inner.push(Entry { key: address.last().to_owned(), value: Printed::Map(entries), mark });
+                inner.push(PrintedEntry {
+                    key: address.last().to_owned(),
+                    value: PrintedValue::Map(entries),
+                    mark,
+                });
             }
             inner.sort_by(|a, b| a.key.cmp(&b.key));
             let items = child.plain_entry.filter(|_| self.material.listed);
             let items = items
                 .and_then(|attribute| inner.iter().map(|one| sole_attribute(one, attribute)).collect());
-            let value = items.map_or_else(|| Printed::Map(inner.clone()), Printed::List);
+            let value = items.map_or_else(|| PrintedValue::Map(inner.clone()), PrintedValue::List);
             if !inner.is_empty() {
-                entries.push(Entry { key: collection.to_owned(), value, mark });
+                entries.push(PrintedEntry { key: collection.to_owned(), value, mark });
             }
         }
         let name = address.segments().nth(1).unwrap_or_default().to_owned();
-        self.draft.blocks.push(Block { word: kind.name.to_owned(), name, entries, mark });
+        self.draft.blocks.push(PrintedBlock { word: kind.name.to_owned(), name, entries, mark });
     }
 
     fn add_mark(&mut self, object: &Object, attribute: Option<&'static Attribute>) -> usize {
@@ -368,7 +377,12 @@ impl Drafter<'_, '_> {
         self.draft.marks.len() - 1
     }
 
-    fn block_entries(&mut self, kind: &'static Kind, object: &Object, address: &Address) -> Vec<Entry> {
+    fn block_entries(
+        &mut self,
+        kind: &'static Kind,
+        object: &Object,
+        address: &Address,
+    ) -> Vec<PrintedEntry> {
         let key = object.key();
         self.draft.adopt.insert(address.clone(), key.clone());
         let mut entries = Vec::new();
@@ -380,16 +394,16 @@ impl Drafter<'_, '_> {
             {
                 continue;
             }
-            let Some(value) = Writer::value_to_write(attribute, object) else { continue };
+            let Some(value) = LiteralWriter::value_to_write(attribute, object) else { continue };
             // A block is called what its object is called, unless it says otherwise.
-            if attribute.name == NAME && value.as_text() == Some(address.last()) {
+            if attribute.name == NAME_ATTRIBUTE && value.as_text() == Some(address.last()) {
                 continue;
             }
             let mark = self.add_mark(object, Some(attribute));
             let value = self.attribute_value(attribute, &value, address, mark);
-            entries.push(Entry { key: attribute.name.to_owned(), value, mark });
+            entries.push(PrintedEntry { key: attribute.name.to_owned(), value, mark });
         }
-        if kind.scope == Scope::Project && self.says_project {
+        if kind.scope == KindScope::Project && self.says_project {
             entries.extend(self.project_entry(object));
         }
         if kind.shown_once.is_some() && kind.reveal().is_none() {
@@ -400,24 +414,27 @@ impl Drafter<'_, '_> {
 
     /// Says where a secret goes that is shown once. Whoever made the object has the one that is in use; if
     /// it is ever made anew, another one comes.
-    fn secret_goes(&mut self, object: &Object, address: &Address) -> Entry {
+    fn secret_goes(&mut self, object: &Object, address: &Address) -> PrintedEntry {
         let mark = self.add_mark(object, None);
-        let value = Printed::Text(format!("./secrets/{}", address.last()));
-        let file = Entry { key: "file".to_owned(), value, mark };
-        Entry { key: "deliver_secret".to_owned(), value: Printed::Map(vec![file]), mark }
+        let value = PrintedValue::Text(format!("./secrets/{}", address.last()));
+        let file = PrintedEntry { key: "file".to_owned(), value, mark };
+        PrintedEntry { key: "deliver_secret".to_owned(), value: PrintedValue::Map(vec![file]), mark }
     }
 
-    fn project_entry(&mut self, object: &Object) -> Option<Entry> {
+    fn project_entry(&mut self, object: &Object) -> Option<PrintedEntry> {
         let id = object.project.as_ref()?;
         let mark = self.add_mark(object, None);
-        let home =
-            self.material.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())?;
+        let home = self
+            .material
+            .registry
+            .top_level()
+            .find(|kind| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some())?;
         let key = ObjectKey { kind: home.name.into(), parent: None, id: id.clone() };
         let value = match self.given.get(&key) {
-            Some(address) => Printed::Reference(format!("${address}")),
-            None => Printed::Text(id.to_string()),
+            Some(address) => PrintedValue::Reference(format!("${address}")),
+            None => PrintedValue::Text(id.to_string()),
         };
-        Some(Entry { key: home.name.to_owned(), value, mark })
+        Some(PrintedEntry { key: home.name.to_owned(), value, mark })
     }
 
     fn attribute_value(
@@ -426,7 +443,7 @@ impl Drafter<'_, '_> {
         value: &Value,
         address: &Address,
         mark: usize,
-    ) -> Printed {
+    ) -> PrintedValue {
         let place = format!("{address}.{}", attribute.name);
         match (attribute.ty, value) {
             (_, Value::Text(text)) if attribute.secret => self.extract_secret(&place, &place, text),
@@ -440,14 +457,18 @@ impl Drafter<'_, '_> {
                         part => {
                             if attribute.private {
                                 let (address, attribute) = (address.clone(), attribute.name);
-                                self.draft.in_clear.push(InClear { address, attribute, key: key.clone() });
+                                self.draft.in_clear.push(PlaintextSecret {
+                                    address,
+                                    attribute,
+                                    key: key.clone(),
+                                });
                             }
                             self.writer.print_value(of, part, &self.given, mark)
                         }
                     };
-                    Some(Entry { key: key.to_string(), value, mark })
+                    Some(PrintedEntry { key: key.to_string(), value, mark })
                 };
-                Printed::Map(map.iter().filter_map(entry).collect())
+                PrintedValue::Map(map.iter().filter_map(entry).collect())
             }
             (ty, value) => self.writer.print_value(&ty, value, &self.given, mark),
         }
@@ -460,12 +481,12 @@ impl Drafter<'_, '_> {
     }
 
     /// Takes a secret entry of a map out. One that stands in several resources is one variable.
-    fn secret_entry(&mut self, place: &str, address: &Address, key: &str, text: &str) -> Printed {
+    fn secret_entry(&mut self, place: &str, address: &Address, key: &str, text: &str) -> PrintedValue {
         let place = format!("{place}.{key}");
         let entry = (Name::new(key), text.to_owned());
         if let Some(known) = self.by_entry.get(&entry).and_then(|n| self.draft.variables.get_mut(*n)) {
             known.of.push(place);
-            return Printed::Reference(format!("$vars.{}", known.name));
+            return PrintedValue::Reference(format!("$vars.{}", known.name));
         }
         if !text.is_empty() {
             self.by_entry.insert(entry, self.draft.variables.len());
@@ -476,7 +497,7 @@ impl Drafter<'_, '_> {
     }
 
     /// Takes a secret out: a variable stands for it.
-    fn extract_secret(&mut self, wanted: &str, place: &str, text: &str) -> Printed {
+    fn extract_secret(&mut self, wanted: &str, place: &str, text: &str) -> PrintedValue {
         let wanted = variable_name(wanted);
         let mut name = wanted.clone();
         let mut number = 1;
@@ -487,7 +508,7 @@ impl Drafter<'_, '_> {
         let variable =
             SecretVariable { name: name.clone(), value: Secret::new(text), of: vec![place.to_owned()] };
         self.draft.variables.push(variable);
-        Printed::Reference(format!("$vars.{name}"))
+        PrintedValue::Reference(format!("$vars.{name}"))
     }
 }
 
@@ -498,9 +519,9 @@ fn variable_name(text: &str) -> Name {
 }
 
 /// Returns the value of an entry that says one attribute and nothing else.
-fn sole_attribute(entry: &Entry, attribute: &str) -> Option<Printed> {
+fn sole_attribute(entry: &PrintedEntry, attribute: &str) -> Option<PrintedValue> {
     match &entry.value {
-        Printed::Map(parts) => match parts.as_slice() {
+        PrintedValue::Map(parts) => match parts.as_slice() {
             [part] if part.key == attribute => Some(part.value.clone()),
             _ => None,
         },

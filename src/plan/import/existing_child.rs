@@ -1,11 +1,12 @@
 //! One child of a block that is written already: what stands of it there, accepted as whole blocks are.
 
 use super::accept::{
-    Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, omitted_parts, unstable_draft_error,
+    DraftRound, ImportContext, ImportError, ImportRequest, ImportResult, MAX_ROUNDS, RoundOutcome,
+    leave_out, omitted_parts, unstable_draft_error,
 };
-use super::draft::{Draft, Material, Omitted, draft_child};
+use super::draft::{DraftInputs, DraftOmissions, ImportDraft, draft_child};
 use super::suggestions;
-use crate::config::format::blocks::{Block, Entry};
+use crate::config::format::blocks::{PrintedBlock, PrintedEntry};
 use crate::model::source::Sources;
 
 /// Takes over the one child that is ordered. `write` returns the stack's files with these entries as the child's
@@ -14,35 +15,36 @@ use crate::model::source::Sources;
 /// # Errors
 /// As `accept`; and when the child holds a secret, which its block cannot say.
 pub fn accept_child(
-    order: &Order<'_>,
-    write: &dyn Fn(&[Entry]) -> Result<Sources, Refused>,
-) -> Result<Accepted, Refused> {
-    let nothing = || Refused::Blocked("there is no such object".to_owned());
+    order: &ImportRequest<'_>,
+    write: &dyn Fn(&[PrintedEntry]) -> Result<Sources, ImportError>,
+) -> Result<ImportResult, ImportError> {
+    let nothing = || ImportError::Blocked("there is no such object".to_owned());
     let (address, key) = order.only.ok_or_else(nothing)?;
     let kind = order.inputs.registry.kind(&key.kind).ok_or_else(nothing)?;
     let object = order.inputs.snapshot.objects.get(key).ok_or_else(nothing)?;
-    let known = Known::from_order(order);
-    let material = Material { project: None, ..known.material(order) };
-    let mut omitted = Omitted::default();
-    for _ in 0..ROUNDS {
+    let known = ImportContext::from_order(order);
+    let material = DraftInputs { project: None, ..known.material(order) };
+    let mut omitted = DraftOmissions::default();
+    for _ in 0..MAX_ROUNDS {
         let (entries, drafted) = draft_child(&material, &omitted, kind, object, address);
         if let Some(secret) = drafted.variables.first() {
             let why =
                 format!("{} is a secret: write its block by hand, with a variable", secret.describe_uses());
-            return Err(Refused::Blocked(why));
+            return Err(ImportError::Blocked(why));
         }
         let files = write(&entries)?;
-        let round = Round { order: &Order { files: &files, ..*order }, drafted: &drafted };
+        let round = DraftRound { order: &ImportRequest { files: &files, ..*order }, drafted: &drafted };
         match round.evaluate_draft()? {
-            Judged::Fits(stack, adopted) => {
+            RoundOutcome::Fits(stack, adopted) => {
                 let mut left = omitted_parts(omitted);
                 left.extend(suggestions::hidden_attributes(&material, &drafted));
                 let suggestions = suggestions::reference_suggestions(&material, &drafted);
                 let unmatched = drafted.unmatched_keys(order.hidden);
-                let Draft { variables, in_clear, .. } = drafted;
+                let ImportDraft { variables, in_clear, .. } = drafted;
                 let word = kind.child_of().map_or(kind.name, |(_, collection)| collection).to_owned();
-                let block = Block { word, name: address.last().to_owned(), entries, mark: usize::MAX };
-                return Ok(Accepted {
+                let block =
+                    PrintedBlock { word, name: address.last().to_owned(), entries, mark: usize::MAX };
+                return Ok(ImportResult {
                     files: Vec::new(),
                     blocks: vec![block],
                     entries: adopted,
@@ -54,7 +56,7 @@ pub fn accept_child(
                     stack: *stack,
                 });
             }
-            Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
+            RoundOutcome::Rejects(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
     Err(unstable_draft_error())

@@ -2,26 +2,26 @@
 
 use std::collections::HashMap;
 
-use crate::config::format::blocks::{Entry, Mark, Printed};
+use crate::config::format::blocks::{LineMarker, PrintedEntry, PrintedValue};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Registry, Type};
+use crate::model::schema::{Attribute, Kind, Literal, Presence, Price, PriceFactor, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::diff::attributes::returned_value;
-use crate::plan::join::catalog_index::Names;
+use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::model::compare::{are_equivalent, is_unset, part_type};
 
 /// What values are written with.
-pub(super) struct Writer<'a> {
+pub(super) struct LiteralWriter<'a> {
     registry: Registry,
-    names: Names<'a>,
+    names: CatalogIndex<'a>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> LiteralWriter<'a> {
     /// Returns a writer over the names of a catalog.
     pub(super) fn new(registry: Registry, catalog: &'a Catalog) -> Self {
-        Self { registry, names: Names::new(catalog) }
+        Self { registry, names: CatalogIndex::new(catalog) }
     }
 
     /// Tells whether a live value is what the chosen plan brings along: a new object gets it anyway.
@@ -30,7 +30,7 @@ impl<'a> Writer<'a> {
         let live = object.attributes.get(attribute.name).and_then(Value::as_decimal);
         terms.iter().any(|term| {
             let field = term.factors.iter().find_map(|factor| match factor {
-                Factor::Over { attribute: of, field } if *of == attribute.name => Some(*field),
+                PriceFactor::Over { attribute: of, field } if *of == attribute.name => Some(*field),
                 _ => None,
             });
             let chosen = term.chosen_by.and_then(|by| object.attributes.get(by));
@@ -63,36 +63,39 @@ impl<'a> Writer<'a> {
         ty: &Type,
         value: &Value,
         given: &HashMap<ObjectKey, Address>,
-        mark: Mark,
-    ) -> Printed {
+        mark: LineMarker,
+    ) -> PrintedValue {
         match (ty, value) {
-            (_, Value::Null) => Printed::Null,
+            (_, Value::Null) => PrintedValue::Null,
             (Type::Reference(kind), Value::Text(id)) => {
-                print_reference(kind, id, given).unwrap_or_else(|| Printed::Text(id.to_string()))
+                print_reference(kind, id, given).unwrap_or_else(|| PrintedValue::Text(id.to_string()))
             }
             (Type::Catalog(table), value) => self.print_catalog_value(table, value, given),
             (Type::Labelled(words), Value::Integer(number)) => {
                 let word = words.iter().find(|(_, n)| n == number).map(|(word, _)| *word);
-                word.map_or_else(|| Printed::Number(number.to_string()), |word| Printed::Text(word.into()))
+                word.map_or_else(
+                    || PrintedValue::Number(number.to_string()),
+                    |word| PrintedValue::Text(word.into()),
+                )
             }
             (Type::Integer { .. } | Type::Decimal, Value::Text(number)) => {
-                Printed::Number(number.to_string())
+                PrintedValue::Number(number.to_string())
             }
-            (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
-                Printed::List(items.iter().map(|item| self.print_value(of, item, given, mark)).collect())
-            }
+            (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => PrintedValue::List(
+                items.iter().map(|item| self.print_value(of, item, given, mark)).collect(),
+            ),
             (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(map)) => {
                 let entry = |(key, part): (&Name, &Value)| {
                     let ty = part_type(ty, key)?;
                     let value = self.print_value(ty, part, given, mark);
-                    (*part != Value::Null).then(|| Entry { key: key.to_string(), value, mark })
+                    (*part != Value::Null).then(|| PrintedEntry { key: key.to_string(), value, mark })
                 };
-                Printed::Map(map.iter().filter_map(entry).collect())
+                PrintedValue::Map(map.iter().filter_map(entry).collect())
             }
-            (_, Value::Bool(yes)) => Printed::Bool(*yes),
-            (_, Value::Integer(number)) => Printed::Number(number.to_string()),
-            (_, Value::Decimal(number)) => Printed::Number(number.to_string()),
-            (_, other) => Printed::Text(other.to_string()),
+            (_, Value::Bool(yes)) => PrintedValue::Bool(*yes),
+            (_, Value::Integer(number)) => PrintedValue::Number(number.to_string()),
+            (_, Value::Decimal(number)) => PrintedValue::Number(number.to_string()),
+            (_, other) => PrintedValue::Text(other.to_string()),
         }
     }
 
@@ -101,7 +104,7 @@ impl<'a> Writer<'a> {
         table: &str,
         value: &Value,
         given: &HashMap<ObjectKey, Address>,
-    ) -> Printed {
+    ) -> PrintedValue {
         let kind = self.registry.catalog(table).and_then(|table| table.of_kind);
         if let (Some(kind), Value::Text(id)) = (kind, value)
             && let Some(reference) = print_reference(kind, id, given)
@@ -109,13 +112,13 @@ impl<'a> Writer<'a> {
             return reference;
         }
         match self.names.find(table, value) {
-            Some(record) => Printed::Text(record.slug.to_string()),
-            None => Printed::Text(value.to_string()),
+            Some(record) => PrintedValue::Text(record.slug.to_string()),
+            None => PrintedValue::Text(value.to_string()),
         }
     }
 }
 
-fn print_reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<Printed> {
+fn print_reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<PrintedValue> {
     let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
-    given.get(&key).map(|address| Printed::Reference(format!("${address}")))
+    given.get(&key).map(|address| PrintedValue::Reference(format!("${address}")))
 }

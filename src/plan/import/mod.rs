@@ -9,7 +9,9 @@ mod literal;
 pub mod rebuild_ledger;
 mod suggestions;
 
-pub use self::accept::{Accepted, Format, Order, Refused, Told, accept_order};
-pub use self::draft::{InClear, SecretVariable};
+pub use self::accept::{
+    DraftRejection, ImportError, ImportRequest, ImportResult, ImportSyntax, accept_order,
+};
+pub use self::draft::{PlaintextSecret, SecretVariable};
 pub use self::existing_child::accept_child;
-pub use self::suggestions::{Left, Suggestion};
+pub use self::suggestions::{ImportOmission, ReferenceSuggestion};

@@ -10,46 +10,46 @@ use crate::config::stack::model::Stack;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::schema::{Check, Kind, Presence, Registry};
-use crate::model::snapshot::{Object, Wanted};
+use crate::model::schema::{Kind, Presence, Registry, RuleCheck};
+use crate::model::snapshot::{Object, RefreshRequest};
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
+use crate::plan::blockers::Blockers;
 use crate::plan::decide::classify::dependencies_first;
 use crate::plan::decide::conflicts::name_conflicts::{
-    Home, Taken, object_home, planned_home, uniqueness_key,
+    NameScope, UniqueNameKey, object_home, planned_home, uniqueness_key,
 };
-use crate::plan::decide::project_assignment::Projects;
-use crate::plan::decision::{Act, Verdict, Want};
+use crate::plan::decide::project_assignment::ProjectAssignment;
+use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::returned_value;
 use crate::plan::diff::confirmation;
 use crate::plan::diff::desired::desired_attributes;
-use crate::plan::diff::planned_values::{Outlook, is_settled};
-use crate::plan::inputs::{Inputs, Options};
-use crate::plan::join::joined_state::{Subject, Survey, is_leaving, owned_from_object};
+use crate::plan::diff::planned_values::{PlannedValues, is_settled};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
+use crate::plan::join::joined_state::{JoinedState, ResourceState, is_leaving, owned_from_object};
 use crate::plan::model::change::Cause;
 use crate::plan::model::compare::{self, are_equivalent, fingerprint_secrets, to_canonical};
-use crate::plan::moves::resolved::Declared;
+use crate::plan::moves::resolved::ResolvedDeclarations;
 use crate::plan::order::steps::build_remember;
 use crate::plan::pipeline::refresh_request;
 
 /// What the live world says of a lost ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Recovery {
+pub struct RebuiltLedger {
     /// Resources whose object is known.
-    pub found: Vec<Found>,
+    pub found: Vec<RebuiltEntry>,
     /// Resources that several objects could be, or that want the same one.
-    pub ties: Vec<Tie>,
+    pub ties: Vec<AmbiguousMatch>,
     /// Resources of which nothing is live.
     pub missing: Vec<Address>,
 }
 
 /// A resource whose object is known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct RebuiltEntry {
     /// The resource.
     pub address: Address,
     /// The object.
-    pub candidate: Candidate,
+    pub candidate: MatchCandidate,
     /// What the ledger is to remember. An object that differs is provisional: deleting or replacing it
     /// asks a human.
     pub entry: Box<Entry>,
@@ -57,18 +57,18 @@ pub struct Found {
 
 /// A resource that several objects could be, or that wants the same one as another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tie {
+pub struct AmbiguousMatch {
     /// The resource.
     pub address: Address,
     /// The objects.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<MatchCandidate>,
     /// Other resources that one of these could be just as well.
     pub rivals: Vec<Address>,
 }
 
 /// An object that a resource could be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
+pub struct MatchCandidate {
     /// Its kind.
     pub kind: Name,
     /// Its id.
@@ -79,7 +79,7 @@ pub struct Candidate {
     pub differs: Vec<&'static str>,
 }
 
-impl Candidate {
+impl MatchCandidate {
     /// Tells whether everything that is written and can be read is as written.
     #[must_use]
     pub fn is_exact(&self) -> bool {
@@ -93,8 +93,8 @@ pub fn rebuild_request<'a>(
     registry: Registry,
     stack: &Stack,
     ledger: &Ledger,
-    options: &Options,
-) -> (Wanted, BTreeSet<&'a str>) {
+    options: &PlanningOptions,
+) -> (RefreshRequest, BTreeSet<&'a str>) {
     let (mut wanted, tables) = refresh_request(registry, stack, ledger, options);
     for resource in stack.resources.values() {
         let parent = resource.parent.as_ref().and_then(|parent| options.adopt.get(parent));
@@ -106,11 +106,11 @@ pub fn rebuild_request<'a>(
 /// Finds the objects of a stack's resources. `options.adopt` holds what a human chose; the ledger is
 /// the one that is about to begin.
 #[must_use]
-pub fn rebuild_ledger(inputs: &Inputs<'_>) -> Recovery {
+pub fn rebuild_ledger(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     let mut options = inputs.options.clone();
     loop {
         let before = options.adopt.len();
-        let recovery = search_once(&Inputs { options: &options, ..*inputs });
+        let recovery = search_once(&PlanInputs { options: &options, ..*inputs });
         let new = recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone()));
         options.adopt.extend(new);
         // Every round finds something, or is the last one: no more of them than references in a row.
@@ -121,10 +121,10 @@ pub fn rebuild_ledger(inputs: &Inputs<'_>) -> Recovery {
 }
 
 /// Finds what can be found with what is known.
-fn search_once(inputs: &Inputs<'_>) -> Recovery {
-    let declared = Declared::default();
-    let survey = Survey::new(*inputs, &declared);
-    let mut blocks = Blocks::new(&survey);
+fn search_once(inputs: &PlanInputs<'_>) -> RebuiltLedger {
+    let declared = ResolvedDeclarations::default();
+    let survey = JoinedState::new(*inputs, &declared);
+    let mut blocks = Blockers::new(&survey);
     let verdicts = evaluate_blocks(&survey, &mut blocks);
     let there = index_unowned(&survey);
     let open: Vec<(usize, Vec<&Object>)> = (0..survey.subjects.len())
@@ -132,7 +132,7 @@ fn search_once(inputs: &Inputs<'_>) -> Recovery {
         .map(|n| (n, matching_objects(&survey, &survey.subjects[n], &verdicts[n], &there)))
         .collect();
     let rivals = rival_addresses(&survey, &open);
-    let mut recovery = Recovery::default();
+    let mut recovery = RebuiltLedger::default();
     for (subject, verdict) in survey.subjects.iter().zip(&verdicts) {
         let object = subject.object().filter(|_| subject.resource.is_some());
         recovery.found.extend(object.map(|object| found_object(&survey, subject, verdict, object)));
@@ -145,7 +145,7 @@ fn search_once(inputs: &Inputs<'_>) -> Recovery {
             [object] if rivals.is_empty() => {
                 recovery.found.push(found_object(&survey, subject, verdict, object));
             }
-            _ => recovery.ties.push(Tie {
+            _ => recovery.ties.push(AmbiguousMatch {
                 address: subject.address.clone(),
                 candidates: objects
                     .iter()
@@ -161,21 +161,21 @@ fn search_once(inputs: &Inputs<'_>) -> Recovery {
 
 /// Evaluates every block, as if each object that is known stays as it is: what differs is the next
 /// plan's business.
-fn evaluate_blocks<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
-    let projects = Projects::new(survey, blocks);
-    let mut verdicts: Vec<Option<Verdict<'a>>> = Vec::new();
+fn evaluate_blocks<'a>(survey: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) -> Vec<Decision<'a>> {
+    let projects = ProjectAssignment::new(survey, blocks);
+    let mut verdicts: Vec<Option<Decision<'a>>> = Vec::new();
     verdicts.resize_with(survey.subjects.len(), || None);
     for n in dependencies_first(survey, blocks) {
         let subject = &survey.subjects[n];
         let Some(resource) = subject.resource else { continue };
-        let act = if subject.object().is_some() { Act::Keep } else { Act::Create };
-        let mut verdict = Verdict::without_differences(act, Cause::Config);
-        let outlook = Outlook { survey, verdicts: &verdicts };
+        let act = if subject.object().is_some() { DecisionKind::Keep } else { DecisionKind::Create };
+        let mut verdict = Decision::without_differences(act, Cause::Config);
+        let outlook = PlannedValues { survey, verdicts: &verdicts };
         verdict.wants = desired_attributes(survey, subject, resource, &outlook, blocks);
         verdict.project = projects.project_of(survey, subject, &outlook);
         verdicts[n] = Some(verdict);
     }
-    let nothing = || Verdict::without_differences(Act::Frozen, Cause::Config);
+    let nothing = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
     verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
 }
 
@@ -183,11 +183,11 @@ fn evaluate_blocks<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<
 fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     let named = kind.attribute("name").filter(|name| name.is_writable() && name.is_readable());
     let apart = kind.rules.iter().filter_map(|rule| match rule.check {
-        Check::NoOverlap { attribute } => Some(attribute),
+        RuleCheck::NoOverlap { attribute } => Some(attribute),
         _ => None,
     });
     let unique = kind.rules.iter().find_map(|rule| match rule.check {
-        Check::Unique { attributes } => Some(attributes),
+        RuleCheck::Unique { attributes } => Some(attributes),
         _ => None,
     });
     let required = || {
@@ -202,8 +202,8 @@ fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
 }
 
 /// Returns the objects that nobody has yet, by what tells them apart.
-fn index_unowned<'a>(survey: &Survey<'a>) -> HashMap<Taken<'static>, Vec<&'a Object>> {
-    let mut there: HashMap<Taken<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
+fn index_unowned<'a>(survey: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>, Vec<&'a Object>> {
+    let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
     for object in &survey.unowned {
         let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
         if is_leaving(kind, object) {
@@ -219,9 +219,9 @@ fn index_unowned<'a>(survey: &Survey<'a>) -> HashMap<Taken<'static>, Vec<&'a Obj
 
 fn identity_key<'v>(
     kind: &'static Kind,
-    home: Option<Home>,
+    home: Option<NameScope>,
     values: impl Iterator<Item = (&'static str, Option<&'v Value>)>,
-) -> Option<Taken<'static>> {
+) -> Option<UniqueNameKey<'static>> {
     let values: Vec<Option<Value>> =
         values.map(|(name, value)| Some(to_canonical(&kind.attribute(name)?.ty, value?))).collect();
     uniqueness_key(kind, home, values.iter().map(Option::as_ref))
@@ -229,19 +229,22 @@ fn identity_key<'v>(
 
 /// Returns the objects that a resource could be; none while what it refers to is not known.
 fn matching_objects<'a>(
-    survey: &Survey<'a>,
-    subject: &Subject<'a>,
-    verdict: &Verdict<'a>,
-    there: &HashMap<Taken<'static>, Vec<&'a Object>>,
+    survey: &JoinedState<'a>,
+    subject: &ResourceState<'a>,
+    verdict: &Decision<'a>,
+    there: &HashMap<UniqueNameKey<'static>, Vec<&'a Object>>,
 ) -> Vec<&'a Object> {
-    let value = |name| verdict.find_attribute(name).map(Want::stored_value);
+    let value = |name| verdict.find_attribute(name).map(DesiredAttribute::stored_value);
     let values = identity_attributes(subject.kind).into_iter().map(|name| (name, value(name)));
     let key = identity_key(subject.kind, planned_home(survey, subject, verdict), values);
     key.and_then(|key| there.get(&key)).cloned().unwrap_or_default()
 }
 
 /// Returns, by subject, the other resources that want one of its objects.
-fn rival_addresses(survey: &Survey<'_>, open: &[(usize, Vec<&Object>)]) -> HashMap<usize, Vec<Address>> {
+fn rival_addresses(
+    survey: &JoinedState<'_>,
+    open: &[(usize, Vec<&Object>)],
+) -> HashMap<usize, Vec<Address>> {
     let mut claims: HashMap<*const Object, Vec<usize>> = HashMap::new();
     for (n, objects) in open {
         // What tells apart is the same for all of a resource's objects, so the first speaks for all.
@@ -259,8 +262,8 @@ fn rival_addresses(survey: &Survey<'_>, open: &[(usize, Vec<&Object>)]) -> HashM
     found
 }
 
-fn compare_candidate(survey: &Survey<'_>, verdict: &Verdict<'_>, object: &Object) -> Candidate {
-    Candidate {
+fn compare_candidate(survey: &JoinedState<'_>, verdict: &Decision<'_>, object: &Object) -> MatchCandidate {
+    MatchCandidate {
         kind: object.kind.clone(),
         id: object.id.clone(),
         created_at: object.created_at.clone(),
@@ -273,13 +276,13 @@ fn compare_candidate(survey: &Survey<'_>, verdict: &Verdict<'_>, object: &Object
     }
 }
 
-fn attribute_name(want: &Want<'_>) -> &'static str {
+fn attribute_name(want: &DesiredAttribute<'_>) -> &'static str {
     want.attribute.name
 }
 
 /// Tells whether an object shows a written attribute otherwise. What is not known yet, or not told,
 /// speaks against no object.
-fn contradicts_object(survey: &Survey<'_>, want: &Want<'_>, object: &Object) -> bool {
+fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, object: &Object) -> bool {
     let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored_value() != Value::Null;
     let Some(live) = returned_value(want.attribute, object).filter(|_| written && !want.attribute.secret)
     else {
@@ -298,25 +301,25 @@ fn contradicts_object(survey: &Survey<'_>, want: &Want<'_>, object: &Object) -> 
 }
 
 fn found_object(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     object: &Object,
-) -> Found {
+) -> RebuiltEntry {
     let candidate = compare_candidate(survey, verdict, object);
     let entry = rebuilt_entry(survey, subject, verdict, object, &candidate);
-    Found { address: subject.address.clone(), entry: Box::new(entry), candidate }
+    RebuiltEntry { address: subject.address.clone(), entry: Box::new(entry), candidate }
 }
 
 /// Returns what is to be remembered of a found object. What cannot be read is taken as written.
 fn rebuilt_entry(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     object: &Object,
-    candidate: &Candidate,
+    candidate: &MatchCandidate,
 ) -> Entry {
-    let as_written = |want: &&Want<'_>| {
+    let as_written = |want: &&DesiredAttribute<'_>| {
         want.setting.is_some()
             && !want.value.is_unknown()
             && !candidate.differs.contains(&attribute_name(want))
@@ -346,6 +349,6 @@ fn rebuilt_entry(
 
 /// Returns what is known so far, as the options of the next look.
 #[must_use]
-pub fn known_ids(recovery: &Recovery) -> BTreeMap<Address, Name> {
+pub fn known_ids(recovery: &RebuiltLedger) -> BTreeMap<Address, Name> {
     recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone())).collect()
 }

@@ -3,7 +3,7 @@
 //! be written in place of an id.
 
 use super::addresses::to_legal_name;
-use super::draft::{Draft, Material};
+use super::draft::{DraftInputs, ImportDraft};
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::snapshot::{Object, ObjectKey};
@@ -11,7 +11,7 @@ use crate::model::value::Value;
 
 /// An id in a written block that could be a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suggestion {
+pub struct ReferenceSuggestion {
     /// The resource.
     pub address: Address,
     /// Its attribute that has the id.
@@ -25,12 +25,12 @@ pub struct Suggestion {
 }
 
 /// Returns the attributes of drafted objects that nothing shows.
-pub(super) fn hidden_attributes(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
+pub(super) fn hidden_attributes(material: &DraftInputs<'_>, drafted: &ImportDraft) -> Vec<ImportOmission> {
     let mut found = Vec::new();
     for key in drafted.adopt.values() {
         let Some(kind) = material.registry.kind(&key.kind) else { continue };
         let hidden = kind.attributes.iter().filter(|attribute| attribute.presence == Presence::WriteOnly);
-        found.extend(hidden.map(|attribute| Left {
+        found.extend(hidden.map(|attribute| ImportOmission {
             key: key.clone(),
             attribute: Some(Name::new_static(attribute.name)),
             why: "The service does not show it: what was set stays, and is not managed.".to_owned(),
@@ -40,7 +40,10 @@ pub(super) fn hidden_attributes(material: &Material<'_>, drafted: &Draft) -> Vec
 }
 
 /// Returns what could be written in place of ids.
-pub(super) fn reference_suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Suggestion> {
+pub(super) fn reference_suggestions(
+    material: &DraftInputs<'_>,
+    drafted: &ImportDraft,
+) -> Vec<ReferenceSuggestion> {
     let given = |key: &ObjectKey| {
         material.owned.contains_key(key) || drafted.adopt.values().any(|adopted| adopted == key)
     };
@@ -74,10 +77,10 @@ fn named_objects(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
 }
 
 fn suggest_reference(
-    material: &Material<'_>,
+    material: &DraftInputs<'_>,
     (address, attribute): (&Address, &'static str),
     object: ObjectKey,
-) -> Option<Suggestion> {
+) -> Option<ReferenceSuggestion> {
     let live = material.snapshot.objects.get(&object)?;
     let ObjectKey { kind, id, .. } = &object;
     let name = live.attributes.get("name").and_then(Value::as_text);
@@ -95,12 +98,12 @@ fn suggest_reference(
         (Some(format!("${kind}.{word}")), text)
     };
     let (address, attribute) = (address.clone(), Name::new_static(attribute));
-    Some(Suggestion { address, attribute, object, reference, text })
+    Some(ReferenceSuggestion { address, attribute, object, reference, text })
 }
 
 /// An object or an attribute that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct ImportOmission {
     /// The object.
     pub key: ObjectKey,
     /// The attribute; `None`: all of it.

@@ -1,4 +1,4 @@
-//! `Names`: the catalog, indexed: a record by its table and its name or id.
+//! `CatalogIndex`: the catalog, indexed: a record by its table and its name or id.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use crate::model::schema::{Attribute, Type};
 use crate::model::value::Value;
 
 /// An index over a catalog: finding is one look, however many records and resources there are.
-pub(in crate::plan) struct Names<'a> {
+pub(in crate::plan) struct CatalogIndex<'a> {
     catalog: &'a Catalog,
     tables: HashMap<&'a str, HashMap<Name, &'a CatalogRecord>>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> CatalogIndex<'a> {
     /// Indexes a catalog. A name wins over an id of the same text.
     pub fn new(catalog: &'a Catalog) -> Self {
         let tables = catalog.tables.iter().map(|(table, records)| {
@@ -104,7 +104,7 @@ mod tests {
         };
         let records = [(1, "1.30.9"), (2, "1.31.2"), (3, "1.31.10"), (4, "1.310.0")].map(record).to_vec();
         let catalog = Catalog { tables: [(Name::new("k8s"), records)].into(), read_at: None };
-        let names = Names::new(&catalog);
+        let names = CatalogIndex::new(&catalog);
         let found = |start: &str, present: Option<i64>| {
             let present = present.map(Value::Integer);
             let found = names.find_version("k8s", &Value::text(start), present.as_ref());

@@ -1,25 +1,25 @@
-//! `Survey`: stack, ledger and snapshot joined by address: one `Subject` for each resource that is
+//! `JoinedState`: stack, ledger and snapshot joined by address: one `ResourceState` for each resource that is
 //! wanted, owned or both, and who needs and holds whom.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::catalog_index::Names;
+use super::catalog_index::CatalogIndex;
 use crate::config::diagnostics::hints::suggestions;
 use crate::config::stack::model::Resource;
 use crate::ledger::journal::intent_candidates;
-use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::budget::Budget;
-use crate::model::schema::{Kind, Scope, Type};
+use crate::model::schema::{Kind, KindScope, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::Span;
 use crate::model::value::Value;
-use crate::plan::inputs::Inputs;
-use crate::plan::moves::resolved::Declared;
+use crate::plan::inputs::PlanInputs;
+use crate::plan::moves::resolved::ResolvedDeclarations;
 
 /// Everything that is known of one address.
-pub(in crate::plan) struct Subject<'a> {
+pub(in crate::plan) struct ResourceState<'a> {
     /// The address.
     pub address: &'a Address,
     /// Its kind.
@@ -31,9 +31,9 @@ pub(in crate::plan) struct Subject<'a> {
     /// What is remembered.
     pub entry: Option<&'a Entry>,
     /// The object.
-    pub live: Live<'a>,
+    pub live: LiveState<'a>,
     /// The object becomes the resource's by this plan.
-    pub adoption: Option<Adoption<'a>>,
+    pub adoption: Option<AdoptionReason<'a>>,
     /// What the block refers to.
     pub needs: Vec<usize>,
     /// What the object was built on, and what it refers to: that cannot go before it lets go.
@@ -42,21 +42,21 @@ pub(in crate::plan) struct Subject<'a> {
 
 /// The state of a subject's object.
 #[derive(Clone, Copy)]
-pub(in crate::plan) enum Live<'a> {
+pub(in crate::plan) enum LiveState<'a> {
     /// None is owned.
     None,
     /// It is there.
     Present(&'a Object),
     /// It is there, on its way out.
-    Leaving(&'a Object),
+    Deleting(&'a Object),
     /// It is proven gone.
-    Gone(&'a Owned),
+    Gone(&'a OwnedObject),
     /// It is owned, and was neither seen nor proven gone.
-    Unseen(&'a Owned),
+    Unseen(&'a OwnedObject),
 }
 
 /// Returns the fingerprints of the secrets that entered what was applied.
-fn recorded_inputs(inputs: &Inputs<'_>) -> BTreeMap<Name, Name> {
+fn recorded_inputs(inputs: &PlanInputs<'_>) -> BTreeMap<Name, Name> {
     fn collect_inputs(value: &Value, into: &mut BTreeMap<Name, Name>) {
         match value {
             Value::Secret(Secret::Derived(derived)) => {
@@ -80,9 +80,9 @@ fn recorded_inputs(inputs: &Inputs<'_>) -> BTreeMap<Name, Name> {
 
 /// Why an object becomes a resource's.
 #[derive(Clone, Copy)]
-pub(in crate::plan) enum Adoption<'a> {
+pub(in crate::plan) enum AdoptionReason<'a> {
     /// It was asked for.
-    Asked,
+    Requested,
     /// An earlier apply made it and could not record it; the entry is the one it would have recorded.
     Recovered(&'a Entry),
     /// It was found by an earlier apply; now a human says that it is the right one.
@@ -90,16 +90,16 @@ pub(in crate::plan) enum Adoption<'a> {
 }
 
 /// Nodes that the values of a plan may have for each of its resources, besides the limit.
-const NODES_OF_RESOURCE: usize = 40;
+const NODES_PER_RESOURCE: usize = 40;
 
 /// The three inputs joined.
-pub(in crate::plan) struct Survey<'a> {
+pub(in crate::plan) struct JoinedState<'a> {
     /// What the plan is made from.
-    pub inputs: Inputs<'a>,
+    pub inputs: PlanInputs<'a>,
     /// What declarations made of the ledger.
-    pub declared: &'a Declared<'a>,
+    pub declared: &'a ResolvedDeclarations<'a>,
     /// By address.
-    pub subjects: Vec<Subject<'a>>,
+    pub subjects: Vec<ResourceState<'a>>,
     /// The number of each address.
     pub index: HashMap<&'a Address, usize>,
     /// By subject: whose blocks refer to it.
@@ -107,7 +107,7 @@ pub(in crate::plan) struct Survey<'a> {
     /// By subject: whose objects hold its object.
     pub holders: Vec<Vec<usize>>,
     /// Names and prices, found at once.
-    pub names: Names<'a>,
+    pub names: CatalogIndex<'a>,
     /// Live objects that nobody of this stack owns.
     pub unowned: Vec<&'a Object>,
     /// Entries of kinds that the tables do not have.
@@ -120,7 +120,7 @@ pub(in crate::plan) struct Survey<'a> {
     pub budget: Budget,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> JoinedState<'a> {
     /// Returns a help with what is to be written in the syntax of the file that it is about, else of the stack's
     /// first.
     pub fn render_help(&self, about: Option<Span>, help: &str) -> String {
@@ -132,7 +132,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Joins the inputs.
-    pub fn new(inputs: Inputs<'a>, declared: &'a Declared<'a>) -> Self {
+    pub fn new(inputs: PlanInputs<'a>, declared: &'a ResolvedDeclarations<'a>) -> Self {
         let (mut subjects, strangers) = join_subjects(&inputs);
         let index: HashMap<&Address, usize> =
             subjects.iter().enumerate().map(|(i, subject)| (subject.address, i)).collect();
@@ -143,7 +143,7 @@ impl<'a> Survey<'a> {
         link_subjects(&mut subjects, &index, &taken, &inputs);
         let users = reverse_edges(&subjects, |subject| &subject.needs);
         let holders = reverse_edges(&subjects, |subject| &subject.held);
-        let names = Names::new(inputs.catalog);
+        let names = CatalogIndex::new(inputs.catalog);
         let late = late_effects(&inputs);
         let count = subjects.len();
         let recorded_inputs = recorded_inputs(&inputs);
@@ -159,7 +159,7 @@ impl<'a> Survey<'a> {
             strangers,
             recorded_inputs,
             late,
-            budget: Budget::with_extra(0, NODES_OF_RESOURCE.saturating_mul(count)),
+            budget: Budget::with_extra(0, NODES_PER_RESOURCE.saturating_mul(count)),
         }
     }
 
@@ -204,17 +204,17 @@ impl<'a> Survey<'a> {
     }
 }
 
-impl<'a> Subject<'a> {
+impl<'a> ResourceState<'a> {
     /// Returns the object, if it is there to be read.
     pub fn object(&self) -> Option<&'a Object> {
         match self.live {
-            Live::Present(object) | Live::Leaving(object) => Some(object),
+            LiveState::Present(object) | LiveState::Deleting(object) => Some(object),
             _ => None,
         }
     }
 
     /// Returns the owned object, if one is owned.
-    pub fn owned_object(&self) -> Option<&'a Owned> {
+    pub fn owned_object(&self) -> Option<&'a OwnedObject> {
         self.entry.and_then(|entry| entry.current.as_ref())
     }
 
@@ -237,8 +237,8 @@ impl<'a> Subject<'a> {
 }
 
 /// Returns the certificate of a live object that is to be owned.
-pub(in crate::plan) fn owned_from_object(object: &Object, provisional: bool) -> Owned {
-    Owned {
+pub(in crate::plan) fn owned_from_object(object: &Object, provisional: bool) -> OwnedObject {
+    OwnedObject {
         id: object.id.clone(),
         parent: object.parent.clone(),
         project: object.project.clone(),
@@ -247,7 +247,7 @@ pub(in crate::plan) fn owned_from_object(object: &Object, provisional: bool) -> 
     }
 }
 
-fn join_subjects<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
+fn join_subjects<'a>(inputs: &PlanInputs<'a>) -> (Vec<ResourceState<'a>>, Vec<&'a Address>) {
     let (stack, ledger) = (inputs.stack, inputs.ledger);
     let removed = ledger.entries.keys().filter(|address| !stack.resources.contains_key(*address));
     let mut addresses: Vec<&Address> = stack.resources.keys().chain(removed).collect();
@@ -267,7 +267,7 @@ fn join_subjects<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>
             Some(owned) => (live_state(inputs, kind, owned), confirmed_adoption(inputs, address, owned)),
             None => adopted_state(inputs, address, kind, &recovered),
         };
-        subjects.push(Subject {
+        subjects.push(ResourceState {
             address,
             kind,
             resource: block.filter(|_| !inputs.options.destroy),
@@ -282,24 +282,25 @@ fn join_subjects<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>
     (subjects, strangers)
 }
 
-fn live_state<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<'a> {
+fn live_state<'a>(inputs: &PlanInputs<'a>, kind: &'static Kind, owned: &'a OwnedObject) -> LiveState<'a> {
     let key = owned.key(kind.name);
     match inputs.snapshot.objects.get(&key) {
-        Some(object) if is_leaving(kind, object) => Live::Leaving(object),
-        Some(object) => Live::Present(object),
-        None if is_gone(inputs, kind, owned) => Live::Gone(owned),
-        None => Live::Unseen(owned),
+        Some(object) if is_leaving(kind, object) => LiveState::Deleting(object),
+        Some(object) => LiveState::Present(object),
+        None if is_gone(inputs, kind, owned) => LiveState::Gone(owned),
+        None => LiveState::Unseen(owned),
     }
 }
 
 /// Tells whether an owned object is proven gone: it was looked for by id, and its project is seen, or is
 /// proven gone itself. A wrong project or a lost permission looks the same but for that.
-pub(in crate::plan) fn is_gone(inputs: &Inputs<'_>, kind: &Kind, owned: &Owned) -> bool {
+pub(in crate::plan) fn is_gone(inputs: &PlanInputs<'_>, kind: &Kind, owned: &OwnedObject) -> bool {
     let snapshot = inputs.snapshot;
     if !snapshot.absent.contains(&owned.key(kind.name)) {
         return false;
     }
-    let projects = inputs.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some());
+    let projects =
+        inputs.registry.top_level().find(|kind| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some());
     // Without a list of projects nothing can be held against it.
     let Some(projects) = projects.filter(|kind| snapshot.listed.contains(kind.name)) else { return true };
     match owned.project.as_ref().filter(|id| **id != owned.id) {
@@ -313,10 +314,10 @@ pub(in crate::plan) fn is_gone(inputs: &Inputs<'_>, kind: &Kind, owned: &Owned) 
 }
 
 /// The attribute that tells an account's default project, and so the kind that is a project.
-const DEFAULT_MARK: &str = "is_default";
+const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
 /// Returns the requests that were given up and seem to have had an effect after all.
-fn late_effects<'a>(inputs: &Inputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
+fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = inputs.ledger.watched.values();
     let watched = watched.filter(|intent| intent_candidates::is_watched(intent, inputs.now));
     let found = watched.map(|intent| {
@@ -334,38 +335,44 @@ pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     })
 }
 
-fn confirmed_adoption<'a>(inputs: &Inputs<'a>, address: &Address, owned: &Owned) -> Option<Adoption<'a>> {
+fn confirmed_adoption<'a>(
+    inputs: &PlanInputs<'a>,
+    address: &Address,
+    owned: &OwnedObject,
+) -> Option<AdoptionReason<'a>> {
     let asked = inputs.options.adopt.get(address).is_some_and(|id| *id == owned.id);
-    (asked && owned.provisional).then_some(Adoption::Confirmed)
+    (asked && owned.provisional).then_some(AdoptionReason::Confirmed)
 }
 
 fn adopted_state<'a>(
-    inputs: &Inputs<'a>,
+    inputs: &PlanInputs<'a>,
     address: &'a Address,
     kind: &'static Kind,
     recovered: &HashMap<&'a Address, (&'a Object, &'a Entry)>,
-) -> (Live<'a>, Option<Adoption<'a>>) {
+) -> (LiveState<'a>, Option<AdoptionReason<'a>>) {
     if let Some(id) = inputs.options.adopt.get(address) {
         let parent = kind.child_of().and_then(|_| parent_id(inputs, address));
         let key = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: id.clone() };
         let found = inputs.snapshot.find(&key);
-        return found.map_or((Live::None, None), |object| (Live::Present(object), Some(Adoption::Asked)));
+        return found.map_or((LiveState::None, None), |object| {
+            (LiveState::Present(object), Some(AdoptionReason::Requested))
+        });
     }
     match recovered.get(address) {
-        Some((object, entry)) => (Live::Present(object), Some(Adoption::Recovered(entry))),
-        None => (Live::None, None),
+        Some((object, entry)) => (LiveState::Present(object), Some(AdoptionReason::Recovered(entry))),
+        None => (LiveState::None, None),
     }
 }
 
 /// Returns the id of the object under which a child stands.
-fn parent_id<'a>(inputs: &Inputs<'a>, address: &Address) -> Option<&'a Name> {
+fn parent_id<'a>(inputs: &PlanInputs<'a>, address: &Address) -> Option<&'a Name> {
     let parent = inputs.stack.resources.get(address)?.parent.as_ref()?;
     let owned = inputs.ledger.entries.get(parent).and_then(|entry| entry.current.as_ref());
     owned.map(|owned| &owned.id).or_else(|| inputs.options.adopt.get(parent))
 }
 
 /// Returns what open creations are known to have made: exactly one object could have come of it.
-fn recovered_objects<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
+fn recovered_objects<'a>(inputs: &PlanInputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
     let mut found = HashMap::new();
     for intent in inputs.ledger.intents.values() {
         let IntentAction::Create { entry, .. } = &intent.action else { continue };
@@ -380,14 +387,14 @@ fn recovered_objects<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Objec
 }
 
 /// Objects of this stack, with the subject that owns each.
-fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
+fn owned_keys(subjects: &[ResourceState<'_>]) -> HashMap<ObjectKey, usize> {
     let mut keys = HashMap::new();
     for (i, subject) in subjects.iter().enumerate() {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         for owned in subject.owned_object().into_iter().chain(deposed) {
             keys.insert(owned.key(subject.kind.name), i);
         }
-        if let Live::Present(object) = subject.live {
+        if let LiveState::Present(object) = subject.live {
             keys.insert(object.key(), i);
         }
     }
@@ -396,12 +403,13 @@ fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
 
 /// A child whose parent object is gone is gone with it: no list shows it and no read proves it.
 fn mark_children_gone<'a>(
-    subjects: &mut [Subject<'a>],
+    subjects: &mut [ResourceState<'a>],
     index: &HashMap<&'a Address, usize>,
-    inputs: &Inputs<'a>,
+    inputs: &PlanInputs<'a>,
 ) {
     for i in 0..subjects.len() {
-        let (Live::Unseen(owned), Some((of, _))) = (subjects[i].live, subjects[i].kind.child_of()) else {
+        let (LiveState::Unseen(owned), Some((of, _))) = (subjects[i].live, subjects[i].kind.child_of())
+        else {
             continue;
         };
         let Some(id) = owned.parent.clone() else { continue };
@@ -410,16 +418,16 @@ fn mark_children_gone<'a>(
         let key = ObjectKey { kind: of.into(), parent: None, id };
         let seen = inputs.snapshot.objects.contains_key(&key);
         if inputs.snapshot.absent.contains(&key) || (!current && !seen) {
-            subjects[i].live = Live::Gone(owned);
+            subjects[i].live = LiveState::Gone(owned);
         }
     }
 }
 
 fn link_subjects<'a>(
-    subjects: &mut [Subject<'a>],
+    subjects: &mut [ResourceState<'a>],
     index: &HashMap<&'a Address, usize>,
     taken: &HashMap<ObjectKey, usize>,
-    inputs: &Inputs<'a>,
+    inputs: &PlanInputs<'a>,
 ) {
     for (i, subject) in subjects.iter_mut().enumerate() {
         if let Some(resource) = subject.resource {
@@ -443,8 +451,11 @@ fn link_subjects<'a>(
 
 /// Returns every address that a block refers to: in its attributes, as its parent, its project, or
 /// by `depends_on`.
-fn needed_addresses<'a>(resource: &'a Resource, inputs: &Inputs<'a>) -> impl Iterator<Item = &'a Address> {
-    let project = resource.kind.scope == Scope::Project;
+fn needed_addresses<'a>(
+    resource: &'a Resource,
+    inputs: &PlanInputs<'a>,
+) -> impl Iterator<Item = &'a Address> {
+    let project = resource.kind.scope == KindScope::Project;
     let shared = inputs.stack.project.as_ref().filter(|_| project && resource.project.is_none());
     let expressions = resource.attributes.values().map(|setting| &setting.expression);
     expressions
@@ -490,8 +501,8 @@ pub(in crate::plan) fn referenced_keys<'o>(
 }
 
 fn reverse_edges<'s, 'a>(
-    subjects: &'s [Subject<'a>],
-    of: impl Fn(&'s Subject<'a>) -> &'s Vec<usize>,
+    subjects: &'s [ResourceState<'a>],
+    of: impl Fn(&'s ResourceState<'a>) -> &'s Vec<usize>,
 ) -> Vec<Vec<usize>> {
     let mut back = vec![Vec::new(); subjects.len()];
     for (i, subject) in subjects.iter().enumerate() {
@@ -503,12 +514,12 @@ fn reverse_edges<'s, 'a>(
 }
 
 /// Returns the addresses of open questions, and of those that an apply would ask.
-pub(in crate::plan) fn ambiguous_addresses<'a>(survey: &Survey<'a>) -> HashSet<&'a Address> {
+pub(in crate::plan) fn ambiguous_addresses<'a>(survey: &JoinedState<'a>) -> HashSet<&'a Address> {
     let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
     open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
 }
 
 /// Tells whether an object becomes the resource's by this plan.
-pub(in crate::plan) fn is_adopted(subject: &Subject<'_>) -> bool {
-    matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)))
+pub(in crate::plan) fn is_adopted(subject: &ResourceState<'_>) -> bool {
+    matches!(subject.adoption, Some(AdoptionReason::Requested | AdoptionReason::Recovered(_)))
 }

@@ -2,21 +2,21 @@
 
 use rust_decimal::Decimal;
 
-use super::catalog_index::Names;
+use super::catalog_index::CatalogIndex;
 use crate::model::catalog::{Catalog, CatalogRecord};
-use crate::model::schema::{Factor, Kind, Price, PriceTerm};
+use crate::model::schema::{Kind, Price, PriceFactor, PriceTerm};
 use crate::model::value::{Attributes, Value};
 
 /// Monthly prices of live objects over one catalog.
-pub struct Prices<'a> {
-    names: Names<'a>,
+pub struct ObjectPrices<'a> {
+    names: CatalogIndex<'a>,
 }
 
-impl<'a> Prices<'a> {
+impl<'a> ObjectPrices<'a> {
     /// Returns the prices of a catalog.
     #[must_use]
     pub fn new(catalog: &'a Catalog) -> Self {
-        Self { names: Names::new(catalog) }
+        Self { names: CatalogIndex::new(catalog) }
     }
 
     /// Returns what an object costs a month; `None` where a price is not known.
@@ -34,7 +34,7 @@ impl<'a> Prices<'a> {
 
 /// Returns the record that a term's price stands in.
 pub(in crate::plan) fn price_record<'a>(
-    names: &Names<'a>,
+    names: &CatalogIndex<'a>,
     term: &PriceTerm,
     value: &dyn Fn(&str) -> Option<Value>,
 ) -> Option<&'a CatalogRecord> {
@@ -57,7 +57,7 @@ pub(in crate::plan) fn term_amount(
 }
 
 fn factor_value(
-    factor: &Factor,
+    factor: &PriceFactor,
     record: &CatalogRecord,
     value: &dyn Fn(&str) -> Option<Value>,
 ) -> Option<Decimal> {
@@ -66,14 +66,14 @@ fn factor_value(
         found => Some(found.and_then(|value| value.as_decimal()).unwrap_or_default()),
     };
     match factor {
-        Factor::Count(attribute) => number(attribute),
-        Factor::Over { attribute, field } => {
+        PriceFactor::Count(attribute) => number(attribute),
+        PriceFactor::Over { attribute, field } => {
             Some((number(attribute)? - record.number(field).unwrap_or_default()).max(Decimal::ZERO))
         }
-        Factor::When { attribute, equals } => {
+        PriceFactor::When { attribute, equals } => {
             Some(Decimal::from(i64::from(number(attribute)? == Decimal::from(*equals))))
         }
-        Factor::Unless { attribute, values } => match value(attribute) {
+        PriceFactor::Unless { attribute, values } => match value(attribute) {
             Some(Value::Unknown(_)) => None,
             found => {
                 let word = found.unwrap_or_default();
@@ -81,12 +81,12 @@ fn factor_value(
                 Some(Decimal::from(i64::from(!free)))
             }
         },
-        Factor::Instances { fixed, scaled, least } => match value(scaled) {
+        PriceFactor::Instances { fixed, scaled, least } => match value(scaled) {
             Some(Value::Unknown(_)) => None,
             Some(Value::Map(map)) => Some(map.get(*least).and_then(Value::as_decimal).unwrap_or_default()),
             _ => Some(number(fixed)?.max(Decimal::ONE)),
         },
-        Factor::PercentWhen { attribute, percent, except, by } => {
+        PriceFactor::PercentWhen { attribute, percent, except, by } => {
             if value(attribute).is_none_or(|value| value.as_bool() != Some(true)) {
                 return Some(Decimal::ZERO);
             }

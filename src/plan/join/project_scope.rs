@@ -1,33 +1,33 @@
-//! `Reach`: which live objects are a stack's business: those in the projects that it is about. Other projects of
+//! `ProjectScope`: which live objects are a stack's business: those in the projects that it is about. Other projects of
 //! the account are others' business.
 
 use std::collections::BTreeSet;
 
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::schema::{Registry, Scope};
+use crate::model::schema::{KindScope, Registry};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::plan::model::change::Plan;
-use crate::plan::model::step::{Operation, ProjectOf};
+use crate::plan::model::step::{Operation, TargetProject};
 
 /// The projects that a stack is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct ProjectScope {
     projects: BTreeSet<Name>,
 }
 
 /// Where an object is, as seen from a stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Side {
+pub enum ObjectScope {
     /// In a project that the stack is about.
-    Here,
+    InScope,
     /// In the account, and in no project.
     Account,
     /// In another project, or it is one.
-    Elsewhere(Option<Name>),
+    OtherProject(Option<Name>),
 }
 
-impl Reach {
+impl ProjectScope {
     /// Returns the reach of a stack: its own project, those that it owns, and those that it has or makes objects in.
     #[must_use]
     pub fn from_plan(plan: &Plan, ledger: &Ledger) -> Self {
@@ -38,7 +38,7 @@ impl Reach {
             projects.extend(all().filter(|_| entry.kind == PROJECT).map(|owned| owned.id.clone()));
         }
         projects.extend(plan.steps.iter().filter_map(|step| match &step.operation {
-            Operation::Create { project: ProjectOf::Id(id), .. } => Some(id.clone()),
+            Operation::Create { project: TargetProject::Id(id), .. } => Some(id.clone()),
             _ => None,
         }));
         Self { projects }
@@ -52,22 +52,24 @@ impl Reach {
 
     /// Returns where an object is. One that names no project is taken for one of this stack's.
     #[must_use]
-    pub fn side_of(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> Side {
+    pub fn side_of(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> ObjectScope {
         let inside = |project: &Name| {
             let here = self.projects.contains(project);
-            if here { Side::Here } else { Side::Elsewhere(Some(project.clone())) }
+            if here { ObjectScope::InScope } else { ObjectScope::OtherProject(Some(project.clone())) }
         };
-        let Some(kind) = registry.kind(&object.kind) else { return Side::Here };
+        let Some(kind) = registry.kind(&object.kind) else { return ObjectScope::InScope };
         match (kind.scope, &object.project, kind.child_of().zip(object.parent.as_ref())) {
-            (Scope::Account, ..) if kind.name == PROJECT => inside(&object.id),
-            (Scope::Account, ..) => Side::Account,
+            (KindScope::Account, ..) if kind.name == PROJECT => inside(&object.id),
+            (KindScope::Account, ..) => ObjectScope::Account,
             (_, _, Some(((of, _), parent))) => {
                 let key = ObjectKey { kind: Name::new_static(of), parent: None, id: parent.clone() };
                 let parent = snapshot.objects.get(&key);
-                parent.map_or(Side::Elsewhere(None), |parent| self.side_of(registry, snapshot, parent))
+                parent.map_or(ObjectScope::OtherProject(None), |parent| {
+                    self.side_of(registry, snapshot, parent)
+                })
             }
             (_, Some(project), None) => inside(project),
-            (_, None, None) => Side::Here,
+            (_, None, None) => ObjectScope::InScope,
         }
     }
 }
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn other_projects_are_others_business() {
-        let reach = Reach { projects: ["ours".into(), "also".into()].into() };
+        let reach = ProjectScope { projects: ["ours".into(), "also".into()].into() };
         let all = [
             object("project", "ours", None, None),
             object("project", "theirs", None, None),
@@ -110,23 +112,23 @@ mod tests {
         ];
         let mut snapshot = Snapshot::default();
         snapshot.objects.extend(all.iter().map(|object| (object.key(), object.clone())));
-        let theirs = || Side::Elsewhere(Some("theirs".into()));
-        let sides: Vec<Side> =
+        let theirs = || ObjectScope::OtherProject(Some("theirs".into()));
+        let sides: Vec<ObjectScope> =
             all.iter().map(|object| reach.side_of(REGISTRY, &snapshot, object)).collect();
         assert_eq!(
             sides,
             [
-                Side::Here,
+                ObjectScope::InScope,
                 theirs(),
-                Side::Here,
+                ObjectScope::InScope,
                 theirs(),
-                Side::Here,
-                Side::Account,
-                Side::Here,
+                ObjectScope::InScope,
+                ObjectScope::Account,
+                ObjectScope::InScope,
                 theirs(),
-                Side::Here,
+                ObjectScope::InScope,
                 theirs(),
-                Side::Elsewhere(None),
+                ObjectScope::OtherProject(None),
             ]
         );
         assert_eq!(reach.only_project(), None);

@@ -1,17 +1,17 @@
-//! `Scope`: which subjects a plan may touch, with targets and exclusions.
+//! `TargetScope`: which subjects a plan may touch, with targets and exclusions.
 
-use super::joined_state::Survey;
+use super::joined_state::JoinedState;
 use crate::model::address::Address;
 
 /// The subjects that the plan may touch.
-pub(in crate::plan) struct Scope {
+pub(in crate::plan) struct TargetScope {
     inside: Vec<bool>,
 }
 
-impl Scope {
+impl TargetScope {
     /// Follows the targets to what they need (and, to be deleted, to what holds them), then takes out
     /// what is excluded, with what needs it and what it holds.
-    pub fn new(survey: &Survey<'_>) -> Self {
+    pub fn new(survey: &JoinedState<'_>) -> Self {
         let options = survey.inputs.options;
         let count = survey.subjects.len();
         let among = |of: &std::collections::BTreeSet<Address>, n: &usize| {

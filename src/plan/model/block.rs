@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::{Address, Name};
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 
-impl Block {
+impl Blocker {
     /// Tells whether it only repeats what a policy says, which stands among the rulings.
     #[must_use]
     pub fn is_ruling(&self) -> bool {
@@ -15,7 +15,7 @@ impl Block {
 
 /// Why a plan cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
+pub struct Blocker {
     /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
     /// `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`, `late_effect`, `ledger_lost`, `moved`,
     /// `other_directory`, `policy`, `project`, `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`,
@@ -28,21 +28,21 @@ pub struct Block {
     /// What to do.
     pub help: String,
     /// Where.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
 }
 
 /// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
-const FREEZING: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
+const FREEZING_CODES: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
 
 /// What is said of a lost secret. One of an object leaves the object out; one of a variable may be used anywhere.
 pub(in crate::plan) const SECRET_LOST: &str = "secret_lost";
 
-impl Block {
+impl Blocker {
     /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the
     /// rest can be applied.
     #[must_use]
     pub fn only_freezes(&self) -> bool {
-        self.is_lost_secret_of_object() || FREEZING.contains(&self.code.as_str())
+        self.is_lost_secret_of_object() || FREEZING_CODES.contains(&self.code.as_str())
     }
 
     /// Tells whether a human is asked what becomes of an object whose secret is lost.

@@ -7,20 +7,20 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::block::{Block, POLICY};
-use super::step::{Bookkeeping, CriticalPath, Step};
+use super::block::{Blocker, POLICY};
+use super::step::{CriticalPath, LedgerUpdate, Step};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::model::snapshot::{ObjectKey, RequestCount};
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::model::value::Value;
 
 /// What would happen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What it was made from; an apply of a saved plan checks all of it.
-    pub base: Base,
+    pub base: PlanBase,
     /// What people read, most dangerous first; resources without a change are only counted.
     pub changes: Vec<Change>,
     /// What apply runs; a step's place in this list is its number.
@@ -28,7 +28,7 @@ pub struct Plan {
     /// Differences between what was last applied and what is live.
     pub drift: Vec<Drift>,
     /// The monthly bill, before and after.
-    pub cost: Cost,
+    pub cost: PlanCost,
     /// Numbers of the steps of the longest chain, and its seconds.
     pub critical_path: CriticalPath,
     /// Number of resources that stay as they are.
@@ -37,17 +37,17 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
     /// Reasons why it cannot be applied, or not without a flag.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Blocker>,
     /// Values to print in the end, where they are known already or will be.
     pub outputs: BTreeMap<Name, Expression>,
     /// Ledger corrections that need no request: found gone, remembered lifecycle, adoption.
-    pub bookkeeping: Vec<Bookkeeping>,
+    pub bookkeeping: Vec<LedgerUpdate>,
     /// The verdicts of the stack's policies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub policy: Vec<Ruling>,
+    pub policy: Vec<PolicyResult>,
     /// What is worth saying besides: declarations that are done, what looks like a rename.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
+    pub notes: Vec<PlanNote>,
     /// What reading the live world cost.
     pub requests: RequestCount,
     /// Whole SHA-256 of everything above that is decided: 64 hexadecimal digits. A saved plan does not hold it: it is
@@ -63,7 +63,7 @@ const fn is_zero(count: &usize) -> bool {
 
 /// What a plan was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Base {
+pub struct PlanBase {
     /// The stack.
     pub stack: Name,
     /// The environment.
@@ -158,7 +158,7 @@ pub struct Change {
     pub id: Option<Name>,
     /// The address that it had until now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub was: Option<Was>,
+    pub was: Option<PreviousAddress>,
     /// What becomes of it.
     pub action: Action,
     /// For a replacement: which comes first.
@@ -171,36 +171,36 @@ pub struct Change {
     pub attributes: Vec<AttributeChange>,
     /// What the block writes besides, and nothing changes: of what changes in place or is replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rest: Vec<Unchanged>,
+    pub rest: Vec<UnchangedAttribute>,
     /// What else happens, each with a sentence.
-    pub effects: Vec<Consequence>,
+    pub effects: Vec<ChangeEffect>,
     /// The monthly price, before and after.
-    pub cost: LineCost,
+    pub cost: ChangeCost,
     /// Resources that feel it: those that refer to it, and those whose objects do.
     pub hits: Vec<Address>,
     /// Numbers of its steps.
     pub steps: Vec<usize>,
     /// Where the block stands (or stood).
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
     /// Seconds that its steps usually take.
     pub seconds: u32,
 }
 
 /// The address that a resource had until now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Was {
+pub struct PreviousAddress {
     /// The address.
     pub address: Address,
     /// Where the `moved` entry stands that says so; `None`: it goes with its parent.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
     /// The module that it moves with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub module: Option<Carried>,
+    pub module: Option<ModuleMove>,
 }
 
 /// A module whose resources all move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carried {
+pub struct ModuleMove {
     /// What stood in front of their addresses.
     pub from: Name,
     /// What stands there now.
@@ -211,7 +211,7 @@ impl Plan {
     /// Returns the policies that say no, each once.
     #[must_use]
     pub fn denying_policies(&self) -> BTreeSet<&Name> {
-        let no = self.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Overridden);
+        let no = self.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Overridden);
         no.map(|ruling| &ruling.name).collect()
     }
 
@@ -225,30 +225,30 @@ impl Plan {
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
         let open = self.denying_policies().iter().any(|name| !overrides.contains(*name));
-        let lifted = |block: &Block| block.code == POLICY && !open;
+        let lifted = |block: &Blocker| block.code == POLICY && !open;
         !self.blocks.iter().all(|block| block.only_freezes() || lifted(block))
     }
 }
 
 /// What a policy says of a plan, or of one resource of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ruling {
+pub struct PolicyResult {
     /// The policy.
     pub name: Name,
     /// The resource, for one on a kind that does not just pass.
     pub address: Option<Address>,
     /// What it says.
-    pub verdict: RulingVerdict,
+    pub verdict: PolicyStatus,
     /// The policy's message; for one that cannot be decided, why.
     pub message: String,
     /// Where the policy stands.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
 }
 
 /// What a policy says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RulingVerdict {
+pub enum PolicyStatus {
     /// Nothing against it.
     Pass,
     /// It hangs on what is known only once something else exists.
@@ -261,7 +261,7 @@ pub enum RulingVerdict {
 
 /// Something that is worth saying of a plan and blocks nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct PlanNote {
     /// What sort of thing.
     pub code: NoteCode,
     /// What.
@@ -269,7 +269,7 @@ pub struct Note {
     /// What to do.
     pub help: String,
     /// Where.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
     /// The resource, for a note about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
@@ -318,7 +318,7 @@ pub struct AttributeChange {
     /// This attribute is why the object is replaced.
     pub forces_replacement: bool,
     /// Where the new value was written.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
     /// What decided the value besides that place.
     pub set_by: Option<Name>,
     /// Config, drift, both or upstream.
@@ -329,18 +329,18 @@ pub struct AttributeChange {
 
 /// One written attribute that stays as it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Unchanged {
+pub struct UnchangedAttribute {
     /// Its name.
     pub path: Name,
     /// Its value; catalog attributes by name. Secrets sealed.
     pub value: Value,
     /// Where it was written.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
 }
 
 /// An effect and what it means here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consequence {
+pub struct ChangeEffect {
     /// The stable code.
     pub code: Effect,
     /// A sentence.
@@ -349,7 +349,7 @@ pub struct Consequence {
 
 /// Monthly price of one line; `None` where no price is known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LineCost {
+pub struct ChangeCost {
     /// Before.
     pub monthly_before: Option<Decimal>,
     /// After.
@@ -358,7 +358,7 @@ pub struct LineCost {
 
 /// The monthly bill of all managed resources.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
+pub struct PlanCost {
     /// Before.
     pub monthly_before: Decimal,
     /// After.
@@ -386,7 +386,7 @@ pub struct Drift {
     pub class: DriftClass,
     /// What `ignore_drift` says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leave: Option<Leave>,
+    pub leave: Option<IgnoreDriftMatch>,
     /// `drift --accept` can write the live value where the attribute is written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acceptable: bool,
@@ -397,12 +397,12 @@ pub struct Drift {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Name>,
     /// Where the attribute is written.
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
 }
 
 /// An entry of `ignore_drift`, as it bears on a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leave {
+pub struct IgnoreDriftMatch {
     /// Why, in the writer's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -414,7 +414,7 @@ pub struct Leave {
     pub ended: bool,
     /// Where the entry stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Place>,
+    pub source: Option<SourceLocation>,
 }
 
 /// What is made of a drift.

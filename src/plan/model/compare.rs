@@ -64,7 +64,7 @@ pub(in crate::plan) fn is_as_written(
     key: &FingerprintKey,
 ) -> bool {
     match (want, applied) {
-        (Value::Secret(Secret::Derived(want)), Value::Secret(applied @ Secret::Sealed(_))) => {
+        (Value::Secret(Secret::Derived(want)), Value::Secret(applied @ Secret::Fingerprint(_))) => {
             let want = Secret::Derived(want.clone());
             match (want.fingerprint(key), applied.fingerprint(key)) {
                 // This version recorded a secret as it is: that is another expression, whatever this one gives.
@@ -155,9 +155,9 @@ pub(in crate::plan) fn sealed_expression(expression: &Expression, key: &Fingerpr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::schema::Format;
+    use crate::model::schema::TextFormat;
 
-    const TEXT: Type = Type::Text { min: 0, max: 99, format: Format::Any };
+    const TEXT: Type = Type::Text { min: 0, max: 99, format: TextFormat::Any };
     fn list(items: &[&str]) -> Value {
         Value::List(items.iter().map(Value::text).collect())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::snapshot::ObjectKey;
@@ -37,11 +37,11 @@ pub enum Operation {
         /// Everything written, by the language's names; catalog names already as ids.
         desired: BTreeMap<Name, Expression>,
         /// The project it is made in.
-        project: ProjectOf,
+        project: TargetProject,
         /// The parent's address, for a child.
         parent: Option<Address>,
         /// What the ledger remembers besides `applied` and `current`.
-        remember: Remember,
+        remember: LedgerMetadata,
         /// The current object becomes `deposed` (create-first replacement).
         deposes: bool,
     },
@@ -54,12 +54,12 @@ pub enum Operation {
         /// Everything written, as in `Create`: what the ledger remembers in the end.
         desired: BTreeMap<Name, Expression>,
         /// What the ledger remembers besides.
-        remember: Remember,
+        remember: LedgerMetadata,
     },
     /// Deletes an object.
     Delete {
         /// The object, with its birth certificate.
-        object: Owned,
+        object: OwnedObject,
         /// It is the deposed one of a replacement, not the current one.
         deposed: bool,
     },
@@ -77,7 +77,7 @@ pub struct PlannedCall {
 /// In which project an object is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ProjectOf {
+pub enum TargetProject {
     /// It belongs to the account, or its parent says.
     None,
     /// A project that exists.
@@ -88,7 +88,7 @@ pub enum ProjectOf {
 
 /// What the ledger remembers of a resource besides its object and its attributes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remember {
+pub struct LedgerMetadata {
     /// What it depends on.
     pub depends_on: Vec<Address>,
     /// `lifecycle.protect`.
@@ -113,7 +113,7 @@ pub struct Remember {
 /// A ledger correction without a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bookkeeping {
+pub enum LedgerUpdate {
     /// An owned object is proven gone.
     Gone(Address, Name),
     /// What is remembered changes although the object does not. An entry whose `current` is not the

@@ -4,21 +4,23 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::config::stack::declarations::{Import, Moved, Removed};
+use crate::config::stack::declarations::{ImportDeclaration, MovedDeclaration, RemovedDeclaration};
 use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::source::Span;
-use crate::plan::inputs::Options;
+use crate::plan::inputs::PlanningOptions;
 
 /// Returns the options of a plan with the objects that declarations take over. What the command line
 /// says of an address is stronger.
 pub(in crate::plan) fn with_declared_adoptions<'o>(
     stack: &Stack,
     ledger: &Ledger,
-    options: &'o Options,
-) -> Cow<'o, Options> {
-    let open = |import: &&Import| !is_imported(ledger, import) && !options.adopt.contains_key(&import.to);
+    options: &'o PlanningOptions,
+) -> Cow<'o, PlanningOptions> {
+    let open = |import: &&ImportDeclaration| {
+        !is_imported(ledger, import) && !options.adopt.contains_key(&import.to)
+    };
     let imports = stack.declarations.imports.iter().filter(open);
     let imports = imports.map(|import| (import.to.clone(), import.id.clone()));
     let mut imports = imports.chain(taken_back(ledger, options)).peekable();
@@ -31,7 +33,7 @@ pub(in crate::plan) fn with_declared_adoptions<'o>(
 }
 
 /// Returns what was let go of, stayed live and is to be taken back: with a resource, what is part of it.
-fn taken_back(ledger: &Ledger, options: &Options) -> impl Iterator<Item = (Address, Name)> {
+fn taken_back(ledger: &Ledger, options: &PlanningOptions) -> impl Iterator<Item = (Address, Name)> {
     let is_meant = |address: &Address| {
         let within = options.taken_back.iter().any(|wanted| address.is_within(wanted));
         within && !ledger.entries.contains_key(address) && !options.adopt.contains_key(address)
@@ -40,14 +42,14 @@ fn taken_back(ledger: &Ledger, options: &Options) -> impl Iterator<Item = (Addre
     kept.map(|(address, kept)| (address.clone(), kept.id.clone()))
 }
 
-fn is_imported(ledger: &Ledger, import: &Import) -> bool {
+fn is_imported(ledger: &Ledger, import: &ImportDeclaration) -> bool {
     let current = ledger.entries.get(&import.to).and_then(|entry| entry.current.as_ref());
     current.is_some_and(|owned| owned.id == import.id)
 }
 
 /// A declaration that has nothing left to do: it can go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Done {
+pub struct CompletedDeclaration {
     /// What is done: `import of database.main`.
     pub text: String,
     /// The entry.
@@ -58,7 +60,7 @@ pub struct Done {
 
 /// Returns the declarations that have nothing left to do in this environment.
 #[must_use]
-pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
+pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<CompletedDeclaration> {
     // Where nothing was ever applied, nothing was moved, either.
     if ledger.entries.is_empty() {
         return Vec::new();
@@ -76,13 +78,21 @@ pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
     let mut found = Vec::new();
     // What a module says is done when it is for each of its instances; another entry, for each place of its module.
     let key = |span: &Span, module: &Name, said: &Address| (*span, module.is_empty().then(|| said.clone()));
-    let moved = declarations.moved.iter().map(|Moved { from, to, span, module, .. }| {
+    let moved = declarations.moved.iter().map(|MovedDeclaration { from, to, span, module, .. }| {
         let text = format!("move of {from} to {to}");
-        (from, key(span, module, to), Done { text, span: *span, in_module: !module.is_empty() })
+        (
+            from,
+            key(span, module, to),
+            CompletedDeclaration { text, span: *span, in_module: !module.is_empty() },
+        )
     });
-    let removed = declarations.removed.iter().map(|Removed { from, span, module, .. }| {
+    let removed = declarations.removed.iter().map(|RemovedDeclaration { from, span, module, .. }| {
         let text = format!("removal of {from}");
-        (from, key(span, module, from), Done { text, span: *span, in_module: !module.is_empty() })
+        (
+            from,
+            key(span, module, from),
+            CompletedDeclaration { text, span: *span, in_module: !module.is_empty() },
+        )
     });
     let all: Vec<_> = moved.chain(removed).collect();
     let open: HashSet<_> =
@@ -94,7 +104,7 @@ pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
     }));
     for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {
         let text = format!("import of {}", import.to);
-        found.push(Done { text, span: import.span, in_module: false });
+        found.push(CompletedDeclaration { text, span: import.span, in_module: false });
     }
     found.sort_by_key(|done| (done.span.source, done.span.start));
     found

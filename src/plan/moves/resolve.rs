@@ -1,4 +1,4 @@
-//! `Movers`: which entry of a ledger gets which address, as `moved` entries say: one by one, parents first.
+//! `MoveResolver`: which entry of a ledger gets which address, as `moved` entries say: one by one, parents first.
 //!
 //! What is said of a resource is stronger than what is said of the module that it is in, and that stronger
 //! than what is said of the one around it. A child goes with its parent.
@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 
-use super::resolved::{Before, Declared, Impossible};
-use crate::config::stack::declarations::Moved;
+use super::resolved::{ImpossibleMove, MoveOrigin, ResolvedDeclarations};
+use crate::config::stack::declarations::MovedDeclaration;
 use crate::config::stack::model::Stack;
 use crate::config::stack::module_path::module_of;
 use crate::ledger::state::entry::Entry;
@@ -17,14 +17,14 @@ use crate::model::schema::Registry;
 use crate::model::source::Span;
 
 /// Addresses that one message names.
-const MOST_TOLD: usize = 3;
+const MAX_LISTED_ADDRESSES: usize = 3;
 
 /// Moves entries one by one, parents first.
-pub(in crate::plan) struct Movers<'a, 'l> {
+pub(in crate::plan) struct MoveResolver<'a, 'l> {
     registry: Registry,
     stack: &'a Stack,
     ledger: &'l Ledger,
-    rules: HashMap<&'a str, &'a Moved>,
+    rules: HashMap<&'a str, &'a MovedDeclaration>,
     /// Modules that entries are directly in.
     holding: HashSet<&'l str>,
     /// Modules with keys that whole modules become: the addresses of what is in their instances, in there.
@@ -34,12 +34,12 @@ pub(in crate::plan) struct Movers<'a, 'l> {
 }
 
 /// Where an entry goes.
-struct Way<'a> {
+struct MoveTarget<'a> {
     to: Address,
     /// The last entry that says so; `None`: it goes with its parent.
     span: Option<Span>,
     /// The entry that takes a whole module along, if it is the first on the way.
-    module: Option<&'a Moved>,
+    module: Option<&'a MovedDeclaration>,
 }
 
 /// Resolves the declarations of a stack against the entries of a ledger.
@@ -47,18 +47,18 @@ pub(in crate::plan) fn resolve_moves<'a>(
     registry: Registry,
     stack: &'a Stack,
     ledger: &Ledger,
-) -> Declared<'a> {
-    let mut declared = Declared::new(stack);
+) -> ResolvedDeclarations<'a> {
+    let mut declared = ResolvedDeclarations::new(stack);
     if !stack.declarations.moved.is_empty() {
-        Movers::new(registry, stack, ledger).all(&mut declared);
+        MoveResolver::new(registry, stack, ledger).all(&mut declared);
     }
     declared
 }
 
 /// Addresses of modules that are taken, by the entries that lead there.
-type Taken<'a> = BTreeMap<&'a Address, (&'a Moved, Vec<(Address, Address)>)>;
+type ClaimedAddresses<'a> = BTreeMap<&'a Address, (&'a MovedDeclaration, Vec<(Address, Address)>)>;
 
-impl<'a, 'l> Movers<'a, 'l> {
+impl<'a, 'l> MoveResolver<'a, 'l> {
     /// Returns the movers of a stack's entries.
     pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
         let moved = &stack.declarations.moved;
@@ -73,9 +73,9 @@ impl<'a, 'l> Movers<'a, 'l> {
     }
 
     /// Finds all moves.
-    pub fn all(&self, declared: &mut Declared<'_>) {
+    pub fn all(&self, declared: &mut ResolvedDeclarations<'_>) {
         let mut taken: HashSet<Address> = HashSet::new();
-        let mut modules: Taken<'_> = BTreeMap::new();
+        let mut modules: ClaimedAddresses<'_> = BTreeMap::new();
         // Of a whole module it is said once.
         let mut ambiguous: HashSet<Span> = HashSet::new();
         // A parent's address is the beginning of its children's, so it comes before them.
@@ -111,7 +111,7 @@ impl<'a, 'l> Movers<'a, 'l> {
             }
             let module = way.module.and_then(|rule| moved_module(rule, address, &way.to));
             let module = module.or_else(|| self.with_parent(address, &way.to, entry, declared));
-            let before = Before { address: address.clone(), span: way.span, module };
+            let before = MoveOrigin { address: address.clone(), span: way.span, module };
             declared.was.insert(way.to.clone(), before);
             declared.moves.insert(address.clone(), way.to);
         }
@@ -125,9 +125,9 @@ impl<'a, 'l> Movers<'a, 'l> {
         &self,
         address: &Address,
         entry: &Entry,
-        declared: &Declared<'_>,
-    ) -> Result<Option<Way<'a>>, Impossible> {
-        let mut way = Way { to: address.clone(), span: None, module: None };
+        declared: &ResolvedDeclarations<'_>,
+    ) -> Result<Option<MoveTarget<'a>>, ImpossibleMove> {
+        let mut way = MoveTarget { to: address.clone(), span: None, module: None };
         let mut moved = false;
         if self.matching_rule(&way.to, entry).is_none()
             && let Some(parent) = &entry.parent
@@ -160,7 +160,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         at: &Address,
         entry: &Entry,
         made: &[&Address],
-    ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+    ) -> Result<Option<(&'a MovedDeclaration, Address)>, ImpossibleMove> {
         let Some((rule, key)) = self.matching_rule(at, entry) else { return self.module_step(at, made) };
         if rule.whole != key.is_some() && self.is_last(rule) {
             return Err(ambiguous_move(at, rule, key));
@@ -169,12 +169,12 @@ impl<'a, 'l> Movers<'a, 'l> {
     }
 
     /// Returns the entry that moves an address, and the key, when it is one for a whole block.
-    fn matching_rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
+    fn matching_rule(&self, at: &Address, entry: &Entry) -> Option<(&'a MovedDeclaration, Option<Name>)> {
         if let Some(rule) = self.rules.get(at.as_str()) {
             return Some((rule, None));
         }
         let (block, key) = at.as_str().rsplit_once('.')?;
-        let of_kind = |rule: &&&Moved| rule.kind.is_some_and(|kind| kind.name == entry.kind);
+        let of_kind = |rule: &&&MovedDeclaration| rule.kind.is_some_and(|kind| kind.name == entry.kind);
         let rule = self.rules.get(block).filter(of_kind)?;
         // `vm.web` to `vm.web.a`: it is the one without a key that gets one.
         (!rule.to.is_within(&rule.from)).then(|| (*rule, Some(Name::new(key))))
@@ -184,7 +184,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         self.rules.values().any(|rule| rule.kind.is_none() && rule.span == span)
     }
 
-    fn is_last(&self, rule: &Moved) -> bool {
+    fn is_last(&self, rule: &MovedDeclaration) -> bool {
         !self.rules.contains_key(rule.to.as_str())
     }
 
@@ -198,7 +198,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         &self,
         at: &Address,
         made: &[&Address],
-    ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+    ) -> Result<Option<(&'a MovedDeclaration, Address)>, ImpossibleMove> {
         let mut part = at.as_str();
         while let Some((above, _)) = part.rsplit_once('.') {
             part = above;
@@ -230,7 +230,7 @@ impl<'a, 'l> Movers<'a, 'l> {
     }
 
     /// Refuses what has a key where a module has none, and the reverse.
-    fn keyed_alike(&self, rule: &Moved, at: &Address, rest: &str) -> Result<(), Impossible> {
+    fn keyed_alike(&self, rule: &MovedDeclaration, at: &Address, rest: &str) -> Result<(), ImpossibleMove> {
         if rule.whole {
             let has_key = !module_of(&self.registry, rest).0.is_empty();
             return if has_key { Ok(()) } else { Err(ambiguous_move(at, rule, None)) };
@@ -255,7 +255,7 @@ impl<'a, 'l> Movers<'a, 'l> {
 
     /// Tells whether what has no place where a key would lead has one within an instance: then what looks like a
     /// key was a module in the one that had none.
-    fn is_in_an_instance(&self, rule: &Moved, to: &Address, rest: &str, lives: bool) -> bool {
+    fn is_in_an_instance(&self, rule: &MovedDeclaration, to: &Address, rest: &str, lives: bool) -> bool {
         let Some(inside) = self.inside.get(rule.to.as_str()) else { return false };
         let inner = module_of(&self.registry, rest).0;
         let Some(first) = inner.split('.').next().filter(|first| !first.is_empty()) else { return false };
@@ -265,7 +265,7 @@ impl<'a, 'l> Movers<'a, 'l> {
 
     /// Refuses what stands at an address that may have its key already, or be in the module still that gets one
     /// and only look as if it had it.
-    fn uncertain_move(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Address)> {
+    fn uncertain_move(&self, at: &Address, entry: &Entry) -> Option<(&'a MovedDeclaration, Address)> {
         // A child goes with its parent, and what is said of one resource is stronger.
         if entry.parent.is_some() || self.matching_rule(at, entry).is_some() {
             return None;
@@ -282,7 +282,7 @@ impl<'a, 'l> Movers<'a, 'l> {
     }
 
     /// Returns where a move leads to, and others from there, if that is declared.
-    fn final_address(&self, rule: &'a Moved, rest: &str, entry: &Entry) -> Option<Address> {
+    fn final_address(&self, rule: &'a MovedDeclaration, rest: &str, entry: &Entry) -> Option<Address> {
         let (mut at, mut made) = (rule.to.join(rest), vec![&rule.from]);
         for _ in 0..=self.rules.len() {
             if self.stack.resources.contains_key(&at) {
@@ -296,7 +296,7 @@ impl<'a, 'l> Movers<'a, 'l> {
     }
 
     /// Tells whether a module still has what is to get its key.
-    fn is_open(&self, rule: &'a Moved) -> bool {
+    fn is_open(&self, rule: &'a MovedDeclaration) -> bool {
         let from = rule.from.as_str();
         let near = self.ledger.entries.range::<str, _>((Bound::Included(from), Bound::Unbounded));
         let mut near = near.take_while(|(address, _)| address.as_str().starts_with(from));
@@ -315,7 +315,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         address: &Address,
         to: &Address,
         entry: &Entry,
-        declared: &Declared<'_>,
+        declared: &ResolvedDeclarations<'_>,
     ) -> Option<(Name, Name)> {
         let parent = self.ledger.entries.get_key_value(entry.parent.as_ref()?)?.0;
         let (from, into) = declared.was.get(declared.moves.get(parent)?)?.module.clone()?;
@@ -344,29 +344,29 @@ fn addresses_in_instances(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
 }
 
 /// Tells whether a module without keys gets one.
-fn gives_key(rule: &Moved) -> bool {
+fn gives_key(rule: &MovedDeclaration) -> bool {
     rule.kind.is_none() && rule.to.is_within(&rule.from)
 }
 
 /// Returns the old and the new place of a module, where all that changes of an address is that place.
-fn moved_module(rule: &Moved, from: &Address, to: &Address) -> Option<(Name, Name)> {
+fn moved_module(rule: &MovedDeclaration, from: &Address, to: &Address) -> Option<(Name, Name)> {
     let rest = from.strip_module(rule.from.as_str())?;
     let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
     Some((Name::new(rule.from.as_str()), Name::new(place)))
 }
 
-fn occupied_address(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
+fn occupied_address(address: &Address, to: &Address, span: Option<Span>) -> ImpossibleMove {
     let help = format!(
         "Remove the `moved` entry; then let go of what is not wanted: \
          `removed: [{{ from: {address}, action: forget }}]` (or delete)."
     );
     let text = format!("{address} cannot become {to}: that has an object of its own already.");
-    Impossible { address: address.clone(), text, help, span }
+    ImpossibleMove { address: address.clone(), text, help, span }
 }
 
 /// Says once what is in the way of everything in a module.
-fn occupied_module(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
-    let told: Vec<&str> = pairs.iter().take(MOST_TOLD).map(|(_, to)| to.as_str()).collect();
+fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> ImpossibleMove {
+    let told: Vec<&str> = pairs.iter().take(MAX_LISTED_ADDRESSES).map(|(_, to)| to.as_str()).collect();
     let more = pairs.len() - told.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let has = if pairs.len() == 1 { "has an object of its own" } else { "have objects of their own" };
@@ -377,11 +377,11 @@ fn occupied_module(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
         rule.from
     );
     let address = pairs.first().map_or_else(|| rule.from.clone(), |(from, _)| from.clone());
-    Impossible { address, text, help, span: Some(rule.span) }
+    ImpossibleMove { address, text, help, span: Some(rule.span) }
 }
 
 /// Refuses what may have its key already, or stand in a module that is called like it.
-fn like_a_key(at: &Address, rule: &Moved, to: &Address) -> Impossible {
+fn like_a_key(at: &Address, rule: &MovedDeclaration, to: &Address) -> ImpossibleMove {
     let text = format!(
         "{at} may be in {} already, or in the module of {} that is called like the key.",
         rule.to, rule.from
@@ -391,10 +391,10 @@ fn like_a_key(at: &Address, rule: &Moved, to: &Address) -> Impossible {
          remove the entry.",
         rule.from
     );
-    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
+    ImpossibleMove { address: at.clone(), text, help, span: Some(rule.span) }
 }
 
-fn ambiguous_move(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
+fn ambiguous_move(at: &Address, rule: &MovedDeclaration, key: Option<Name>) -> ImpossibleMove {
     let (one, several) = match rule.kind {
         Some(_) => ("one resource", "one of several"),
         None => ("in one module", "in one of several modules"),
@@ -410,5 +410,5 @@ fn ambiguous_move(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
             format!("Say which one it is: `from: {}.{key}`.", rule.from),
         ),
     };
-    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
+    ImpossibleMove { address: at.clone(), text, help, span: Some(rule.span) }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::config::stack::declarations::{Removed, RemovedAction};
+use crate::config::stack::declarations::{RemovedAction, RemovedDeclaration};
 use crate::config::stack::model::Stack;
 use crate::ledger::journal::legal::first_illegal_move;
 use crate::ledger::journal::record::Record;
@@ -16,7 +16,7 @@ use crate::model::source::Span;
 
 /// An entry that a plan adds, and why its object is deleted.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::plan) struct Added {
+pub(in crate::plan) struct AddedEntry {
     /// What the ledger will remember.
     pub entry: Entry,
     /// What it came of, and its age.
@@ -25,22 +25,22 @@ pub(in crate::plan) struct Added {
 
 /// What the declarations of a stack do to a ledger.
 #[derive(Debug, Default)]
-pub(in crate::plan) struct Declared<'a> {
+pub(in crate::plan) struct ResolvedDeclarations<'a> {
     /// New addresses by old ones.
     pub moves: BTreeMap<Address, Address>,
     /// What there was before, by new addresses.
-    pub was: HashMap<Address, Before>,
+    pub was: HashMap<Address, MoveOrigin>,
     /// What becomes of what is left at an address, or below it.
-    removed: HashMap<&'a str, &'a Removed>,
+    removed: HashMap<&'a str, &'a RemovedDeclaration>,
     /// Entries that the plan adds in order to delete their objects, and those that change by that.
-    pub added: BTreeMap<Address, Added>,
+    pub added: BTreeMap<Address, AddedEntry>,
     /// Moves that cannot be made: the address, what and why, what to do, and the entry.
-    pub impossible: Vec<Impossible>,
+    pub impossible: Vec<ImpossibleMove>,
 }
 
 /// What there was before a move.
 #[derive(Debug)]
-pub(in crate::plan) struct Before {
+pub(in crate::plan) struct MoveOrigin {
     /// The old address.
     pub address: Address,
     /// The entry that says so; `None`: it goes with its parent.
@@ -51,7 +51,7 @@ pub(in crate::plan) struct Before {
 
 /// A move that cannot be made.
 #[derive(Debug)]
-pub(in crate::plan) struct Impossible {
+pub(in crate::plan) struct ImpossibleMove {
     /// The old address.
     pub address: Address,
     /// What and why.
@@ -62,7 +62,7 @@ pub(in crate::plan) struct Impossible {
     pub span: Option<Span>,
 }
 
-impl<'a> Declared<'a> {
+impl<'a> ResolvedDeclarations<'a> {
     /// Starts with the `removed` entries of a stack, and no moves.
     pub fn new(stack: &'a Stack) -> Self {
         let removed =
@@ -81,7 +81,7 @@ impl<'a> Declared<'a> {
             if let Some(address) = barred {
                 let help = "Answer it first, or apply without the move: `stead resolve` lists it.";
                 let text = format!("{address} cannot be moved: {}.", illegal.reason);
-                self.impossible.push(Impossible { address, text, help: help.to_owned(), span: None });
+                self.impossible.push(ImpossibleMove { address, text, help: help.to_owned(), span: None });
             }
             self.moves.clear();
             self.was.clear();

@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 
 use crate::model::address::Name;
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Call, Kind, OnChange, Type};
+use crate::model::schema::{ApiCall, Attribute, Kind, Type, UpdateStrategy};
 use crate::model::value::Value;
 use crate::plan::decide::reactivation;
-use crate::plan::decision::{Difference, Verdict};
+use crate::plan::decision::{AttributeDiff, Decision};
 use crate::plan::diff::attributes::is_exclusive;
 use crate::plan::diff::current_value::present_value;
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::protect_live_value;
 use crate::plan::model::step::PlannedCall;
 
 /// The calls of one update, in the order of the kind's table.
-pub(in crate::plan) struct Calls {
+pub(in crate::plan) struct UpdateCalls {
     planned: Vec<PlannedCall>,
 }
 
 /// Returns the calls that make a subject's differences go away. `released`: links that are undone
 /// before, in a step of their own.
 pub(in crate::plan) fn plan_calls(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     released: &[&'static str],
 ) -> Vec<PlannedCall> {
     let first = verdict.revival.and_then(|revival| reactivation::revival_call(subject, revival));
-    let mut calls = Calls { planned: first.into_iter().collect() };
+    let mut calls = UpdateCalls { planned: first.into_iter().collect() };
     let mut last = "";
     for difference in &verdict.differences {
         // The keys of a map travel together.
@@ -45,12 +45,12 @@ pub(in crate::plan) fn plan_calls(
 /// Tells whether a call names an upload and begins a record whose end is waited for.
 fn delivers_upload(kind: &Kind, planned: &PlannedCall) -> bool {
     let mut attributes = planned.attributes.keys().filter_map(|name| kind.attribute(name));
-    attributes.any(|attribute| matches!(attribute.change, OnChange::Upload { run: Some(_), .. }))
+    attributes.any(|attribute| matches!(attribute.change, UpdateStrategy::Upload { run: Some(_), .. }))
 }
 
 /// Returns the call that undoes a link, alone.
 pub(in crate::plan) fn release_call(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
-    let OnChange::Link { unset, .. } = attribute.change else { return None };
+    let UpdateStrategy::Link { unset, .. } = attribute.change else { return None };
     let link = (before, Expression::Value(Value::Null));
     Some(PlannedCall {
         call: unset.name.into(),
@@ -58,32 +58,32 @@ pub(in crate::plan) fn release_call(attribute: &'static Attribute, before: Value
     })
 }
 
-impl Calls {
+impl UpdateCalls {
     fn add_difference(
         &mut self,
-        survey: &Survey<'_>,
-        subject: &Subject<'_>,
-        verdict: &Verdict<'_>,
-        difference: &Difference<'_>,
+        survey: &JoinedState<'_>,
+        subject: &ResourceState<'_>,
+        verdict: &Decision<'_>,
+        difference: &AttributeDiff<'_>,
         released: &[&'static str],
     ) {
         let attribute = difference.attribute;
         let before = before_value(survey, subject, verdict, attribute);
         let after = target_value(survey, subject, verdict, attribute);
         match attribute.change {
-            OnChange::Patch { call, .. } => {
+            UpdateStrategy::Patch { call, .. } => {
                 self.add_call(call, attribute.name, before, after);
                 for name in call.always {
                     self.add_companion(survey, subject, verdict, call, name);
                 }
             }
-            OnChange::Switch(choices) => {
+            UpdateStrategy::Switch(choices) => {
                 let chosen = choices.iter().find(|(word, _)| difference.after.as_text() == Some(word));
                 if let Some((_, call)) = chosen {
                     self.add_call(call, attribute.name, before, after);
                 }
             }
-            OnChange::Link { set, unset, .. } => {
+            UpdateStrategy::Link { set, unset, .. } => {
                 let linked = before != Value::Null && !released.contains(&attribute.name);
                 if linked {
                     self.add_call(unset, attribute.name, before, Expression::Value(Value::Null));
@@ -92,12 +92,12 @@ impl Calls {
                     self.add_call(set, attribute.name, Value::Null, after);
                 }
             }
-            OnChange::Upload { deliver, .. } => self.add_call(deliver, attribute.name, before, after),
-            OnChange::Replace | OnChange::Never => {}
+            UpdateStrategy::Upload { deliver, .. } => self.add_call(deliver, attribute.name, before, after),
+            UpdateStrategy::Replace | UpdateStrategy::Never => {}
         }
     }
 
-    fn add_call(&mut self, call: &Call, attribute: &str, before: Value, after: Expression) {
+    fn add_call(&mut self, call: &ApiCall, attribute: &str, before: Value, after: Expression) {
         let change = (attribute.into(), (before, after));
         if let Some(found) = self.planned.iter_mut().find(|planned| planned.call == call.name) {
             found.attributes.extend([change]);
@@ -110,10 +110,10 @@ impl Calls {
     /// Adds an attribute that the call carries even when it does not change.
     fn add_companion(
         &mut self,
-        survey: &Survey<'_>,
-        subject: &Subject<'_>,
-        verdict: &Verdict<'_>,
-        call: &Call,
+        survey: &JoinedState<'_>,
+        subject: &ResourceState<'_>,
+        verdict: &Decision<'_>,
+        call: &ApiCall,
         name: &str,
     ) {
         let Some(attribute) = subject.kind.attribute(name) else { return };
@@ -133,9 +133,9 @@ impl Calls {
 /// Returns the value that an attribute has now, sealed where a secret takes its place or was, and where it may be
 /// somebody else's.
 fn before_value(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     attribute: &Attribute,
 ) -> Value {
     let written = verdict.find_attribute(attribute.name).map(|want| &want.value);
@@ -146,9 +146,9 @@ fn before_value(
 /// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages. Of what may be
 /// somebody's secret it has the seal: whoever makes the call takes the value from the object.
 fn target_value(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     attribute: &Attribute,
 ) -> Expression {
     let Some(want) = verdict.find_attribute(attribute.name) else { return Expression::Value(Value::Null) };

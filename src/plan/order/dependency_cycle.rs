@@ -4,31 +4,31 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::steps::Waiting;
+use super::steps::CycleStep;
 use crate::config::stack::model::Stack;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::Span;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
+use crate::plan::blockers::Blockers;
 use crate::plan::decide::conflicts::name_conflicts::unique_attributes;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::inputs::Inputs;
-use crate::plan::join::joined_state::Survey;
-use crate::plan::model::block::{Block, POLICY};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::inputs::PlanInputs;
+use crate::plan::join::joined_state::JoinedState;
+use crate::plan::model::block::{Blocker, POLICY};
 use crate::plan::model::change::Plan;
 
 /// The code of the blocker.
-pub(in crate::plan) const CYCLE: &str = "cycle";
+pub(in crate::plan) const CYCLE_CODE: &str = "cycle";
 
 /// Most steps of a cycle that a message names.
-const MOST: usize = 12;
+const MAX_LISTED_STEPS: usize = 12;
 /// Most plans that are made to find a way out.
-const TRIES: usize = 24;
+const MAX_FIX_ATTEMPTS: usize = 24;
 
 /// A change of what the plan is made from, which may have no cycle.
-enum Way {
+enum CycleFix {
     /// The block says in which order its object is replaced.
     Order(Address, ReplaceOrder),
     /// A first apply leaves the resource out.
@@ -40,15 +40,16 @@ enum Way {
 /// Adds the blocker of a plan whose steps wait for each other. `original` is what the plan is made from, before its
 /// declarations were carried out, and `plan_again` makes a plan without looking for ways out.
 pub(in crate::plan) fn add_cycle_blocker(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    cycle: &[Waiting],
-    (original, plan_again): (&Inputs<'_>, &dyn Fn(&Inputs<'_>) -> Plan),
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    cycle: &[CycleStep],
+    (original, plan_again): (&PlanInputs<'_>, &dyn Fn(&PlanInputs<'_>) -> Plan),
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let known: BTreeSet<_> = blocks.as_slice().iter().map(blocker_identity).collect();
     let ways = candidate_remedies(survey, verdicts, cycle);
-    let found = ways.into_iter().take(TRIES).find(|way| leads_out(original, plan_again, way, &known));
+    let found =
+        ways.into_iter().take(MAX_FIX_ATTEMPTS).find(|way| leads_out(original, plan_again, way, &known));
     let help = match &found {
         Some(way) => describe_way(survey, way),
         None => "No other order of a replacement and no resource left out ends it (tried). For a first apply, take \
@@ -56,20 +57,20 @@ pub(in crate::plan) fn add_cycle_blocker(
             .to_owned(),
     };
     let span = cycle.first().and_then(|step| subject_span(survey, step.n));
-    blocks.at_place(CYCLE, span, describe_cycle(survey, cycle), survey.render_help(span, &help));
+    blocks.at_place(CYCLE_CODE, span, describe_cycle(survey, cycle), survey.render_help(span, &help));
 }
 
-fn blocker_identity(block: &Block) -> (String, Option<Address>) {
+fn blocker_identity(block: &Blocker) -> (String, Option<Address>) {
     (block.code.to_string(), block.address.clone())
 }
 
 /// Returns the cycle in a sentence.
-fn describe_cycle(survey: &Survey<'_>, cycle: &[Waiting]) -> String {
-    let step = |step: &Waiting| {
+fn describe_cycle(survey: &JoinedState<'_>, cycle: &[CycleStep]) -> String {
+    let step = |step: &CycleStep| {
         format!("{} `{}`{}", step.doing, survey.subjects[step.n].address, describe_location(survey, step.n))
     };
     let mut text = "Dependency cycle: ".to_owned();
-    for (number, waiting) in cycle.iter().take(MOST).enumerate() {
+    for (number, waiting) in cycle.iter().take(MAX_LISTED_STEPS).enumerate() {
         let joint = match number {
             0 => "",
             1 => " waits for ",
@@ -77,35 +78,39 @@ fn describe_cycle(survey: &Survey<'_>, cycle: &[Waiting]) -> String {
         };
         let _ = write!(text, "{joint}{}", step(waiting));
     }
-    match cycle.len().checked_sub(MOST).filter(|more| *more > 0) {
+    match cycle.len().checked_sub(MAX_LISTED_STEPS).filter(|more| *more > 0) {
         Some(more) => drop(write!(text, ", and so on over {more} more steps, back to the first.")),
         None => text.push_str(", which waits for the first."),
     }
     text
 }
 
-fn subject_span(survey: &Survey<'_>, n: usize) -> Option<Span> {
+fn subject_span(survey: &JoinedState<'_>, n: usize) -> Option<Span> {
     let subject = &survey.subjects[n];
     let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
     subject.block.map(|block| block.span).or_else(left_out)
 }
 
 /// Returns where a block stands, in parentheses.
-fn describe_location(survey: &Survey<'_>, n: usize) -> String {
+fn describe_location(survey: &JoinedState<'_>, n: usize) -> String {
     let place = subject_span(survey, n).and_then(|span| survey.inputs.stack.sources.location_of(span));
     place.map_or_else(|| " (no block)".to_owned(), |place| format!(" ({}:{})", place.file, place.line))
 }
 
 /// Returns the ways out that are worth trying: those that need one apply come first.
-fn candidate_remedies(survey: &Survey<'_>, verdicts: &[Verdict<'_>], cycle: &[Waiting]) -> Vec<Way> {
+fn candidate_remedies(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    cycle: &[CycleStep],
+) -> Vec<CycleFix> {
     let members: BTreeSet<usize> = cycle.iter().map(|step| step.n).collect();
     let members: Vec<usize> = members.into_iter().filter(|n| survey.subjects[*n].block.is_some()).collect();
     let address = |n: usize| survey.subjects[n].address.clone();
     let mut ways = Vec::new();
     for &n in &members {
-        if let Act::Replace { create_first } = verdicts[n].act {
+        if let DecisionKind::Replace { create_first } = verdicts[n].act {
             let other = if create_first { ReplaceOrder::DeleteFirst } else { ReplaceOrder::CreateFirst };
-            ways.push(Way::Order(address(n), other));
+            ways.push(CycleFix::Order(address(n), other));
         }
     }
     let orders = ways.len();
@@ -114,31 +119,31 @@ fn candidate_remedies(survey: &Survey<'_>, verdicts: &[Verdict<'_>], cycle: &[Wa
         let handed_over = verdicts[n].differences.iter().filter(|d| alone.contains(&d.attribute.name));
         ways.extend(handed_over.filter_map(|difference| {
             let text = difference.after.as_text()?;
-            Some(Way::Value(address(n), difference.attribute.name, format!("{text}-2")))
+            Some(CycleFix::Value(address(n), difference.attribute.name, format!("{text}-2")))
         }));
     }
     // What is left out keeps the name that another one waits for.
     if ways.len() == orders {
-        ways.extend(members.iter().map(|n| Way::Exclude(address(*n))));
+        ways.extend(members.iter().map(|n| CycleFix::Exclude(address(*n))));
     }
     ways
 }
 
 /// Plans with a way, and tells whether that has no cycle and nothing else against it.
 fn leads_out(
-    original: &Inputs<'_>,
-    plan_again: &dyn Fn(&Inputs<'_>) -> Plan,
-    way: &Way,
+    original: &PlanInputs<'_>,
+    plan_again: &dyn Fn(&PlanInputs<'_>) -> Plan,
+    way: &CycleFix,
     known: &BTreeSet<(String, Option<Address>)>,
 ) -> bool {
     let (mut stack, mut options): (Stack, _) = (original.stack.clone(), original.options.clone());
     match way {
-        Way::Order(address, order) => {
+        CycleFix::Order(address, order) => {
             let Some(resource) = stack.resources.get_mut(address) else { return false };
             resource.lifecycle.replace = Some(*order);
         }
-        Way::Exclude(address) => drop(options.excluded.insert(address.clone())),
-        Way::Value(address, attribute, value) => {
+        CycleFix::Exclude(address) => drop(options.excluded.insert(address.clone())),
+        CycleFix::Value(address, attribute, value) => {
             let resource = stack.resources.get_mut(address);
             let Some(setting) = resource.and_then(|one| one.attributes.get_mut(*attribute)) else {
                 return false;
@@ -146,18 +151,18 @@ fn leads_out(
             setting.expression = Expression::Value(Value::text(value));
         }
     }
-    let plan = plan_again(&Inputs { stack: &stack, options: &options, ..*original });
-    let counts = |block: &&Block| block.code != POLICY;
+    let plan = plan_again(&PlanInputs { stack: &stack, options: &options, ..*original });
+    let counts = |block: &&Blocker| block.code != POLICY;
     !plan.steps.is_empty()
         && plan.blocks.iter().filter(counts).all(|block| known.contains(&blocker_identity(block)))
 }
 
-fn describe_way(survey: &Survey<'_>, way: &Way) -> String {
+fn describe_way(survey: &JoinedState<'_>, way: &CycleFix) -> String {
     let line = |address: &Address| {
         survey.index.get(address).map_or_else(String::new, |n| describe_location(survey, *n))
     };
     match way {
-        Way::Order(address, order) => {
+        CycleFix::Order(address, order) => {
             let word = match order {
                 ReplaceOrder::CreateFirst => "create_first",
                 _ => "delete_first",
@@ -167,11 +172,11 @@ fn describe_way(survey: &Survey<'_>, way: &Way) -> String {
                 line(address)
             )
         }
-        Way::Exclude(address) => format!(
+        CycleFix::Exclude(address) => format!(
             "Apply in two runs: `stead apply --exclude {address}` has no cycle (tried); then `stead apply` does \
              the rest."
         ),
-        Way::Value(address, attribute, value) => format!(
+        CycleFix::Value(address, attribute, value) => format!(
             "Apply in two runs: with `{attribute}: {value}` in {address}{} the plan has no cycle (tried); then \
              write what it is to be.",
             line(address)

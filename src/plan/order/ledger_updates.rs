@@ -1,46 +1,48 @@
 //! Ledger corrections that need no request: found gone, let go, adopted, remembered otherwise.
 
 use super::steps::build_remember;
-use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::diff::attributes::Diff;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::diff::attributes::AttributeDiffer;
 use crate::plan::diff::confirmation;
-use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_gone, owned_from_object};
+use crate::plan::join::joined_state::{
+    AdoptionReason, JoinedState, LiveState, ResourceState, is_gone, owned_from_object,
+};
 use crate::plan::model::compare::{are_equivalent, fingerprint_secrets};
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::model::step::LedgerUpdate;
 
 /// Returns the corrections of one subject.
 pub(in crate::plan) fn ledger_updates(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-) -> Vec<Bookkeeping> {
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+) -> Vec<LedgerUpdate> {
     let mut found = Vec::new();
-    if verdict.act == Act::Frozen {
+    if verdict.act == DecisionKind::Frozen {
         return found;
     }
     let address = subject.address;
     let gone = objects_proven_gone(survey, subject)
-        .map(|owned| Bookkeeping::Gone(address.clone(), owned.id.clone()));
+        .map(|owned| LedgerUpdate::Gone(address.clone(), owned.id.clone()));
     found.extend(gone);
     if is_over(survey, subject) {
         return found;
     }
-    if verdict.act == Act::Forget {
-        let is_there = !matches!(subject.live, Live::Gone(_));
-        found.extend(is_there.then(|| Bookkeeping::Forget(address.clone())));
+    if verdict.act == DecisionKind::Forget {
+        let is_there = !matches!(subject.live, LiveState::Gone(_));
+        found.extend(is_there.then(|| LedgerUpdate::Forget(address.clone())));
         return found;
     }
-    if subject.resource.is_some() && matches!(verdict.act, Act::Keep | Act::Update) {
+    if subject.resource.is_some() && matches!(verdict.act, DecisionKind::Keep | DecisionKind::Update) {
         found.extend(remember_update(survey, subject, verdict));
     }
     found
 }
 
 /// Tells whether nothing is left of a removed resource: every object of it is proven gone.
-fn is_over(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+fn is_over(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let owned = subject.entry.map(|entry| entry.current.iter().len() + entry.deposed.len());
     subject.resource.is_none()
         && owned.is_some_and(|owned| owned == objects_proven_gone(survey, subject).count())
@@ -48,12 +50,12 @@ fn is_over(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
 
 /// Returns the owned objects that are proven gone.
 fn objects_proven_gone<'s>(
-    survey: &'s Survey<'_>,
-    subject: &'s Subject<'_>,
-) -> impl Iterator<Item = &'s Owned> {
-    let absent = |owned: &&Owned| is_gone(&survey.inputs, subject.kind, owned);
+    survey: &'s JoinedState<'_>,
+    subject: &'s ResourceState<'_>,
+) -> impl Iterator<Item = &'s OwnedObject> {
+    let absent = |owned: &&OwnedObject| is_gone(&survey.inputs, subject.kind, owned);
     let current = match subject.live {
-        Live::Gone(owned) => Some(owned),
+        LiveState::Gone(owned) => Some(owned),
         _ => None,
     };
     let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
@@ -63,20 +65,20 @@ fn objects_proven_gone<'s>(
 /// Returns what is to be remembered otherwise although the object does not change. An update
 /// remembers by itself in the end, so only an adoption comes before it.
 fn remember_update(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-) -> Option<Bookkeeping> {
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+) -> Option<LedgerUpdate> {
     let object = subject.object()?;
-    let update = verdict.act == Act::Update;
+    let update = verdict.act == DecisionKind::Update;
     if update && subject.adoption.is_none() {
         return None;
     }
-    let diff = Diff::new(survey, subject)?;
+    let diff = AttributeDiffer::new(survey, subject)?;
     let remember = build_remember(survey, subject);
     let current = match subject.adoption {
-        Some(Adoption::Asked | Adoption::Confirmed) => owned_from_object(object, false),
-        Some(Adoption::Recovered(_)) => owned_from_object(object, true),
+        Some(AdoptionReason::Requested | AdoptionReason::Confirmed) => owned_from_object(object, false),
+        Some(AdoptionReason::Recovered(_)) => owned_from_object(object, true),
         None => subject.owned_object()?.clone(),
     };
     let entry = Entry {
@@ -95,7 +97,7 @@ fn remember_update(
         verified: confirmation::renew_verification(subject, verdict, |want| diff.shows_written(want)),
     };
     let same = subject.entry.is_some_and(|before| is_same(before, &entry) && !is_renewed(before, &entry));
-    (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))
+    (!same).then(|| LedgerUpdate::Remember(subject.address.clone(), Box::new(entry)))
 }
 
 /// Tells whether an entry would not change. That a reading confirms a value is written down with the next change
@@ -114,7 +116,11 @@ fn is_renewed(before: &Entry, entry: &Entry) -> bool {
 
 /// Returns the written attributes that are as they should be. What was applied in other words, but
 /// means the same, stays in its words.
-fn satisfied_attributes(survey: &Survey<'_>, verdict: &Verdict<'_>, diff: &Diff<'_, '_>) -> Attributes {
+fn satisfied_attributes(
+    survey: &JoinedState<'_>,
+    verdict: &Decision<'_>,
+    diff: &AttributeDiffer<'_, '_>,
+) -> Attributes {
     let differs =
         |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
     let settled =

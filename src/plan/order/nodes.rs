@@ -5,17 +5,17 @@ use crate::model::graph::NodeId;
 
 /// The steps of one subject, as nodes.
 #[derive(Default, Clone)]
-pub(super) struct Nodes<'a> {
+pub(super) struct ResourceNodes<'a> {
     pub release: Option<NodeId>,
     pub create: Option<NodeId>,
     pub update: Option<NodeId>,
     pub delete: Option<NodeId>,
-    pub deposed: Vec<Deposed<'a>>,
+    pub deposed: Vec<DeposedNode<'a>>,
 }
 
 /// The deletion of an older object.
 #[derive(Clone, Copy)]
-pub(super) struct Deposed<'a> {
+pub(super) struct DeposedNode<'a> {
     pub id: &'a Name,
     pub node: NodeId,
     /// Nothing uses the object, and something new needs what it has: it waits for nobody.

@@ -1,33 +1,33 @@
 //! Children and the objects that they are in: what the service removes with its parent has no deletion of its own,
 //! and sums that must hold are kept within one parent object.
 
-use crate::plan::join::joined_state::Survey;
+use crate::plan::join::joined_state::JoinedState;
 use std::collections::BTreeMap;
 
-use super::nodes::Nodes;
-use crate::ledger::state::entry::Owned;
+use super::nodes::ResourceNodes;
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::graph::NodeId;
-use crate::model::schema::{Check, Kind};
+use crate::model::schema::{Kind, RuleCheck};
 use crate::plan::decide::reactivation;
-use crate::plan::decision::{Act, Difference, Verdict};
+use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::join::joined_state::is_adopted;
 
 /// Steps that bear on a sum over the children in one object.
 #[derive(Default)]
-struct Siblings {
+struct SiblingSteps {
     grows: Vec<NodeId>,
     /// Each with the step of the same resource that need not come before it.
     shrinks: Vec<(NodeId, Option<NodeId>)>,
 }
 
 /// Parents of children, over the decisions of a plan.
-pub(super) struct Parents<'s, 'a> {
-    pub survey: &'s Survey<'a>,
-    pub verdicts: &'s [Verdict<'a>],
+pub(super) struct ParentLookup<'s, 'a> {
+    pub survey: &'s JoinedState<'a>,
+    pub verdicts: &'s [Decision<'a>],
 }
 
-impl<'a> Parents<'_, 'a> {
+impl<'a> ParentLookup<'_, 'a> {
     /// Returns the subject in whose block a child stands, or whose object its object is in.
     fn parent(&self, n: usize) -> Option<usize> {
         let subject = &self.survey.subjects[n];
@@ -49,7 +49,7 @@ impl<'a> Parents<'_, 'a> {
 
     /// Returns whose object a child's object is in, and that object's id, where this plan deletes it and the
     /// child needs no deletion of its own.
-    pub(super) fn goes_with(&self, n: usize, owned: &'a Owned) -> Option<(usize, &'a Name)> {
+    pub(super) fn goes_with(&self, n: usize, owned: &'a OwnedObject) -> Option<(usize, &'a Name)> {
         let subject = &self.survey.subjects[n];
         let ((of, _), id) = (subject.kind.child_of()?, owned.parent.as_ref()?);
         let near = self.parent(n).into_iter().chain(subject.held.iter().copied());
@@ -68,19 +68,20 @@ impl<'a> Parents<'_, 'a> {
     fn deletes_object(&self, n: usize, id: &Name) -> bool {
         let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
         let goes = match verdict.act {
-            Act::Delete => true,
-            Act::Replace { .. } => !is_adopted(subject),
+            DecisionKind::Delete => true,
+            DecisionKind::Replace { .. } => !is_adopted(subject),
             _ => false,
         };
         let current = subject.owned_object().is_some_and(|owned| owned.id == *id);
         let mut deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let absent = &self.survey.inputs.snapshot.absent;
-        let is_it = |owned: &&Owned| owned.id == *id && !absent.contains(&owned.key(subject.kind.name));
-        goes && current || verdict.act != Act::Frozen && deposed.any(|owned| is_it(&owned))
+        let is_it =
+            |owned: &&OwnedObject| owned.id == *id && !absent.contains(&owned.key(subject.kind.name));
+        goes && current || verdict.act != DecisionKind::Frozen && deposed.any(|owned| is_it(&owned))
     }
 
     /// Returns the step that deletes a subject's object: its own, or that of the parent which the service deletes it with.
-    pub(super) fn deletion_of(&self, nodes: &[Nodes<'_>], n: usize) -> Option<NodeId> {
+    pub(super) fn deletion_of(&self, nodes: &[ResourceNodes<'_>], n: usize) -> Option<NodeId> {
         let going = self.verdicts[n].removes();
         let owned = self.survey.subjects[n].owned_object().filter(|_| going);
         let Some((parent, id)) = owned.and_then(|owned| self.goes_with(n, owned)) else {
@@ -93,8 +94,8 @@ impl<'a> Parents<'_, 'a> {
     }
 
     /// Where a number must not fall below a sum over the children in one object, steps that add to it come first.
-    pub(super) fn growth_before_shrinking(&self, nodes: &[Nodes<'_>]) -> Vec<(NodeId, NodeId)> {
-        let mut groups: BTreeMap<&'a Name, Siblings> = BTreeMap::new();
+    pub(super) fn growth_before_shrinking(&self, nodes: &[ResourceNodes<'_>]) -> Vec<(NodeId, NodeId)> {
+        let mut groups: BTreeMap<&'a Name, SiblingSteps> = BTreeMap::new();
         for (n, (subject, own)) in self.survey.subjects.iter().zip(nodes).enumerate() {
             let Some((attribute, least)) = summed_attribute(subject.kind) else { continue };
             // A new parent object has children only of its own, which come with it or after it.
@@ -106,7 +107,7 @@ impl<'a> Parents<'_, 'a> {
                 continue;
             };
             let group = groups.entry(present).or_default();
-            let less = |verdict: &Verdict<'_>| {
+            let less = |verdict: &Decision<'_>| {
                 let changed = verdict.differences.iter().find(|d| d.attribute.name == attribute)?;
                 Some(changed.after.as_decimal()? < changed.before.as_decimal()?)
             };
@@ -120,7 +121,7 @@ impl<'a> Parents<'_, 'a> {
             }
         }
         let mut dependencies = Vec::new();
-        for Siblings { grows, shrinks } in groups.into_values() {
+        for SiblingSteps { grows, shrinks } in groups.into_values() {
             for (shrink, exempt) in shrinks {
                 let others = grows.iter().filter(|grow| Some(**grow) != exempt);
                 dependencies.extend(others.map(|grow| (*grow, shrink)));
@@ -139,7 +140,7 @@ impl<'a> Parents<'_, 'a> {
         });
         let number = |other: usize| {
             let live = self.survey.subjects[other].object()?.attributes.get(attribute)?.as_decimal()?;
-            let differs = |d: &&Difference<'_>| d.attribute.name == attribute;
+            let differs = |d: &&AttributeDiff<'_>| d.attribute.name == attribute;
             let after = self.verdicts[other].differences.iter().find(differs);
             Some(after.and_then(|d| d.after.as_decimal()).map_or(live, |after| after.min(live)))
         };
@@ -147,7 +148,11 @@ impl<'a> Parents<'_, 'a> {
     }
 
     /// The service refuses to delete a child of a parent that is changing: the parent's update comes first.
-    pub(super) fn deletions_after_update(&self, nodes: &[Nodes<'_>], n: usize) -> Vec<(NodeId, NodeId)> {
+    pub(super) fn deletions_after_update(
+        &self,
+        nodes: &[ResourceNodes<'_>],
+        n: usize,
+    ) -> Vec<(NodeId, NodeId)> {
         let Some(update) = self.parent(n).and_then(|parent| nodes[parent].update) else {
             return Vec::new();
         };
@@ -160,7 +165,7 @@ impl<'a> Parents<'_, 'a> {
 /// Returns the attribute of a kind of which children keep to a sum, and the sum.
 fn summed_attribute(kind: &Kind) -> Option<(&'static str, i64)> {
     kind.rules.iter().find_map(|rule| match rule.check {
-        Check::SumAtLeast { attribute, least } => Some((attribute, least)),
+        RuleCheck::SumAtLeast { attribute, least } => Some((attribute, least)),
         _ => None,
     })
 }

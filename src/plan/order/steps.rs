@@ -5,48 +5,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::calls;
-use super::nodes::{Deposed, Nodes};
-use super::parents::Parents;
+use super::nodes::{DeposedNode, ResourceNodes};
+use super::parents::ParentLookup;
 use crate::config::stack::model::OnRemove;
-use crate::ledger::state::entry::Owned;
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
-use crate::model::schema::{Attribute, Check, Effect, Kind, OnChange, Rule};
+use crate::model::schema::{Attribute, Effect, Kind, Rule, RuleCheck, UpdateStrategy};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::decide::checks::catalog_rules;
-use crate::plan::decide::deposed::Leftovers;
+use crate::plan::decide::deposed::DeposedObjects;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decide::name_handover::handover_pairs;
-use crate::plan::decision::{Act, Verdict, Want};
+use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::ignores_drift;
 use crate::plan::diff::current_value;
 use crate::plan::join::joined_state::{
-    Adoption, Live, Subject, Survey, is_adopted, is_leaving, referenced_keys,
+    AdoptionReason, JoinedState, LiveState, ResourceState, is_adopted, is_leaving, referenced_keys,
 };
-use crate::plan::model::step::{CriticalPath, Operation, PlannedCall, Remember, Step};
+use crate::plan::model::step::{CriticalPath, LedgerMetadata, Operation, PlannedCall, Step};
 
 /// The shortest time that a step is given, in seconds.
-const PATIENCE: u32 = 300;
+const MIN_TIMEOUT_SECS: u32 = 300;
 /// What a call takes that only writes something down, in seconds.
-const AT_ONCE: u32 = 1;
+const METADATA_CALL_SECS: u32 = 1;
 /// How many times its usual duration a step is given.
-const SLACK: u32 = 20;
+const TIMEOUT_FACTOR: u32 = 20;
 
 /// Steps in order, and the numbers of each subject's own.
-pub(in crate::plan) struct Ordered {
+pub(in crate::plan) struct StepOrder {
     /// The steps; each comes after those that it waits for.
     pub steps: Vec<Step>,
     /// By subject.
     pub of: Vec<Vec<usize>>,
     /// Steps that wait for each other, each for the one after it and the last for the first: there are no others
     /// then.
-    pub cycle: Vec<Waiting>,
+    pub cycle: Vec<CycleStep>,
 }
 
 /// A step of a cycle.
-pub(in crate::plan) struct Waiting {
+pub(in crate::plan) struct CycleStep {
     /// Whose it is.
     pub n: usize,
     /// What it does: `creating`.
@@ -55,13 +55,18 @@ pub(in crate::plan) struct Waiting {
 
 /// Returns all steps in order.
 pub(in crate::plan) fn order_steps<'a>(
-    survey: &Survey<'a>,
-    verdicts: &[Verdict<'a>],
-    leftovers: &Leftovers<'a>,
-) -> Ordered {
-    let mut work =
-        Work { survey, verdicts, graph: Graph::default(), drafts: Vec::new(), nodes: Vec::new() };
-    work.nodes.resize(survey.subjects.len(), Nodes::default());
+    survey: &JoinedState<'a>,
+    verdicts: &[Decision<'a>],
+    leftovers: &DeposedObjects<'a>,
+) -> StepOrder {
+    let mut work = StepGraphBuilder {
+        survey,
+        verdicts,
+        graph: Graph::default(),
+        drafts: Vec::new(),
+        nodes: Vec::new(),
+    };
+    work.nodes.resize(survey.subjects.len(), ResourceNodes::default());
     for n in 0..survey.subjects.len() {
         work.add_steps(n);
     }
@@ -84,18 +89,18 @@ pub(in crate::plan) fn order_steps<'a>(
     work.number_steps()
 }
 
-struct Work<'s, 'a> {
-    survey: &'s Survey<'a>,
-    verdicts: &'s [Verdict<'a>],
+struct StepGraphBuilder<'s, 'a> {
+    survey: &'s JoinedState<'a>,
+    verdicts: &'s [Decision<'a>],
     graph: Graph<usize>,
     drafts: Vec<Option<Step>>,
-    nodes: Vec<Nodes<'a>>,
+    nodes: Vec<ResourceNodes<'a>>,
 }
 
-impl<'a> Work<'_, 'a> {
+impl<'a> StepGraphBuilder<'_, 'a> {
     fn add_steps(&mut self, n: usize) {
         let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
-        if verdict.act != Act::Frozen {
+        if verdict.act != DecisionKind::Frozen {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
                 let absent = self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
                 if !absent && self.parents().goes_with(n, owned).is_none() {
@@ -104,23 +109,23 @@ impl<'a> Work<'_, 'a> {
                     self.add_dependency(release, Some(node));
                     let copy = self.add_copy(n, owned);
                     self.add_dependency(copy, Some(node));
-                    self.nodes[n].deposed.push(Deposed { id: &owned.id, node, early: false });
+                    self.nodes[n].deposed.push(DeposedNode { id: &owned.id, node, early: false });
                 }
             }
         }
         match verdict.act {
             // Refused: what is adopted is never replaced at once.
-            Act::Replace { .. } if is_adopted(subject) => {}
-            Act::Create => {
+            DecisionKind::Replace { .. } if is_adopted(subject) => {}
+            DecisionKind::Create => {
                 let create = self.create_operation(n, false);
                 self.nodes[n].create = Some(self.add(n, create));
             }
             // The step of its parent stands for its own deletion.
-            Act::Replace { create_first } if self.parents().goes_along(n) => {
+            DecisionKind::Replace { create_first } if self.parents().goes_along(n) => {
                 let create = self.create_operation(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
             }
-            Act::Replace { create_first } => {
+            DecisionKind::Replace { create_first } => {
                 self.add_release(n);
                 let create = self.create_operation(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
@@ -129,16 +134,16 @@ impl<'a> Work<'_, 'a> {
                 });
                 self.copy_first(n);
             }
-            Act::Update => self.add_update(n),
-            Act::Delete if self.parents().goes_along(n) => {}
-            Act::Delete => {
+            DecisionKind::Update => self.add_update(n),
+            DecisionKind::Delete if self.parents().goes_along(n) => {}
+            DecisionKind::Delete => {
                 self.add_release(n);
                 self.nodes[n].delete = subject
                     .owned_object()
                     .map(|owned| self.add(n, delete_operation(&confirm_owned(subject, owned), false)));
                 self.copy_first(n);
             }
-            Act::Keep | Act::Frozen | Act::Forget => {}
+            DecisionKind::Keep | DecisionKind::Frozen | DecisionKind::Forget => {}
         }
     }
 
@@ -154,14 +159,14 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// Adds the step that copies the data of an object which goes, where that is wanted.
-    fn add_copy(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
+    fn add_copy(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
         let step = final_snapshot::copy_step(self.survey, &self.survey.subjects[n], owned)?;
         self.drafts.push(Some(step));
         Some(self.graph.add(n))
     }
 
     /// What an older object still has comes anew once that object has gone.
-    fn make_room(&mut self, leftovers: &Leftovers<'a>) {
+    fn make_room(&mut self, leftovers: &DeposedObjects<'a>) {
         let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
         for n in new {
             for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
@@ -178,7 +183,7 @@ impl<'a> Work<'_, 'a> {
 
     /// What is forbidden in a state that another change ends comes after that change.
     fn wait_for_the_end(&mut self) {
-        let waits = |rule: &&Rule| matches!(rule.check, Check::NotWhile { .. });
+        let waits = |rule: &&Rule| matches!(rule.check, RuleCheck::NotWhile { .. });
         for kind in self.survey.inputs.registry.kinds {
             for rule in kind.rules.iter().filter(waits) {
                 let ends: Vec<usize> =
@@ -201,7 +206,7 @@ impl<'a> Work<'_, 'a> {
     fn add_release(&mut self, n: usize) -> Vec<&'static str> {
         let subject = &self.survey.subjects[n];
         let links: Vec<&'static Attribute> = match self.verdicts[n].act {
-            Act::Update => self.links_to_release(n),
+            DecisionKind::Update => self.links_to_release(n),
             _ => standing_links(subject),
         };
         let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
@@ -215,7 +220,7 @@ impl<'a> Work<'_, 'a> {
             let object = subject.object().map(Object::key);
             // It undoes links and nothing else: what differs besides is not its business, and stops no deletion.
             let others = desired.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
-            let remember = Remember { unverified: others, ..as_before(subject) };
+            let remember = LedgerMetadata { unverified: others, ..as_before(subject) };
             let release = Operation::Update { object, calls: undone, desired, remember };
             self.nodes[n].release = Some(self.add(n, release));
         }
@@ -224,7 +229,7 @@ impl<'a> Work<'_, 'a> {
 
     /// Adds a step that undoes the links of an older object which stand in the way of its deletion. The
     /// entry tells nothing of it: only what it shows counts.
-    fn release_deposed(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
+    fn release_deposed(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
         let subject = &self.survey.subjects[n];
         let key = owned.key(subject.kind.name);
         let object = self.survey.inputs.snapshot.objects.get(&key);
@@ -261,7 +266,7 @@ impl<'a> Work<'_, 'a> {
 
     fn changed_links(&self, n: usize) -> impl Iterator<Item = &'static Attribute> {
         let changed = self.verdicts[n].differences.iter().map(|difference| difference.attribute);
-        changed.filter(|attribute| matches!(attribute.change, OnChange::Link { .. }))
+        changed.filter(|attribute| matches!(attribute.change, UpdateStrategy::Link { .. }))
     }
 
     /// Tells whether a link that changes leads to an object which goes before the link can be made anew: one
@@ -298,12 +303,12 @@ impl<'a> Work<'_, 'a> {
 
     fn desired_expressions(&self, n: usize) -> BTreeMap<Name, Expression> {
         let key = self.survey.key();
-        let written = |want: &&Want<'a>| want.setting.is_some();
+        let written = |want: &&DesiredAttribute<'a>| want.setting.is_some();
         let wants = self.verdicts[n].wants.iter().filter(written);
         wants.map(|want| (want.attribute.name.into(), want.to_expression(key))).collect()
     }
 
-    fn subject_remember(&self, n: usize) -> Remember {
+    fn subject_remember(&self, n: usize) -> LedgerMetadata {
         build_remember(self.survey, &self.survey.subjects[n])
     }
 
@@ -322,8 +327,8 @@ impl<'a> Work<'_, 'a> {
         self.graph.add(n)
     }
 
-    fn parents(&self) -> Parents<'_, 'a> {
-        Parents { survey: self.survey, verdicts: self.verdicts }
+    fn parents(&self) -> ParentLookup<'_, 'a> {
+        ParentLookup { survey: self.survey, verdicts: self.verdicts }
     }
 
     fn follow_all(&mut self, dependencies: Vec<(NodeId, NodeId)>) {
@@ -356,8 +361,8 @@ impl<'a> Work<'_, 'a> {
             self.add_dependency(own.release, next);
         }
         match self.verdicts[n].act {
-            Act::Replace { create_first: true } => self.add_dependency(own.create, own.delete),
-            Act::Replace { create_first: false } => self.add_dependency(own.delete, own.create),
+            DecisionKind::Replace { create_first: true } => self.add_dependency(own.create, own.delete),
+            DecisionKind::Replace { create_first: false } => self.add_dependency(own.delete, own.create),
             _ => {}
         }
     }
@@ -388,11 +393,11 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// Numbers the steps so that each comes after those that it waits for.
-    fn number_steps(mut self) -> Ordered {
+    fn number_steps(mut self) -> StepOrder {
         let mut of = vec![Vec::new(); self.survey.subjects.len()];
         let sorted = match self.graph.topological_order() {
             Ok(sorted) => sorted,
-            Err(knots) => return Ordered { steps: Vec::new(), of, cycle: self.shortest_cycle(&knots) },
+            Err(knots) => return StepOrder { steps: Vec::new(), of, cycle: self.shortest_cycle(&knots) },
         };
         let mut numbers = vec![0; sorted.len()];
         let mut steps = Vec::with_capacity(sorted.len());
@@ -408,16 +413,16 @@ impl<'a> Work<'_, 'a> {
             of[n].push(number);
             steps.push(step);
         }
-        Ordered { steps, of, cycle: Vec::new() }
+        StepOrder { steps, of, cycle: Vec::new() }
     }
 
     /// Returns the steps of a shortest cycle, each before the one that it waits for.
-    fn shortest_cycle(&self, knots: &[Vec<NodeId>]) -> Vec<Waiting> {
+    fn shortest_cycle(&self, knots: &[Vec<NodeId>]) -> Vec<CycleStep> {
         let smallest = knots.iter().min_by_key(|knot| (knot.len(), knot.iter().min().copied()));
         let steps = smallest.map(|knot| self.graph.shortest_cycle(knot)).unwrap_or_default();
         let waiting = |node: NodeId| {
             let step = self.drafts.get(node.index())?.as_ref()?;
-            Some(Waiting { n: *self.graph.get(node)?, doing: step_gerund(&step.operation) })
+            Some(CycleStep { n: *self.graph.get(node)?, doing: step_gerund(&step.operation) })
         };
         steps.into_iter().rev().filter_map(waiting).collect()
     }
@@ -435,10 +440,13 @@ fn step_gerund(operation: &Operation) -> &'static str {
 }
 
 /// Returns what the ledger is to remember of a wanted subject.
-pub(in crate::plan) fn build_remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
+pub(in crate::plan) fn build_remember(
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+) -> LedgerMetadata {
     let depends_on = subject.needs.iter().map(|need| survey.subjects[*need].address.clone()).collect();
     let lifecycle = subject.resource.map(|resource| &resource.lifecycle);
-    Remember {
+    LedgerMetadata {
         depends_on,
         protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
         keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
@@ -450,21 +458,21 @@ pub(in crate::plan) fn build_remember(survey: &Survey<'_>, subject: &Subject<'_>
 }
 
 /// Returns the attributes whose live values are not compared with what is sent.
-fn unverified_attributes(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
+fn unverified_attributes(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
     let ignored = |attribute: &&Attribute| ignores_drift(survey, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
 }
 
 /// Returns the links without which the object cannot be deleted.
-fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
+fn standing_links(subject: &ResourceState<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
     let stands = |attribute: &&Attribute| current_value::present_value(subject, attribute) != Value::Null;
-    all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
+    all.filter(stands).filter(|_| matches!(subject.live, LiveState::Present(_))).collect()
 }
 
 /// Returns what the ledger remembers, unchanged.
-fn as_before(subject: &Subject<'_>) -> Remember {
-    let remember = subject.entry.map(|entry| Remember {
+fn as_before(subject: &ResourceState<'_>) -> LedgerMetadata {
+    let remember = subject.entry.map(|entry| LedgerMetadata {
         depends_on: entry.depends_on.clone(),
         protect: entry.protect,
         keep_on_remove: entry.keep_on_remove,
@@ -476,23 +484,23 @@ fn as_before(subject: &Subject<'_>) -> Remember {
     remember.unwrap_or_default()
 }
 
-fn remembered_attributes(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {
+fn remembered_attributes(subject: &ResourceState<'_>) -> BTreeMap<Name, Expression> {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
     applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
 }
 
 /// Returns the certificate, with a human's word that the object is this resource's.
-fn confirm_owned(subject: &Subject<'_>, owned: &Owned) -> Owned {
-    let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
-    Owned { provisional: owned.provisional && !confirmed, ..owned.clone() }
+fn confirm_owned(subject: &ResourceState<'_>, owned: &OwnedObject) -> OwnedObject {
+    let confirmed = matches!(subject.adoption, Some(AdoptionReason::Confirmed));
+    OwnedObject { provisional: owned.provisional && !confirmed, ..owned.clone() }
 }
 
-fn delete_operation(owned: &Owned, deposed: bool) -> Operation {
+fn delete_operation(owned: &OwnedObject, deposed: bool) -> Operation {
     Operation::Delete { object: owned.clone(), deposed }
 }
 
 /// Returns how long a step usually takes and how long it may take.
-fn step_durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
+fn step_durations(subject: &ResourceState<'_>, operation: &Operation) -> (u32, u32) {
     let estimate = subject.kind.estimate;
     let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
     let (seconds, allowed) = match operation {
@@ -508,7 +516,7 @@ fn step_durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
         Operation::Delete { .. } => (estimate.delete, timeouts.delete),
     };
     let allowed = allowed.map(|limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
-    (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(SLACK).max(PATIENCE)))
+    (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(TIMEOUT_FACTOR).max(MIN_TIMEOUT_SECS)))
 }
 
 /// Tells whether a call begins a roll-out of an object that runs.
@@ -522,7 +530,7 @@ fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
     let changed = call.attributes.iter().filter(|(_, (before, after))| after.known_value() != Some(before));
     let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
     let at_once = changed.peek().is_some() && changed.all(|attribute| attribute.at_once);
-    if at_once { kind.estimate.update.min(AT_ONCE) } else { kind.estimate.update }
+    if at_once { kind.estimate.update.min(METADATA_CALL_SECS) } else { kind.estimate.update }
 }
 
 /// Returns the longest chain of steps.

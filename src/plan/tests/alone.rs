@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::schema::{Check, Kind};
+use crate::model::schema::{Kind, RuleCheck};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::decide::replacement_order::parse_network;
@@ -16,8 +16,8 @@ pub fn assert_alone(live: &BTreeMap<ObjectKey, Object>, kind: &'static Kind, key
     for other in others.map(|(_, other)| other) {
         for rule in kind.rules {
             let clash = match rule.check {
-                Check::NoOverlap { attribute } => overlap(object, other, attribute),
-                Check::Unique { attributes } => {
+                RuleCheck::NoOverlap { attribute } => overlap(object, other, attribute),
+                RuleCheck::Unique { attributes } => {
                     let home = (&object.project, &object.parent) == (&other.project, &other.parent);
                     home && attributes.iter().all(|name| shares(object, other, name))
                 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::show;
 use super::world::World;
-use crate::ledger::state::entry::Owned;
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Address;
 use crate::model::catalog::CatalogRecord;
 use crate::model::schema::ReplaceOrder;
@@ -122,7 +122,7 @@ fn older_pools_go_with_their_older_cluster() {
     let mut plan = world.plan();
     plan.steps.pop();
     world.apply(&plan);
-    let older = |world: &World| -> Vec<Owned> {
+    let older = |world: &World| -> Vec<OwnedObject> {
         let entries = world.ledger.entries.values();
         entries.flat_map(|entry| entry.deposed.clone()).collect()
     };

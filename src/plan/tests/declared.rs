@@ -5,10 +5,12 @@ use uuid::Uuid;
 
 use super::world::{World, is_empty};
 use super::{shop, show};
-use crate::config::stack::declarations::{Declarations, Import, Moved, Removed, RemovedAction};
-use crate::config::stack::model::{LeftOut, OnRemove};
+use crate::config::stack::declarations::{
+    Declarations, ImportDeclaration, MovedDeclaration, RemovedAction, RemovedDeclaration,
+};
+use crate::config::stack::model::{ExclusionReason, OnRemove};
 use crate::config::stack::module_path;
-use crate::ledger::state::entry::{Intent, IntentAction, Question};
+use crate::ledger::state::entry::{AmbiguousIntent, Intent, IntentAction};
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
 use crate::plan::model::change::Change;
@@ -24,18 +26,23 @@ impl World {
     fn moved(&mut self, from: &str, to: &str, whole: bool) -> &mut Self {
         let kind = module_path::kind_at(&self.registry, &address(from));
         let module = "".into();
-        let moved = Moved { from: address(from), to: address(to), kind, whole, module, span: SPAN };
+        let moved =
+            MovedDeclaration { from: address(from), to: address(to), kind, whole, module, span: SPAN };
         self.stack.declarations.moved.push(moved);
         self
     }
 
     fn import(&mut self, to: &str, id: &str) -> &mut Self {
-        self.stack.declarations.imports.push(Import { to: address(to), id: id.into(), span: SPAN });
+        self.stack.declarations.imports.push(ImportDeclaration {
+            to: address(to),
+            id: id.into(),
+            span: SPAN,
+        });
         self
     }
 
     fn removed(&mut self, from: &str, action: RemovedAction) -> &mut Self {
-        self.stack.declarations.removed.push(Removed {
+        self.stack.declarations.removed.push(RemovedDeclaration {
             from: address(from),
             action,
             module: Name::default(),
@@ -264,8 +271,9 @@ fn what_goes_says_which_word_left_it_out() {
     }
     let span = Span { source: SourceId(0), start: 7, end: 11 };
     let left_out = [("vpc.a", false), ("database.main", false)];
-    world.stack.left_out =
-        left_out.map(|(address, keyed)| (Address::parse(address).unwrap(), LeftOut { keyed, span })).into();
+    world.stack.left_out = left_out
+        .map(|(address, keyed)| (Address::parse(address).unwrap(), ExclusionReason { keyed, span }))
+        .into();
     let told = |world: &World| -> Vec<String> {
         let line = |change: &Change| {
             let place = change.source.as_ref().map(|place| format!(" {}", place.column));
@@ -298,7 +306,7 @@ fn an_instance_whose_key_is_gone_says_so() {
     world.ledger.entries.insert(Address::parse("vpc.net.b").unwrap(), entry);
     world.remove("vpc.a");
     let span = Span { source: SourceId(0), start: 0, end: 5 };
-    world.stack.left_out = [(Address::new("vpc", "net"), LeftOut { keyed: true, span })].into();
+    world.stack.left_out = [(Address::new("vpc", "net"), ExclusionReason { keyed: true, span })].into();
     let change = &world.plan().changes[0];
     assert_eq!(change.reason.as_deref(), Some("`b` is no key of the `for_each` of vpc.net any more"));
     assert!(change.source.is_some());
@@ -546,7 +554,7 @@ fn a_move_names_the_address_that_is_in_its_way() {
             target: [].into(),
         },
     };
-    let question = Question { intent, candidates: vec![], text: "Was it resized?".to_owned() };
+    let question = AmbiguousIntent { intent, candidates: vec![], text: "Was it resized?".to_owned() };
     world.ledger.questions.insert(question.intent.op, question);
     world.volumes(&["us"], &["us.volume.a", "us.volume.b"]).moved("eu", "us", false);
     insta::assert_snapshot!(blocked(&world), @"eu.volume.b cannot be moved: a request for the address is open, or a question about it. Answer it first, or apply without the move: `stead resolve` lists it.");

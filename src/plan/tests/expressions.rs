@@ -4,14 +4,14 @@ use serde_json::Value as Json;
 
 use super::invented::INVENTED;
 use super::world::SPAN;
-use crate::config::stack::model::Setting;
+use crate::config::stack::model::AttributeSetting;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::value::Value;
 
-pub(super) fn setting(value: &Json) -> Setting {
-    Setting {
+pub(super) fn setting(value: &Json) -> AttributeSetting {
+    AttributeSetting {
         expression: expression(value),
         span: SPAN,
         set_by: None,

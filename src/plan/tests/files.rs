@@ -8,17 +8,21 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::Wanted;
+use crate::model::snapshot::RefreshRequest;
 use crate::model::value::Value;
-use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};
+use crate::plan::artifact::binding::{
+    DEFAULT_LIFETIME, NewLedgerKey, PlanBinding, SavedPlanOptions, ledger_digest, secrets_digest,
+};
 use crate::plan::artifact::recheck::check_recomputed;
-use crate::plan::artifact::saved_plan::{Facts, Origin, SavedError, SavedPlan, Stale};
+use crate::plan::artifact::saved_plan::{
+    LiveCheckInputs, LocalCheckInputs, SavedPlan, SavedPlanError, StalePlan,
+};
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::Operation;
 use crate::plan::pipeline::refresh_request;
 
-fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
-    saved.check_origin(&Origin {
+fn check(world: &World, saved: &SavedPlan) -> Result<(), StalePlan> {
+    saved.check_origin(&LocalCheckInputs {
         stack: &world.stack.name,
         environment: &world.stack.environment.name,
         config: &world.stack.digest,
@@ -26,7 +30,7 @@ fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
         recipients: &[],
     })?;
     let snapshot = world.snapshot();
-    saved.check_unchanged(&Facts {
+    saved.check_unchanged(&LiveCheckInputs {
         registry: world.registry,
         reads: "",
         ledger: &world.ledger,
@@ -36,10 +40,10 @@ fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
 
 fn save(world: &World) -> SavedPlan {
     let plan = world.plan();
-    let binding = Binding {
-        expires: plan.base.made_at.checked_add(LIFETIME).unwrap(),
+    let binding = PlanBinding {
+        expires: plan.base.made_at.checked_add(DEFAULT_LIFETIME).unwrap(),
         ledger: ledger_digest(&world.ledger).unwrap(),
-        requested: Requested::from_options(&world.options),
+        requested: SavedPlanOptions::from_options(&world.options),
         recipients: Vec::new(),
         unborn: None,
     };
@@ -69,21 +73,23 @@ fn a_saved_plan_comes_back_whole_or_not_at_all() {
         "the fingerprint is computed, and is no claim of the file"
     );
     let tampered = text.replace("t-24", "t-66");
-    assert!(matches!(parse(&tampered), Err(SavedError::Tampered)));
+    assert!(matches!(parse(&tampered), Err(SavedPlanError::Tampered)));
     for other in [
         text.replacen('{', "{ ", 1),
         format!("{text} "),
         text.replacen("\"plan\":{", "\"plan\":{\"x\":1,", 1),
     ] {
-        assert!(matches!(parse(&other), Err(SavedError::Tampered)), "{other}");
+        assert!(matches!(parse(&other), Err(SavedPlanError::Tampered)), "{other}");
     }
     for form in [1, 3] {
         let other = text.replace("\"schema\":2", &format!("\"schema\":{form}"));
-        assert!(matches!(parse(&other), Err(SavedError::Version { found }) if found == form));
+        assert!(
+            matches!(parse(&other), Err(SavedPlanError::UnsupportedVersion { found }) if found == form)
+        );
         assert!(parse(&other).unwrap_err().to_string().contains("plan again"));
     }
     for text in ["", "{}", "[2]", "{\"schema\":2}"] {
-        assert!(matches!(parse(text), Err(SavedError::Malformed(_))), "{text}");
+        assert!(matches!(parse(text), Err(SavedPlanError::Malformed(_))), "{text}");
     }
 }
 
@@ -155,12 +161,12 @@ fn a_saved_plan_expires_and_is_of_one_version() {
     assert_eq!(saved.check_time(made, "0.1.0"), Ok(()));
     let just_before = expires.checked_sub(jiff::SignedDuration::from_nanos(1)).unwrap();
     assert_eq!(saved.check_time(just_before, "0.1.0"), Ok(()));
-    assert_eq!(saved.check_time(expires, "0.1.0"), Err(Stale::Expired { at: expires }));
-    assert!(matches!(saved.check_time(made, "0.1.1"), Err(Stale::SteadVersion { .. })));
+    assert_eq!(saved.check_time(expires, "0.1.0"), Err(StalePlan::Expired { at: expires }));
+    assert!(matches!(saved.check_time(made, "0.1.1"), Err(StalePlan::SteadVersion { .. })));
     for hours in [-1, 0, 31 * 24] {
         let mut saved = saved.clone();
         saved.binding.expires = made.checked_add(jiff::SignedDuration::from_hours(hours)).unwrap();
-        assert!(matches!(saved.check_time(made, "0.1.0"), Err(Stale::Times { .. })), "{hours}");
+        assert!(matches!(saved.check_time(made, "0.1.0"), Err(StalePlan::InvalidTimes { .. })), "{hours}");
     }
 }
 
@@ -177,15 +183,15 @@ fn before_there_is_a_ledger_the_files_own_key_binds_objects_and_secrets() {
     world.options.image_key = Some(key.clone());
     let values = |world: &World| secrets_digest(&world.stack, &key).unwrap();
     let mut saved = save(&world);
-    saved.binding.unborn = Some(Unborn { key: key.clone(), secrets: values(&world) });
+    saved.binding.unborn = Some(NewLedgerKey { key: key.clone(), secrets: values(&world) });
     assert_eq!(check(&world, &saved), Ok(()));
     assert!(!images(&world)[0].attributes.is_empty());
     assert_eq!(saved.check_secrets(Some(&values(&world))), Ok(()));
-    assert_eq!(saved.check_secrets(None), Err(Stale::Secret));
+    assert_eq!(saved.check_secrets(None), Err(StalePlan::SecretChanged));
     let before = world.plan();
     world.secret("vm.web", "user_data", "canary-8");
     assert_eq!(world.plan().fingerprint, before.fingerprint, "nothing else tells them apart");
-    assert_eq!(saved.check_secrets(Some(&values(&world))), Err(Stale::Secret));
+    assert_eq!(saved.check_secrets(Some(&values(&world))), Err(StalePlan::SecretChanged));
     let stale = |world: &World| check(world, &saved).unwrap_err().to_string();
     let old = world.live.values_mut().find(|object| object.id == "old").unwrap();
     old.attributes.insert("size".into(), 150.into());
@@ -198,8 +204,8 @@ fn before_there_is_a_ledger_the_files_own_key_binds_objects_and_secrets() {
 
 #[test]
 fn a_saved_plan_is_refused_when_anything_that_it_stands_on_has_moved() {
-    type Change = fn(&mut World);
-    let cases: &[(&str, Change)] = &[
+    type WorldChange = fn(&mut World);
+    let cases: &[(&str, WorldChange)] = &[
         ("for stack shop, and this is other", |w| w.stack.name = "other".into()),
         ("for environment prod, and this is dev", |w| w.stack.environment.name = "dev".into()),
         ("from another ledger", |w| w.ledger.identity.lineage = uuid::Uuid::from_u128(2)),
@@ -246,9 +252,10 @@ fn a_late_object_of_an_earlier_apply_gets_no_twin() {
     assert_eq!(check(&world, &saved), Ok(()));
     world.settle();
     world.ledger.applied_plans.clear();
-    assert_eq!(check(&world, &saved), Err(Stale::LedgerChanged));
+    assert_eq!(check(&world, &saved), Err(StalePlan::LedgerChanged));
     let snapshot = world.snapshot();
-    let facts = Facts { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot };
+    let facts =
+        LiveCheckInputs { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot };
     let stale = saved.check_unchanged(&facts).unwrap_err().to_string();
     assert!(stale.contains("it has the object"), "{stale}");
 }
@@ -264,7 +271,7 @@ fn a_saved_plan_holds_no_secret() {
     assert!(!save(&world).to_text().unwrap().contains("canary"));
 }
 
-fn read(world: &World) -> (Wanted, Vec<&'static str>) {
+fn read(world: &World) -> (RefreshRequest, Vec<&'static str>) {
     let (wanted, tables) = refresh_request(world.registry, &world.stack, &world.ledger, &world.options);
     (wanted, tables.into_iter().collect())
 }

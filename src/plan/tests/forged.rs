@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 
 use super::shop;
 use super::world::World;
-use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, ledger_digest};
+use crate::plan::artifact::binding::{DEFAULT_LIFETIME, PlanBinding, SavedPlanOptions, ledger_digest};
 use crate::plan::artifact::recheck::check_recomputed;
-use crate::plan::artifact::saved_plan::{Facts, Origin, SavedPlan, Stale};
+use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs, SavedPlan, StalePlan};
 use crate::plan::model::change::Plan;
 
 /// A world with something of everything that a plan holds: creation, update, replacement, deletion, drift.
@@ -25,11 +25,11 @@ fn world() -> World {
 
 fn save(world: &World) -> SavedPlan {
     let plan = world.plan();
-    let binding = Binding {
-        expires: plan.base.made_at.checked_add(LIFETIME).unwrap(),
+    let binding = PlanBinding {
+        expires: plan.base.made_at.checked_add(DEFAULT_LIFETIME).unwrap(),
         ledger: ledger_digest(&world.ledger).unwrap(),
-        requested: Requested::from_options(&world.options),
-        ..Binding::default()
+        requested: SavedPlanOptions::from_options(&world.options),
+        ..PlanBinding::default()
     };
     SavedPlan::new(plan, binding, "0.1.0").unwrap()
 }
@@ -37,9 +37,9 @@ fn save(world: &World) -> SavedPlan {
 /// Returns the plan that an apply of a file would run, or why it does not.
 fn run(world: &mut World, text: &str) -> Result<Plan, String> {
     let saved = SavedPlan::parse(text, world.registry).map_err(|error| error.to_string())?;
-    let stale = |stale: Stale| stale.to_string();
+    let stale = |stale: StalePlan| stale.to_string();
     saved.check_time(world.now, "0.1.0").map_err(stale)?;
-    let origin = Origin {
+    let origin = LocalCheckInputs {
         stack: &world.stack.name,
         environment: &world.stack.environment.name,
         config: &world.stack.digest,
@@ -49,7 +49,8 @@ fn run(world: &mut World, text: &str) -> Result<Plan, String> {
     saved.check_origin(&origin).map_err(stale)?;
     world.options = saved.binding.to_options(saved.plan.base.destroy);
     let (snapshot, computed) = (world.snapshot(), world.plan());
-    let facts = Facts { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot };
+    let facts =
+        LiveCheckInputs { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot };
     saved.check_unchanged(&facts).map_err(stale)?;
     check_recomputed(&saved.plan, &computed).map_err(stale)?;
     saved.check_secrets(None).map_err(stale)?;
@@ -59,7 +60,7 @@ fn run(world: &mut World, text: &str) -> Result<Plan, String> {
 /// Returns a file of these contents as somebody would write it who knows the form; `None` where it is no plan at all.
 fn forge(file: &Json) -> Option<String> {
     let plan: Plan = serde_json::from_value(file["plan"].clone()).ok()?;
-    let binding: Binding = serde_json::from_value(file["binding"].clone()).ok()?;
+    let binding: PlanBinding = serde_json::from_value(file["binding"].clone()).ok()?;
     SavedPlan::new(plan, binding, file["stead_version"].as_str()?).ok()?.to_text().ok()
 }
 

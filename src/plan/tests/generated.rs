@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::World;
 use super::world::KEY;
-use crate::ledger::state::entry::Generated;
+use crate::ledger::state::entry::GeneratedSecret;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
-use crate::model::snapshot::Wanted;
+use crate::model::snapshot::RefreshRequest;
 use crate::model::value::Value;
 use crate::plan::annotate::generated_secrets::{find_live_secrets, is_shown, look_for};
 
@@ -19,9 +19,9 @@ fn world() -> World {
     world.write("volume.media", json!({"size": 10}));
     world.settle();
     let print = Secret::new(TEXT).fingerprint(&KEY).unwrap();
-    let generated = Generated { fingerprint: print.clone(), length: 16 };
+    let generated = GeneratedSecret { fingerprint: print.clone(), length: 16 };
     world.ledger.generated.insert("session".into(), generated);
-    let sealed = |print| Value::Secret(Secret::Sealed(Some(print)));
+    let sealed = |print| Value::Secret(Secret::Fingerprint(Some(print)));
     let applied = Value::Map([("KEY".into(), sealed(print)), ("MODE".into(), "live".into())].into());
     world.ledger.entries.get_mut("volume.media").unwrap().applied.insert("labels".into(), applied);
     world
@@ -51,7 +51,7 @@ fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
         if short_in_entry {
             let applied = &mut world.ledger.entries.get_mut("volume.media").unwrap().applied;
             let Some(Value::Map(labels)) = applied.get_mut("labels") else { panic!("no labels") };
-            let Some(Value::Secret(Secret::Sealed(Some(print)))) = labels.get_mut("KEY") else {
+            let Some(Value::Secret(Secret::Fingerprint(Some(print)))) = labels.get_mut("KEY") else {
                 panic!("no key")
             };
             shorten(print);
@@ -61,7 +61,7 @@ fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
         world.mutate("volume.media", "labels", json!({"KEY": TEXT, "MODE": "live"}));
         let shown = find_live_secrets(&world.ledger, &world.snapshot());
         assert_eq!(shown.get("session").and_then(Secret::expose), Some(TEXT));
-        let mut wanted = Wanted::default();
+        let mut wanted = RefreshRequest::default();
         look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
         assert_eq!(wanted.details.len(), 1);
         world.ledger.generated.get_mut("session").unwrap().fingerprint = "0123456789abcdef".into();
@@ -75,11 +75,11 @@ fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
 #[test]
 fn what_shows_it_is_read_whole() {
     let mut world = world();
-    let mut wanted = Wanted::default();
+    let mut wanted = RefreshRequest::default();
     look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
     assert_eq!((wanted.details.len(), wanted.owned.len()), (1, 1));
     world.ledger.generated.clear();
-    let mut wanted = Wanted::default();
+    let mut wanted = RefreshRequest::default();
     look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
     assert_eq!(wanted.details.len(), 0);
 }

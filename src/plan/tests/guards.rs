@@ -7,12 +7,12 @@ use super::invented::INVENTED;
 use super::world::{World, is_empty};
 use super::{shop, show};
 use crate::config::stack::model::OnRemove;
-use crate::ledger::state::entry::{Intent, IntentAction, Question};
+use crate::ledger::state::entry::{AmbiguousIntent, Intent, IntentAction};
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::{Source, Sources};
 use crate::model::value::Value;
-use crate::plan::model::block::Block;
+use crate::plan::model::block::Blocker;
 
 fn codes(world: &World) -> Vec<String> {
     world.plan().blocks.iter().map(|block| block.code.to_string()).collect()
@@ -172,7 +172,7 @@ fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
 #[test]
 fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
     let help = |world: &World| -> Vec<bool> {
-        let exists = |block: &&Block| block.code == "exists";
+        let exists = |block: &&Blocker| block.code == "exists";
         let plan = world.plan();
         plan.blocks.iter().filter(exists).map(|block| block.help.contains("stead recover")).collect()
     };
@@ -330,7 +330,7 @@ fn a_question_freezes_what_depends_on_it_and_nothing_else() {
             target: [].into(),
         },
     };
-    let question = Question { intent, candidates: vec![], text: "Was vm.web resized?".to_owned() };
+    let question = AmbiguousIntent { intent, candidates: vec![], text: "Was vm.web resized?".to_owned() };
     world.ledger.questions.insert(question.intent.op, question);
     let plan = world.plan();
     insta::assert_snapshot!(show(&plan), @"

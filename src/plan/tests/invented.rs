@@ -1,26 +1,27 @@
 //! Invented kinds that use every word of the tables, so that the engine is tested without the service.
 
 use crate::model::schema::{
-    Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Factor, Format, Kind, Literal, Method,
-    OnChange, Price, PriceTerm, Ready, Registry, ReplaceOrder, Rule, Scope, Type,
+    ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Literal, Method,
+    Price, PriceFactor, PriceTerm, ReadinessRule, Registry, ReplaceOrder, Rule, RuleCheck, TextFormat,
+    Type, UpdateStrategy,
 };
 
-const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
+const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
 const WHOLE: Type = Type::Integer { min: 0, max: 999, unit: "" };
 
-const fn call(name: &'static str, path: &'static str) -> Call {
-    Call::new(name, Endpoint::documented(Method::Post, path))
+const fn call(name: &'static str, path: &'static str) -> ApiCall {
+    ApiCall::new(name, Endpoint::documented(Method::Post, path))
 }
 
-static RENAME: Call = call("rename", "/rename");
-static TUNE: Call = call("tune", "/tune").always(&["speed"]);
-static GROW: Call = call("grow", "/grow");
-static LINK: Call = call("link", "/link");
-static UNLINK: Call = call("unlink", "/unlink");
+static RENAME: ApiCall = call("rename", "/rename");
+static TUNE: ApiCall = call("tune", "/tune").always(&["speed"]);
+static GROW: ApiCall = call("grow", "/grow");
+static LINK: ApiCall = call("link", "/link");
+static UNLINK: ApiCall = call("unlink", "/unlink");
 
-const fn api(ready: Option<Ready>) -> Api {
+const fn api(ready: Option<ReadinessRule>) -> KindApi {
     let get = Endpoint::documented(Method::Get, "/x");
-    Api {
+    KindApi {
         id: "id",
         other_ids: &[],
         create: get,
@@ -33,7 +34,7 @@ const fn api(ready: Option<Ready>) -> Api {
     }
 }
 
-const READY: Ready = Ready {
+const READY: ReadinessRule = ReadinessRule {
     attribute: "state",
     wanted: &["up"],
     resting: &["down"],
@@ -44,13 +45,13 @@ const READY: Ready = Ready {
 const BASE: Kind = Kind {
     name: "",
     summary: "Invented.",
-    scope: Scope::Account,
+    scope: KindScope::Account,
     api: api(None),
     attributes: &[],
     known_by: "name",
     rules: &[],
     price: Price::Free,
-    estimate: Estimate { create: 10, update: 5, delete: 2 },
+    estimate: DurationEstimate { create: 10, update: 5, delete: 2 },
     replace: ReplaceOrder::CreateFirst,
     on_delete: &[],
     on_replace: &[],
@@ -82,26 +83,29 @@ static GEAR: Kind = Kind {
     name: "gear",
     api: api(Some(READY)),
     attributes: &[
-        Attribute::required("name", NAME).on_change(OnChange::Patch { call: &RENAME, body: "name" }),
+        Attribute::required("name", NAME).on_change(UpdateStrategy::Patch { call: &RENAME, body: "name" }),
         Attribute::optional("shape", NAME),
         Attribute::default("speed", WHOLE, Literal::Integer(1))
-            .on_change(OnChange::Patch { call: &TUNE, body: "speed" })
+            .on_change(UpdateStrategy::Patch { call: &TUNE, body: "speed" })
             .effects(&[Effect::Restart]),
         Attribute::optional("day", Type::Labelled(&[("sunday", 0), ("monday", 1)]))
-            .on_change(OnChange::Patch { call: &TUNE, body: "day" }),
+            .on_change(UpdateStrategy::Patch { call: &TUNE, body: "day" }),
         Attribute::default("tags", Type::Set { of: &NAME, max: 9 }, Literal::Empty)
-            .on_change(OnChange::Patch { call: &TUNE, body: "tags" }),
+            .on_change(UpdateStrategy::Patch { call: &TUNE, body: "tags" }),
         Attribute::optional("env", Type::Map(&NAME))
-            .on_change(OnChange::Patch { call: &TUNE, body: "env" }),
+            .on_change(UpdateStrategy::Patch { call: &TUNE, body: "env" }),
         Attribute::optional("conf", Type::Record(&[("mode", NAME), ("depth", WHOLE)])).unlisted(),
         Attribute::optional("size", WHOLE)
-            .on_change(OnChange::Patch { call: &GROW, body: "size" })
+            .on_change(UpdateStrategy::Patch { call: &GROW, body: "size" })
             .grow_only(),
         Attribute::default("power", Type::Enum(&["on", "off"]), Literal::Text("on"))
-            .on_change(OnChange::Switch(&[("on", call("start", "/start")), ("off", call("stop", "/stop"))]))
+            .on_change(UpdateStrategy::Switch(&[
+                ("on", call("start", "/start")),
+                ("off", call("stop", "/stop")),
+            ]))
             .read_as(&[("up", "on"), ("down", "off")])
             .after_creation(),
-        Attribute::optional("axle", Type::Reference("axle")).on_change(OnChange::Link {
+        Attribute::optional("axle", Type::Reference("axle")).on_change(UpdateStrategy::Link {
             set: &LINK,
             body: "axle",
             unset: &UNLINK,
@@ -111,12 +115,17 @@ static GEAR: Kind = Kind {
         Attribute::computed("address", NAME),
     ],
     price: Price::Sum(&[
-        PriceTerm { table: "gear", chosen_by: None, field: "each", factors: &[Factor::Count("speed")] },
         PriceTerm {
             table: "gear",
             chosen_by: None,
             field: "each",
-            factors: &[Factor::Over { attribute: "size", field: "free" }],
+            factors: &[PriceFactor::Count("speed")],
+        },
+        PriceTerm {
+            table: "gear",
+            chosen_by: None,
+            field: "each",
+            factors: &[PriceFactor::Over { attribute: "size", field: "free" }],
         },
     ]),
     on_delete: &[Effect::DataLoss],
@@ -134,7 +143,7 @@ static AXLE: Kind = Kind {
     ],
     rules: &[Rule {
         code: "R9001",
-        check: Check::Unique { attributes: &["number"] },
+        check: RuleCheck::Unique { attributes: &["number"] },
         says: "An axle's number is unique.",
         place: "invented",
     }],
@@ -146,7 +155,7 @@ static AXLE: Kind = Kind {
 static OILING: Kind = Kind {
     name: "oiling",
     attributes: &[Attribute::required("axle", Type::Reference("axle"))
-        .on_change(OnChange::Patch { call: &LINK, body: "axle" })],
+        .on_change(UpdateStrategy::Patch { call: &LINK, body: "axle" })],
     ..BASE
 };
 
@@ -168,11 +177,11 @@ static VAULT: Kind = Kind {
 /// A child.
 static DRAWER: Kind = Kind {
     name: "drawer",
-    scope: Scope::Child { of: "axle", collection: "drawers" },
+    scope: KindScope::Child { of: "axle", collection: "drawers" },
     attributes: &[Attribute::required("name", NAME)],
     rules: &[Rule {
         code: "R9002",
-        check: Check::AtMost { count: 2 },
+        check: RuleCheck::AtMost { count: 2 },
         says: "An axle has at most 2 drawers.",
         place: "invented",
     }],

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use super::show;
 use super::world::{World, is_empty};
 use crate::config::input::files::Files;
-use crate::config::load::{Rejected, load};
-use crate::config::request::Request;
+use crate::config::load::{LoadFailure, load};
+use crate::config::request::LoadRequest;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -166,8 +166,8 @@ impl Texts {
     fn stack(&self) -> Result<Stack, String> {
         let mut sources = Sources::default();
         sources.add(Source::new("stead.yaml", self.0["m/stead.yaml"].as_str()));
-        let loaded = load(REGISTRY, sources, &Request::default(), self);
-        let told = |rejected: Box<Rejected>| format!("{:#?}\n{self:#?}", rejected.diagnostics);
+        let loaded = load(REGISTRY, sources, &LoadRequest::default(), self);
+        let told = |rejected: Box<LoadFailure>| format!("{:#?}\n{self:#?}", rejected.diagnostics);
         loaded.map(|(stack, _)| stack).map_err(told)
     }
 }

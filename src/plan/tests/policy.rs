@@ -5,13 +5,13 @@ use serde_json::json;
 use super::shop;
 use super::world::World;
 use crate::config::stack::model::Policy;
-use crate::model::expression::Cel;
+use crate::model::expression::CelExpression;
 use crate::model::source::{SourceId, Span};
-use crate::plan::model::change::{Plan, Ruling};
+use crate::plan::model::change::{Plan, PolicyResult};
 
 impl World {
     fn policy(&mut self, name: &str, on: &[&str], deny: &str) -> &mut Self {
-        let deny = Cel { source: deny.to_owned(), ..Cel::default() };
+        let deny = CelExpression { source: deny.to_owned(), ..CelExpression::default() };
         self.stack.policies.push(Policy {
             name: name.into(),
             on: on.iter().map(|kind| self.registry.kind(kind).unwrap()).collect(),
@@ -24,7 +24,7 @@ impl World {
 }
 
 fn said(plan: &Plan) -> Vec<String> {
-    let line = |ruling: &Ruling| {
+    let line = |ruling: &PolicyResult| {
         let of = ruling.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
         format!("{} {:?}{of}: {}", ruling.name, ruling.verdict, ruling.message)
     };

@@ -7,12 +7,12 @@ use super::invented::INVENTED;
 use super::world::{self, World};
 use super::{shop, show};
 use crate::config::stack::model::SecretSink;
-use crate::ledger::journal::intent_candidates::WATCHED_FOR;
-use crate::ledger::state::entry::{Intent, IntentAction, Owned};
+use crate::ledger::journal::intent_candidates::WATCH_DURATION;
+use crate::ledger::state::entry::{Intent, IntentAction, OwnedObject};
 use crate::model::address::Address;
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
-use crate::plan::inputs::Inputs;
+use crate::plan::inputs::PlanInputs;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::pipeline::make_plan;
 
@@ -21,7 +21,7 @@ fn codes(plan: &Plan) -> Vec<&str> {
 }
 
 fn plan_over(world: &World, snapshot: &Snapshot) -> Plan {
-    make_plan(&Inputs {
+    make_plan(&PlanInputs {
         registry: world.registry,
         stack: &world.stack,
         ledger: &world.ledger,
@@ -114,7 +114,7 @@ fn a_late_effect_freezes_its_resource_and_is_told_with_the_ways_to_answer() {
         "Say what becomes of it: stead resolve abcd0000 surplus late | forget."
     );
     assert!(plan.changes.iter().all(|change| change.address.as_str() == "axle.b"), "{}", show(&plan));
-    world.now += WATCHED_FOR + std::time::Duration::from_secs(1);
+    world.now += WATCH_DURATION + std::time::Duration::from_secs(1);
     assert_eq!(codes(&world.plan()), [] as [&str; 0], "it is not watched for ever");
 }
 
@@ -128,7 +128,7 @@ fn an_older_object_lets_go_before_it_is_deleted() {
         world.stranger("volume", "late", json!({"name": "media", "size": 100, "vm": link}));
         let entry = world.ledger.entries.get_mut("volume.media").unwrap();
         let current = entry.current.clone().unwrap();
-        entry.deposed.push(Owned { id: "late".into(), ..current });
+        entry.deposed.push(OwnedObject { id: "late".into(), ..current });
         world
     };
     let mut world = with_older(true);
@@ -158,7 +158,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
         world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.9.0.0/24", "status": "active"}));
         let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
         let current = entry.current.clone().unwrap();
-        entry.deposed.push(Owned { id: "old".into(), ..current });
+        entry.deposed.push(OwnedObject { id: "old".into(), ..current });
         if used {
             world.mutate("vm.web", "vpc", json!("old"));
         }
@@ -182,7 +182,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
     world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.7.0.0/24", "status": "active"}));
     let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
     let current = entry.current.clone().unwrap();
-    entry.deposed.push(Owned { id: "old".into(), ..current });
+    entry.deposed.push(OwnedObject { id: "old".into(), ..current });
     world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
     let shown = show(&world.plan());
     let at = |what: &str| shown.lines().position(|line| line.contains(what)).unwrap();

@@ -6,11 +6,11 @@ use super::invented::INVENTED;
 use super::world::{World, is_empty};
 use crate::model::address::Address;
 use crate::model::expression::Expression;
-use crate::plan::import::rebuild_ledger::Recovery;
+use crate::plan::import::rebuild_ledger::RebuiltLedger;
 
 /// A recovery in few words: `address=id`, the differing attributes after it; `?` for ties, `-` for what
 /// is missing.
-fn words(recovery: &Recovery) -> Vec<String> {
+fn words(recovery: &RebuiltLedger) -> Vec<String> {
     let found = recovery.found.iter().map(|found| {
         let differs = found.candidate.differs.join(",");
         format!("{}={} {differs}", found.address, found.candidate.id).trim_end().to_owned()

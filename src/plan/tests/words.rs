@@ -6,7 +6,7 @@ use super::invented::INVENTED;
 use super::world::World;
 use super::{Operation, changes, show};
 use crate::model::secret::Secret;
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::model::step::LedgerUpdate;
 
 fn gear(attributes: Json) -> World {
     let mut world = World::with(INVENTED);
@@ -161,7 +161,7 @@ fn a_short_fingerprint_of_an_earlier_version_counts_until_the_whole_one_replaces
     world.settle();
     let shorten = |world: &mut World| {
         let applied = &mut world.ledger.entries.get_mut("vm.web").unwrap().applied;
-        let Some(crate::model::value::Value::Secret(Secret::Sealed(Some(print)))) =
+        let Some(crate::model::value::Value::Secret(Secret::Fingerprint(Some(print)))) =
             applied.get_mut("user_data")
         else {
             panic!("no fingerprint")
@@ -173,7 +173,7 @@ fn a_short_fingerprint_of_an_earlier_version_counts_until_the_whole_one_replaces
     let plan = world.plan();
     assert!(plan.changes.is_empty() && plan.steps.is_empty(), "{}", show(&plan));
     assert!(
-        matches!(plan.bookkeeping.as_slice(), [Bookkeeping::Remember(address, _)] if address.as_str() == "vm.web")
+        matches!(plan.bookkeeping.as_slice(), [LedgerUpdate::Remember(address, _)] if address.as_str() == "vm.web")
     );
     world.apply(&plan);
     assert!(world.plan().bookkeeping.is_empty(), "the ledger has the whole one now");

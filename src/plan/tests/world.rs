@@ -16,27 +16,29 @@ use super::expressions::setting;
 use super::prices::catalog;
 use super::{with_what_stays, with_written};
 use crate::config::stack::declarations::Declarations;
-use crate::config::stack::model::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
+use crate::config::stack::model::{
+    AttributeSetting, ConfirmationMode, Environment, Lifecycle, Resource, Stack,
+};
 use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::{Entry, Identity, Owned};
+use crate::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::verification::Verification;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::expression::{Expression, Lookup};
-use crate::model::schema::{Kind, Presence, Registry, Scope, Type};
+use crate::model::expression::{AttributeLookup, Expression};
+use crate::model::schema::{Kind, KindScope, Presence, Registry, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 use crate::plan::artifact::consistency;
-use crate::plan::import::rebuild_ledger::{Recovery, rebuild_ledger};
-use crate::plan::inputs::{Inputs, Options};
+use crate::plan::import::rebuild_ledger::{RebuiltLedger, rebuild_ledger};
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::model::compare::{fingerprint_secrets, is_unset};
-use crate::plan::model::step::{Bookkeeping, Operation, ProjectOf, Remember};
+use crate::plan::model::step::{LedgerMetadata, LedgerUpdate, Operation, TargetProject};
 use crate::plan::pipeline::{danger_rank, make_plan};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
@@ -52,7 +54,7 @@ pub struct World {
     pub absent: BTreeSet<ObjectKey>,
     pub catalog: Catalog,
     pub pinned: Option<Catalog>,
-    pub options: Options,
+    pub options: PlanningOptions,
     pub now: Timestamp,
     pub consents: bool,
     made: u32,
@@ -70,7 +72,7 @@ impl World {
             registry,
             stack: Stack {
                 name: "shop".into(),
-                environment: Environment { name: "prod".into(), confirm: Confirm::Ask },
+                environment: Environment { name: "prod".into(), confirm: ConfirmationMode::YesOrNo },
                 environments: Vec::new(),
                 resources: IndexMap::new(),
                 outputs: BTreeMap::new(),
@@ -93,7 +95,7 @@ impl World {
             },
             ledger: Ledger {
                 serial: 1,
-                ..Ledger::new(Identity {
+                ..Ledger::new(LedgerIdentity {
                     lineage: Uuid::from_u128(1),
                     stack: "shop".into(),
                     environment: "prod".into(),
@@ -105,7 +107,7 @@ impl World {
             absent: BTreeSet::new(),
             catalog: catalog(),
             pinned: None,
-            options: Options::default(),
+            options: PlanningOptions::default(),
             now: "2026-07-01T12:00:00Z".parse().unwrap(),
             consents: false,
             made: 0,
@@ -116,7 +118,7 @@ impl World {
     pub fn write(&mut self, address: &str, attributes: Json) -> &mut Self {
         let address = Address::parse(address).unwrap();
         let (kind, parent) = self.kind_of(&address);
-        let mut written: BTreeMap<Name, Setting> = BTreeMap::new();
+        let mut written: BTreeMap<Name, AttributeSetting> = BTreeMap::new();
         if kind.attribute("name").is_some() {
             written.insert("name".into(), setting(&json!(address.last())));
         }
@@ -145,7 +147,7 @@ impl World {
         let value = Value::Secret(Secret::new(text));
         self.block(address).attributes.insert(
             attribute.into(),
-            Setting {
+            AttributeSetting {
                 expression: Expression::Value(value),
                 span: SPAN,
                 set_by: None,
@@ -221,7 +223,7 @@ impl World {
             kind: kind.name.into(),
             id: id.into(),
             parent: None,
-            project: (kind.scope == Scope::Project).then(|| "default".into()),
+            project: (kind.scope == KindScope::Project).then(|| "default".into()),
             created_at: Some("2026-01-01T00:00:00Z".into()),
             attributes,
             detailed: true,
@@ -250,7 +252,7 @@ impl World {
         }
     }
 
-    fn asked(&self) -> Options {
+    fn asked(&self) -> PlanningOptions {
         let mut options = self.options.clone();
         let machines = self.stack.resources.values().filter(|one| self.consents && one.kind.local_data);
         options.replace.extend(machines.map(|one| one.address.clone()));
@@ -260,7 +262,7 @@ impl World {
 
     pub fn plan(&self) -> Plan {
         let snapshot = self.snapshot();
-        let plan = make_plan(&Inputs {
+        let plan = make_plan(&PlanInputs {
             registry: self.registry,
             stack: &self.stack,
             ledger: &self.ledger,
@@ -277,8 +279,8 @@ impl World {
     }
 
     /// Looks for the objects of a lost ledger.
-    pub fn recover(&self) -> Recovery {
-        rebuild_ledger(&Inputs {
+    pub fn recover(&self) -> RebuiltLedger {
+        rebuild_ledger(&PlanInputs {
             registry: self.registry,
             stack: &self.stack,
             ledger: &self.ledger,
@@ -291,7 +293,7 @@ impl World {
         })
     }
 
-    pub fn remember(&mut self, recovery: &Recovery) {
+    pub fn remember(&mut self, recovery: &RebuiltLedger) {
         let found = recovery.found.iter();
         self.ledger.entries.extend(found.map(|found| (found.address.clone(), (*found.entry).clone())));
     }
@@ -310,7 +312,7 @@ impl World {
         self.ledger.had_entries |= !self.ledger.entries.is_empty();
         for correction in &plan.bookkeeping {
             match correction.clone() {
-                Bookkeeping::Gone(address, id) => {
+                LedgerUpdate::Gone(address, id) => {
                     let entry = self.ledger.entries.get_mut(&address).unwrap();
                     entry.deposed.retain(|owned| owned.id != id);
                     entry.current.take_if(|owned| owned.id == id);
@@ -318,16 +320,16 @@ impl World {
                         self.ledger.entries.remove(&address);
                     }
                 }
-                Bookkeeping::Remember(address, entry) => {
+                LedgerUpdate::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
                 }
-                Bookkeeping::Move(moves) => {
+                LedgerUpdate::Move(moves) => {
                     apply_record(&mut self.ledger, &Record::Moved { moves }).unwrap();
                 }
-                Bookkeeping::PinRecipients(recipients) => {
+                LedgerUpdate::PinRecipients(recipients) => {
                     apply_record(&mut self.ledger, &Record::SecretRecipients { recipients }).unwrap();
                 }
-                Bookkeeping::Forget(address) => {
+                LedgerUpdate::Forget(address) => {
                     apply_record(&mut self.ledger, &Record::Forgotten { address }).unwrap();
                 }
             }
@@ -407,9 +409,9 @@ impl World {
         &mut self,
         kind: &'static Kind,
         sent: &Attributes,
-        project: &ProjectOf,
+        project: &TargetProject,
         parent: Option<&Address>,
-    ) -> Owned {
+    ) -> OwnedObject {
         self.made += 1;
         let mut attributes = sent.clone();
         for attribute in kind.attributes {
@@ -435,9 +437,9 @@ impl World {
             sent["name"].to_string()
         };
         let project = match project {
-            ProjectOf::None => None,
-            ProjectOf::Id(id) => Some(id.clone()),
-            ProjectOf::Resource(address) => Some(self.id(address.as_str())),
+            TargetProject::None => None,
+            TargetProject::Id(id) => Some(id.clone()),
+            TargetProject::Resource(address) => Some(self.id(address.as_str())),
         };
         let object = Object {
             kind: kind.name.into(),
@@ -451,7 +453,7 @@ impl World {
         for (_, name) in references(kind, &object) {
             assert!(self.live.keys().any(|key| key.id == name), "{} refers to no {name}", object.id);
         }
-        let owned = Owned {
+        let owned = OwnedObject {
             id: object.id.clone(),
             parent: object.parent.clone(),
             project: object.project.clone(),
@@ -495,7 +497,7 @@ impl World {
 /// What apply sees: bindings and live objects.
 struct Bound<'w>(&'w World);
 
-impl Lookup for Bound<'_> {
+impl AttributeLookup for Bound<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let key = self.0.key(address.as_str());
         match attribute {
@@ -542,7 +544,7 @@ fn entry(kind: &Kind) -> Entry {
     }
 }
 
-fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
+fn settle(entry: &mut Entry, sent: Attributes, remember: &LedgerMetadata) {
     entry.applied =
         sent.iter().map(|(name, value)| (name.clone(), fingerprint_secrets(value, &KEY))).collect();
     entry.depends_on.clone_from(&remember.depends_on);

@@ -33,7 +33,7 @@ fn missing() -> Diagnostic {
 #[test]
 fn shows_place_help_and_fix() {
     let sources = sources(&[("shop.yaml", SHOP)]);
-    insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, Style::plain(80)), @r"
+    insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, TextStyle::plain(80)), @r"
     S0201
 
       × There is no vpc.mian
@@ -54,7 +54,7 @@ fn shows_place_help_and_fix() {
 
     1 error
     ");
-    insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, Style { unicode: false, ..Style::plain(80) }), @r"
+    insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, TextStyle { unicode: false, ..TextStyle::plain(80) }), @r"
     S0201
 
       x There is no vpc.mian
@@ -75,7 +75,7 @@ fn shows_place_help_and_fix() {
 
     1 error
     ");
-    insta::assert_snapshot!(diagnostic_lines(&[missing()], &sources, Style::plain(80)), @r"
+    insta::assert_snapshot!(diagnostic_lines(&[missing()], &sources, TextStyle::plain(80)), @r"
     shop.yaml:8:10: error[S0201]: There is no vpc.mian | did you mean `$vpc.main`?
     1 error
     ");
@@ -89,7 +89,7 @@ fn shows_places_in_several_files() {
         .with_label(span(1, network, "main"), "second")
         .with_label(span(0, SHOP, "main"), "first")
         .detail("A resource has one block.\nFiles of a directory are one stack.");
-    insta::assert_snapshot!(diagnostics_page(&[twice], &sources, Style::plain(80)), @r"
+    insta::assert_snapshot!(diagnostics_page(&[twice], &sources, TextStyle::plain(80)), @r"
     S0103
 
       × vpc.main is written twice
@@ -130,7 +130,7 @@ fn sorts_by_place_and_is_bounded() {
             .with_label(Span { source: SourceId(1), start: 0, end: 1 }, ""),
     );
     problems.push(Diagnostic::error("S0001", "Nowhere"));
-    let short = diagnostic_lines(&problems, &sources, Style::plain(80));
+    let short = diagnostic_lines(&problems, &sources, TextStyle::plain(80));
     let first: Vec<_> = short.lines().take(3).collect();
     assert_eq!(
         first,
@@ -143,10 +143,10 @@ fn sorts_by_place_and_is_bounded() {
     assert_eq!(short.lines().last(), Some("and 72 more; 121 errors, 1 warning"));
     assert_eq!(short.lines().count(), 51);
     assert!(
-        diagnostics_page(&problems, &sources, Style::plain(80))
+        diagnostics_page(&problems, &sources, TextStyle::plain(80))
             .ends_with("and 72 more; 121 errors, 1 warning\n")
     );
-    assert_eq!(diagnostics_page(&[], &sources, Style::plain(80)), "");
+    assert_eq!(diagnostics_page(&[], &sources, TextStyle::plain(80)), "");
 }
 
 #[test]
@@ -162,13 +162,13 @@ fn a_huge_label_or_line_does_not_flood_the_screen() {
     let tall = diagnostics_page(
         &[Diagnostic::error("S1", "Tall").with_label(all(0, &tall), "here")],
         &sources,
-        Style::plain(80),
+        TextStyle::plain(80),
     );
     assert!(tall.lines().count() < 15, "{tall}");
     let wide = diagnostics_page(
         &[Diagnostic::error("S1", "Wide").with_label(all(1, &wide), "here")],
         &sources,
-        Style::plain(80),
+        TextStyle::plain(80),
     );
     assert!(wide.len() < 300 && wide.contains("wide.yaml:1:1 here"), "{wide}");
 }
@@ -176,9 +176,10 @@ fn a_huge_label_or_line_does_not_flood_the_screen() {
 #[test]
 fn colour_only_when_asked_for() {
     let sources = sources(&[("shop.yaml", SHOP)]);
-    let coloured = diagnostics_page(&[missing()], &sources, Style { colour: true, ..Style::plain(80) });
+    let coloured =
+        diagnostics_page(&[missing()], &sources, TextStyle { colour: true, ..TextStyle::plain(80) });
     assert!(coloured.contains('\u{1b}'));
-    assert!(!diagnostics_page(&[missing()], &sources, Style::plain(80)).contains('\u{1b}'));
+    assert!(!diagnostics_page(&[missing()], &sources, TextStyle::plain(80)).contains('\u{1b}'));
 }
 
 proptest! {
@@ -193,8 +194,8 @@ proptest! {
             .with_label(at, words.clone()).detail(words.clone()).help(words.clone()).fix(at, words.clone());
         let sources = sources(&[(words.as_str(), text.as_str())]);
         for shown in [
-            diagnostics_page(std::slice::from_ref(&problem), &sources, Style::plain(60)),
-            diagnostic_lines(std::slice::from_ref(&problem), &sources, Style::plain(60)),
+            diagnostics_page(std::slice::from_ref(&problem), &sources, TextStyle::plain(60)),
+            diagnostic_lines(std::slice::from_ref(&problem), &sources, TextStyle::plain(60)),
             json::diagnostics_document(std::slice::from_ref(&problem), &sources),
         ] {
             prop_assert!(!shown.chars().any(|c| c != '\n' && acts_or_hides(c)), "{shown:?}");

@@ -7,7 +7,7 @@ use crate::model::address::{Address, Name};
 
 /// One open question, or one request that is watched for late effects.
 #[derive(Debug, Serialize)]
-pub struct Asked<'a> {
+pub struct AmbiguousIntentEntry<'a> {
     /// The whole id of the request; of a lost secret the address.
     pub operation: String,
     /// Its first digits, or the address: enough to answer by.
@@ -25,14 +25,17 @@ pub struct Asked<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct AmbiguousIntentsDocument<'a> {
     schema_version: u32,
-    questions: &'a [Asked<'a>],
-    watched: &'a [Asked<'a>],
+    questions: &'a [AmbiguousIntentEntry<'a>],
+    watched: &'a [AmbiguousIntentEntry<'a>],
 }
 
 /// Returns the document of all open questions and watched requests.
 #[must_use]
-pub fn questions_document(questions: &[Asked<'_>], watched: &[Asked<'_>]) -> String {
-    to_pretty(&Document { schema_version: SCHEMA_VERSION, questions, watched })
+pub fn questions_document(
+    questions: &[AmbiguousIntentEntry<'_>],
+    watched: &[AmbiguousIntentEntry<'_>],
+) -> String {
+    to_pretty(&AmbiguousIntentsDocument { schema_version: SCHEMA_VERSION, questions, watched })
 }

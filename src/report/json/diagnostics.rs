@@ -8,20 +8,20 @@ use crate::model::source::{Sources, Span};
 use crate::report::diagnostics::sort_by_location;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DiagnosticsDocument<'a> {
     schema_version: u32,
-    diagnostics: Vec<Entry<'a>>,
+    diagnostics: Vec<DiagnosticEntry<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct Entry<'a> {
+pub(super) struct DiagnosticEntry<'a> {
     code: &'static str,
     severity: &'static str,
     summary: &'a str,
     detail: Option<&'a str>,
     help: Option<&'a str>,
     file: Option<&'a str>,
-    span: Option<Range>,
+    span: Option<SpanEntry>,
     labels: Vec<LabelEntry<'a>>,
     fix: Option<FixEntry<'a>>,
 }
@@ -29,20 +29,20 @@ pub(super) struct Entry<'a> {
 #[derive(Serialize)]
 struct LabelEntry<'a> {
     file: Option<&'a str>,
-    span: Option<Range>,
+    span: Option<SpanEntry>,
     text: &'a str,
 }
 
 #[derive(Serialize)]
 struct FixEntry<'a> {
     file: Option<&'a str>,
-    span: Option<Range>,
+    span: Option<SpanEntry>,
     replacement: &'a str,
 }
 
 /// Bytes of the file, and where they begin.
 #[derive(Serialize)]
-struct Range {
+struct SpanEntry {
     start: u32,
     end: u32,
     line: u32,
@@ -53,18 +53,18 @@ fn source_path(sources: &Sources, span: Span) -> Option<&str> {
     sources.get(span.source).map(|source| source.path.as_str())
 }
 
-fn source_range(sources: &Sources, span: Span) -> Option<Range> {
+fn source_range(sources: &Sources, span: Span) -> Option<SpanEntry> {
     let source = sources.get(span.source)?;
     let (line, column) = source.line_column(span.start);
     // Where a line begins tells how long those before it are.
     let (start, end) = if source.is_withheld() { (0, 0) } else { (span.start, span.end) };
-    Some(Range { start, end, line, column })
+    Some(SpanEntry { start, end, line, column })
 }
 
 /// Returns the document, all problems in the order of their places.
 #[must_use]
 pub fn diagnostics_document(diagnostics: &[Diagnostic], sources: &Sources) -> String {
-    to_pretty(&Document {
+    to_pretty(&DiagnosticsDocument {
         schema_version: SCHEMA_VERSION,
         diagnostics: diagnostic_entries(diagnostics, sources),
     })
@@ -74,14 +74,14 @@ pub fn diagnostics_document(diagnostics: &[Diagnostic], sources: &Sources) -> St
 pub(super) fn diagnostic_entries<'a>(
     diagnostics: &'a [Diagnostic],
     sources: &'a Sources,
-) -> Vec<Entry<'a>> {
+) -> Vec<DiagnosticEntry<'a>> {
     sort_by_location(diagnostics, sources)
         .into_iter()
         .map(|problem| diagnostic_entry(problem, sources))
         .collect()
 }
 
-fn diagnostic_entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
+fn diagnostic_entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> DiagnosticEntry<'a> {
     let severity = match problem.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -91,7 +91,7 @@ fn diagnostic_entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<
         span: source_range(sources, label.span),
         text: &label.text,
     };
-    Entry {
+    DiagnosticEntry {
         code: problem.code,
         severity,
         summary: &problem.summary,

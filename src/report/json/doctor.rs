@@ -3,36 +3,36 @@
 use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, to_pretty};
-use crate::report::views::conformance::{Report, Row};
-use crate::report::views::doctor::Check;
+use crate::report::views::conformance::{AssumptionResult, ConformanceReport};
+use crate::report::views::doctor::DoctorCheck;
 
 #[derive(Serialize)]
 struct DoctorDocument<'a> {
     schema_version: u32,
-    checks: &'a [Check],
+    checks: &'a [DoctorCheck],
 }
 
 /// Returns the document of a checklist.
 #[must_use]
-pub fn doctor_document(checks: &[Check]) -> String {
+pub fn doctor_document(checks: &[DoctorCheck]) -> String {
     to_pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checks })
 }
 
 #[derive(Serialize)]
-struct ContractDocument<'a> {
+struct ConformanceDocument<'a> {
     schema_version: u32,
     service: &'a str,
     requests: u32,
     page_limit: Option<usize>,
     requests_per_second: Option<u32>,
     learned: &'a [String],
-    assumptions: &'a [Row],
+    assumptions: &'a [AssumptionResult],
 }
 
 /// Returns the document of what a service showed of the contract.
 #[must_use]
-pub fn contract_document(report: &Report) -> String {
-    to_pretty(&ContractDocument {
+pub fn contract_document(report: &ConformanceReport) -> String {
+    to_pretty(&ConformanceDocument {
         schema_version: SCHEMA_VERSION,
         service: &report.service,
         requests: report.requests,

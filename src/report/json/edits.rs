@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::writer::{SCHEMA_VERSION, to_pretty};
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct EditsDocument<'a> {
     schema_version: u32,
     edits: Vec<EditEntry<'a>>,
 }
@@ -20,5 +20,5 @@ struct EditEntry<'a> {
 #[must_use]
 pub fn edits_document(edits: &[(String, String)]) -> String {
     let edits = edits.iter().map(|(file, diff)| EditEntry { file, diff }).collect();
-    to_pretty(&Document { schema_version: SCHEMA_VERSION, edits })
+    to_pretty(&EditsDocument { schema_version: SCHEMA_VERSION, edits })
 }

@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::diagnostics::{self, Entry};
+use super::diagnostics::{self, DiagnosticEntry};
 use super::writer::{SCHEMA_VERSION, to_compact, to_pretty};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 
 /// Why a command has no result.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
+pub struct CommandFailure<'a> {
     /// What and why, in sentences.
     pub message: &'a str,
     /// What to do about it.
@@ -22,36 +22,36 @@ pub struct Ended<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct FailureDocument<'a> {
     schema_version: u32,
-    error: ErrorEntry<'a>,
+    error: CommandErrorEntry<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    diagnostics: Option<Vec<Entry<'a>>>,
+    diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct FailureEvent<'a> {
     time: Timestamp,
     event: &'static str,
-    error: ErrorEntry<'a>,
+    error: CommandErrorEntry<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    diagnostics: Option<Vec<Entry<'a>>>,
+    diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
 }
 
 #[derive(Serialize)]
-struct ErrorEntry<'a> {
+struct CommandErrorEntry<'a> {
     message: &'a str,
     help: Vec<&'a str>,
     exit: u8,
 }
 
-impl<'a> Ended<'a> {
-    fn error(&self) -> ErrorEntry<'a> {
+impl<'a> CommandFailure<'a> {
+    fn error(&self) -> CommandErrorEntry<'a> {
         let help = self.help.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        ErrorEntry { message: self.message, help, exit: self.exit }
+        CommandErrorEntry { message: self.message, help, exit: self.exit }
     }
 
-    fn diagnostics(&self) -> Option<Vec<Entry<'a>>> {
+    fn diagnostics(&self) -> Option<Vec<DiagnosticEntry<'a>>> {
         self.rejected.map(|(problems, sources)| diagnostics::diagnostic_entries(problems, sources))
     }
 
@@ -59,13 +59,13 @@ impl<'a> Ended<'a> {
     #[must_use]
     pub fn document(&self) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        to_pretty(&Document { schema_version: SCHEMA_VERSION, error, diagnostics })
+        to_pretty(&FailureDocument { schema_version: SCHEMA_VERSION, error, diagnostics })
     }
 
     /// Returns the last line of a stream of events, without its line break.
     #[must_use]
     pub fn event(&self, time: Timestamp) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        to_compact(&Line { time, event: "error", error, diagnostics })
+        to_compact(&FailureEvent { time, event: "error", error, diagnostics })
     }
 }

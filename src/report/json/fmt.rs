@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::writer::{SCHEMA_VERSION, to_pretty};
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct FmtDocument<'a> {
     schema_version: u32,
     written: bool,
     files: &'a [&'a str],
@@ -14,5 +14,5 @@ struct Document<'a> {
 /// Returns the document: the files that were not in their canonical form.
 #[must_use]
 pub fn formatted_document(files: &[&str], written: bool) -> String {
-    to_pretty(&Document { schema_version: SCHEMA_VERSION, written, files })
+    to_pretty(&FmtDocument { schema_version: SCHEMA_VERSION, written, files })
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::Name;
-use crate::report::views::history::{Happened, LockHolder, Past};
+use crate::report::views::history::{IncidentRecord, LockHolder, RunRecord};
 
 #[derive(Serialize)]
 struct HistoryDocument<'a> {
@@ -46,7 +46,12 @@ struct IncidentEntry<'a> {
 
 /// Returns the document of a history, or of one run of it.
 #[must_use]
-pub fn history_document(stack: &Name, env: &Name, runs: &[Past], incidents: &[Happened]) -> String {
+pub fn history_document(
+    stack: &Name,
+    env: &Name,
+    runs: &[RunRecord],
+    incidents: &[IncidentRecord],
+) -> String {
     to_pretty(&HistoryDocument {
         schema_version: SCHEMA_VERSION,
         stack,
@@ -57,7 +62,7 @@ pub fn history_document(stack: &Name, env: &Name, runs: &[Past], incidents: &[Ha
 }
 
 impl<'a> RunEntry<'a> {
-    fn from_run(past: &'a Past) -> Self {
+    fn from_run(past: &'a RunRecord) -> Self {
         let [done, failed, skipped, questions] = past.tally;
         Self {
             n: past.number,
@@ -80,7 +85,7 @@ impl<'a> RunEntry<'a> {
 }
 
 impl<'a> IncidentEntry<'a> {
-    fn from_incident(happened: &'a Happened) -> Self {
+    fn from_incident(happened: &'a IncidentRecord) -> Self {
         Self {
             at: happened.at.to_string(),
             what: &happened.what,
@@ -94,11 +99,11 @@ impl<'a> IncidentEntry<'a> {
 struct LockDocument<'a> {
     schema_version: u32,
     place: &'a str,
-    lock: Option<HolderEntry<'a>>,
+    lock: Option<LockHolderEntry<'a>>,
 }
 
 #[derive(Serialize)]
-struct HolderEntry<'a> {
+struct LockHolderEntry<'a> {
     who: &'a str,
     since: String,
     process: Option<u32>,
@@ -113,11 +118,11 @@ pub fn lock_document(holder: Option<&LockHolder>, place: &str) -> String {
     to_pretty(&LockDocument {
         schema_version: SCHEMA_VERSION,
         place,
-        lock: holder.map(HolderEntry::from_holder),
+        lock: holder.map(LockHolderEntry::from_holder),
     })
 }
 
-impl<'a> HolderEntry<'a> {
+impl<'a> LockHolderEntry<'a> {
     fn from_holder(holder: &'a LockHolder) -> Self {
         Self {
             who: &holder.who,

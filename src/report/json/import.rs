@@ -4,24 +4,24 @@ use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
-use crate::plan::import::{Accepted, InClear, Suggestion};
+use crate::plan::import::{ImportResult, PlaintextSecret, ReferenceSuggestion};
 use crate::plan::model::change::Change;
-use crate::report::json_value::Shown;
+use crate::report::json_value::JsonValue;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ImportDocument<'a> {
     schema_version: u32,
     files: Vec<FileEntry<'a>>,
     resources: Vec<ResourceEntry<'a>>,
     variables: Vec<VariableEntry<'a>>,
     /// Private values that the files hold as they are.
-    in_clear: Vec<InClearEntry<'a>>,
+    in_clear: Vec<PlaintextSecretEntry<'a>>,
     /// Keys that were to be secrets and that nothing has.
     unmatched: &'a [String],
-    left_out: Vec<LeftEntry<'a>>,
+    left_out: Vec<OmissionEntry<'a>>,
     /// What could be written in place of ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    suggestions: Vec<SuggestionEntry<'a>>,
+    suggestions: Vec<ReferenceSuggestionEntry<'a>>,
 }
 
 #[derive(Serialize)]
@@ -44,14 +44,14 @@ struct VariableEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct InClearEntry<'a> {
+struct PlaintextSecretEntry<'a> {
     address: &'a Address,
     attribute: &'a str,
     key: &'a Name,
 }
 
 #[derive(Serialize)]
-struct LeftEntry<'a> {
+struct OmissionEntry<'a> {
     kind: &'a Name,
     id: &'a Name,
     attribute: Option<&'a Name>,
@@ -59,7 +59,7 @@ struct LeftEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct SuggestionEntry<'a> {
+struct ReferenceSuggestionEntry<'a> {
     address: &'a Address,
     attribute: &'a Name,
     kind: &'a Name,
@@ -71,20 +71,20 @@ struct SuggestionEntry<'a> {
 
 /// Returns the document of an accepted takeover. Secrets are not in it.
 #[must_use]
-pub fn takeover_document(accepted: &Accepted) -> String {
+pub fn takeover_document(accepted: &ImportResult) -> String {
     let resources = accepted.entries.iter().map(|(address, entry)| ResourceEntry {
         address,
         kind: &entry.kind,
         id: entry.current.as_ref().map(|owned| &owned.id),
     });
-    let left = accepted.left.iter().map(|left| LeftEntry {
+    let left = accepted.left.iter().map(|left| OmissionEntry {
         kind: &left.key.kind,
         id: &left.key.id,
         attribute: left.attribute.as_ref(),
         why: &left.why,
     });
     let variables = accepted.variables.iter();
-    to_pretty(&Document {
+    to_pretty(&ImportDocument {
         schema_version: SCHEMA_VERSION,
         files: accepted.files.iter().map(|(name, text)| FileEntry { name, text }).collect(),
         resources: resources.collect(),
@@ -98,8 +98,8 @@ pub fn takeover_document(accepted: &Accepted) -> String {
     })
 }
 
-fn suggestion_entry(one: &Suggestion) -> SuggestionEntry<'_> {
-    SuggestionEntry {
+fn suggestion_entry(one: &ReferenceSuggestion) -> ReferenceSuggestionEntry<'_> {
+    ReferenceSuggestionEntry {
         address: &one.address,
         attribute: &one.attribute,
         kind: &one.object.kind,
@@ -109,34 +109,34 @@ fn suggestion_entry(one: &Suggestion) -> SuggestionEntry<'_> {
     }
 }
 
-fn in_clear(one: &InClear) -> InClearEntry<'_> {
-    InClearEntry { address: &one.address, attribute: one.attribute, key: &one.key }
+fn in_clear(one: &PlaintextSecret) -> PlaintextSecretEntry<'_> {
+    PlaintextSecretEntry { address: &one.address, attribute: one.attribute, key: &one.key }
 }
 
 #[derive(Serialize)]
-struct Adoption<'a> {
+struct AdoptionDocument<'a> {
     schema_version: u32,
     address: &'a Address,
     id: &'a str,
     /// What the next apply changes of it.
-    changes: Vec<Difference<'a>>,
+    changes: Vec<AdoptionChangeEntry<'a>>,
 }
 
 #[derive(Serialize)]
-struct Difference<'a> {
+struct AdoptionChangeEntry<'a> {
     path: &'a Name,
-    before: Shown<'a>,
-    after: Shown<'a>,
+    before: JsonValue<'a>,
+    after: JsonValue<'a>,
 }
 
 /// Returns the document of one object that a written block takes over.
 #[must_use]
 pub fn adoption_document(address: &Address, id: &str, change: Option<&Change>) -> String {
     let attributes = change.into_iter().flat_map(|change| &change.attributes);
-    let changes = attributes.map(|attribute| Difference {
+    let changes = attributes.map(|attribute| AdoptionChangeEntry {
         path: &attribute.path,
-        before: Shown(&attribute.before),
-        after: Shown(&attribute.after),
+        before: JsonValue(&attribute.before),
+        after: JsonValue(&attribute.after),
     });
-    to_pretty(&Adoption { schema_version: SCHEMA_VERSION, address, id, changes: changes.collect() })
+    to_pretty(&AdoptionDocument { schema_version: SCHEMA_VERSION, address, id, changes: changes.collect() })
 }

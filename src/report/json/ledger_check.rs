@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, to_pretty};
-use crate::report::views::ledger_check::{Checked, Loss};
+use crate::report::views::ledger_check::{LedgerCheckReport, LostRecords};
 
 #[derive(Serialize)]
-struct CheckDocument<'a> {
+struct LedgerCheckDocument<'a> {
     schema_version: u32,
     place: &'a str,
     whole: bool,
@@ -28,8 +28,8 @@ struct DamageEntry<'a> {
 
 /// Returns the document of a check.
 #[must_use]
-pub fn check_document(checked: &Checked) -> String {
-    to_pretty(&CheckDocument {
+pub fn check_document(checked: &LedgerCheckReport) -> String {
+    to_pretty(&LedgerCheckDocument {
         schema_version: SCHEMA_VERSION,
         place: &checked.place,
         whole: checked.flaws.is_empty(),
@@ -47,7 +47,7 @@ pub fn check_document(checked: &Checked) -> String {
 }
 
 #[derive(Serialize)]
-struct RepairDocument<'a> {
+struct LedgerRepairDocument<'a> {
     schema_version: u32,
     kept: usize,
     lost: Vec<DamageEntry<'a>>,
@@ -55,10 +55,10 @@ struct RepairDocument<'a> {
 
 /// Returns the document of a repair that is about to be done.
 #[must_use]
-pub fn repair_document(kept: usize, losses: &[Loss]) -> String {
+pub fn repair_document(kept: usize, losses: &[LostRecords]) -> String {
     let lost = losses
         .iter()
         .map(|loss| DamageEntry { place: &loss.place, reason: &loss.reason, records: Some(&loss.records) })
         .collect();
-    to_pretty(&RepairDocument { schema_version: SCHEMA_VERSION, kept, lost })
+    to_pretty(&LedgerRepairDocument { schema_version: SCHEMA_VERSION, kept, lost })
 }

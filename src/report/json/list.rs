@@ -4,24 +4,24 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::plan::document::{DriftEntry, NoteEntry, PlanOptions};
+use super::plan::document::{DriftEntry, NoteEntry, PlanDocumentOptions};
 use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
-use crate::report::json_value::Shown;
-use crate::report::text::table::{Cell, Column, Table};
-use crate::report::views::drift::{self, Found};
-use crate::report::views::list::{self, Listed};
+use crate::report::json_value::JsonValue;
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
+use crate::report::views::drift::{self, DriftReport};
+use crate::report::views::list::{self, ObjectSummary};
 
 /// Returns the document of a list: `{schema_version, <key>: [row…]}`.
 #[must_use]
-pub fn list_document(key: &'static str, table: &Table) -> String {
+pub fn list_document(key: &'static str, table: &ReportTable) -> String {
     to_pretty(&ListDocument { key, table })
 }
 
 struct ListDocument<'a> {
     key: &'static str,
-    table: &'a Table,
+    table: &'a ReportTable,
 }
 
 impl Serialize for ListDocument<'_> {
@@ -48,13 +48,13 @@ struct AttributeMap<'a>(&'a Attributes);
 
 impl Serialize for AttributeMap<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value): (&Name, &Value)| (name, Shown(value))))
+        serializer.collect_map(self.0.iter().map(|(name, value): (&Name, &Value)| (name, JsonValue(value))))
     }
 }
 
 /// Returns the document of one object (`get`).
 #[must_use]
-pub fn object_document(listed: &Listed, applied: &Attributes, live: &Attributes) -> String {
+pub fn object_document(listed: &ObjectSummary, applied: &Attributes, live: &Attributes) -> String {
     to_pretty(&ObjectDocument {
         schema_version: SCHEMA_VERSION,
         address: listed.address.as_ref().map(Address::as_str),
@@ -73,17 +73,17 @@ struct DriftDocument<'a> {
     env: &'a Name,
     managed: usize,
     last_look: Option<Timestamp>,
-    drift: Vec<SeenEntry<'a>>,
-    unmanaged: Table,
-    resolved: Vec<ResolvedEntry<'a>>,
-    elsewhere: ElsewhereEntry,
+    drift: Vec<DatedDriftEntry<'a>>,
+    unmanaged: ReportTable,
+    resolved: Vec<ResolvedDriftEntry<'a>>,
+    elsewhere: OtherProjectsEntry,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<NoteEntry<'a>>,
 }
 
 /// A difference, and since when it is known.
 #[derive(Serialize)]
-struct SeenEntry<'a> {
+struct DatedDriftEntry<'a> {
     #[serde(flatten)]
     drift: DriftEntry<'a>,
     first_seen: Option<Timestamp>,
@@ -91,28 +91,28 @@ struct SeenEntry<'a> {
 
 /// What was there at the look before, and is not any more.
 #[derive(Serialize)]
-struct ResolvedEntry<'a> {
+struct ResolvedDriftEntry<'a> {
     name: &'a str,
     first_seen: Timestamp,
 }
 
 #[derive(Serialize)]
-struct ElsewhereEntry {
+struct OtherProjectsEntry {
     projects: usize,
     account: usize,
 }
 
 /// Returns the document of `drift`.
 #[must_use]
-pub fn drift_document(found: &Found<'_>) -> String {
+pub fn drift_document(found: &DriftReport<'_>) -> String {
     let memory = found.memory;
     let mut unmanaged = list::unmanaged_table(found.unmanaged);
-    unmanaged.columns.push(Column::text("first_seen"));
+    unmanaged.columns.push(TableColumn::text("first_seen"));
     for (row, object) in unmanaged.rows.iter_mut().zip(found.unmanaged) {
         let first = memory.first_seen(&drift::key_of_object(object));
-        row.push(Cell::text(first.map(|first| first.to_string())));
+        row.push(TableCell::text(first.map(|first| first.to_string())));
     }
-    let seen = |one| SeenEntry {
+    let seen = |one| DatedDriftEntry {
         drift: DriftEntry::from_drift(one),
         first_seen: memory.first_seen(&drift::drift_key(one)),
     };
@@ -126,9 +126,16 @@ pub fn drift_document(found: &Found<'_>) -> String {
         drift: found.drift.iter().map(seen).collect(),
         unmanaged,
         resolved: gone
-            .map(|gone| ResolvedEntry { name: &gone.name, first_seen: gone.first_seen })
+            .map(|gone| ResolvedDriftEntry { name: &gone.name, first_seen: gone.first_seen })
             .collect(),
-        elsewhere: ElsewhereEntry { projects: found.elsewhere.projects, account: found.elsewhere.account },
-        notes: found.notes.iter().map(|note| NoteEntry::from_note(note, PlanOptions::default())).collect(),
+        elsewhere: OtherProjectsEntry {
+            projects: found.elsewhere.projects,
+            account: found.elsewhere.account,
+        },
+        notes: found
+            .notes
+            .iter()
+            .map(|note| NoteEntry::from_note(note, PlanDocumentOptions::default()))
+            .collect(),
     })
 }

@@ -4,26 +4,26 @@ use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
-use crate::plan::import::rebuild_ledger::{Candidate, Recovery};
+use crate::plan::import::rebuild_ledger::{MatchCandidate, RebuiltLedger};
 use crate::report::views::recovery::confidence_text;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct RecoveryDocument<'a> {
     schema_version: u32,
-    found: Vec<FoundEntry<'a>>,
-    ties: Vec<TieEntry<'a>>,
+    found: Vec<MatchEntry<'a>>,
+    ties: Vec<AmbiguousMatchEntry<'a>>,
     missing: &'a [Address],
 }
 
 #[derive(Serialize)]
-struct FoundEntry<'a> {
+struct MatchEntry<'a> {
     address: &'a Address,
     #[serde(flatten)]
     candidate: CandidateEntry<'a>,
 }
 
 #[derive(Serialize)]
-struct TieEntry<'a> {
+struct AmbiguousMatchEntry<'a> {
     address: &'a Address,
     candidates: Vec<CandidateEntry<'a>>,
     rivals: &'a [Address],
@@ -39,7 +39,7 @@ struct CandidateEntry<'a> {
 }
 
 impl<'a> CandidateEntry<'a> {
-    fn from_candidate(candidate: &'a Candidate) -> Self {
+    fn from_candidate(candidate: &'a MatchCandidate) -> Self {
         Self {
             kind: &candidate.kind,
             id: &candidate.id,
@@ -52,19 +52,19 @@ impl<'a> CandidateEntry<'a> {
 
 /// Returns the document of a recovery.
 #[must_use]
-pub fn recovery_document(recovery: &Recovery) -> String {
+pub fn recovery_document(recovery: &RebuiltLedger) -> String {
     let found = recovery.found.iter();
     let ties = recovery.ties.iter();
-    to_pretty(&Document {
+    to_pretty(&RecoveryDocument {
         schema_version: SCHEMA_VERSION,
         found: found
-            .map(|found| FoundEntry {
+            .map(|found| MatchEntry {
                 address: &found.address,
                 candidate: CandidateEntry::from_candidate(&found.candidate),
             })
             .collect(),
         ties: ties
-            .map(|tie| TieEntry {
+            .map(|tie| AmbiguousMatchEntry {
                 address: &tie.address,
                 candidates: tie.candidates.iter().map(CandidateEntry::from_candidate).collect(),
                 rivals: &tie.rivals,

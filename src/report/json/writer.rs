@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Returns a document of several lines, with a line break at its end.
 #[must_use]
 pub fn to_pretty(document: &impl Serialize) -> String {
-    let mut text = serialize_with(document, Safe(PrettyFormatter::new()));
+    let mut text = serialize_with(document, EscapingFormatter(PrettyFormatter::new()));
     text.push('\n');
     text
 }
@@ -22,7 +22,7 @@ pub fn to_pretty(document: &impl Serialize) -> String {
 /// Returns a document of one line, without a line break.
 #[must_use]
 pub fn to_compact(document: &impl Serialize) -> String {
-    serialize_with(document, Safe(CompactFormatter))
+    serialize_with(document, EscapingFormatter(CompactFormatter))
 }
 
 /// Returns a document of several lines as one line; what is on one line already is left as it is.
@@ -42,11 +42,11 @@ pub fn fold_lines(text: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn result_document(text: &str) -> String {
     #[derive(Serialize)]
-    struct Document<'a> {
+    struct ResultDocument<'a> {
         schema_version: u32,
         result: &'a str,
     }
-    to_pretty(&Document { schema_version: SCHEMA_VERSION, result: text })
+    to_pretty(&ResultDocument { schema_version: SCHEMA_VERSION, result: text })
 }
 
 /// Writes a document of several lines as it is made.
@@ -54,7 +54,8 @@ pub fn result_document(text: &str) -> String {
 /// # Errors
 /// When writing fails.
 pub fn pretty_to(out: &mut impl io::Write, document: &impl Serialize) -> io::Result<()> {
-    document.serialize(&mut Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new())))?;
+    document
+        .serialize(&mut Serializer::with_formatter(&mut *out, EscapingFormatter(PrettyFormatter::new())))?;
     out.write_all(b"\n")
 }
 
@@ -67,9 +68,9 @@ fn serialize_with(document: &impl Serialize, formatter: impl Formatter) -> Strin
 }
 
 /// A formatter that escapes more.
-struct Safe<F>(F);
+struct EscapingFormatter<F>(F);
 
-impl<F: Formatter> Formatter for Safe<F> {
+impl<F: Formatter> Formatter for EscapingFormatter<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
         let mut written = 0;
         let mut in_command = false;

@@ -1,4 +1,4 @@
-//! `Live`: draws a `Board` on a terminal. The only part of `report` that touches one; what it draws
+//! `LiveRegion`: draws a `Board` on a terminal. The only part of `report` that touches one; what it draws
 //! is decided by `board`.
 
 use std::io;
@@ -6,26 +6,26 @@ use std::io;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Redraws a second, at most.
-const RATE: u8 = 20;
+const REDRAWS_PER_SEC: u8 = 20;
 
 /// A region at the bottom of a terminal that is redrawn in place.
-pub struct Live {
+pub struct LiveRegion {
     all: MultiProgress,
     rows: Vec<ProgressBar>,
     style: ProgressStyle,
 }
 
-impl Default for Live {
+impl Default for LiveRegion {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Live {
+impl LiveRegion {
     /// Returns an empty region on the terminal's error stream.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_target(ProgressDrawTarget::stderr_with_hz(RATE))
+        Self::with_target(ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SEC))
     }
 
     fn with_target(target: ProgressDrawTarget) -> Self {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn rows_follow_the_lines() {
-        let mut live = Live::with_target(ProgressDrawTarget::hidden());
+        let mut live = LiveRegion::with_target(ProgressDrawTarget::hidden());
         live.draw(vec!["a".into(), "b".into(), "c".into()]);
         live.draw(vec!["d".into()]);
         assert_eq!(live.rows.len(), 1);

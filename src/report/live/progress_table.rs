@@ -1,37 +1,37 @@
-//! `Board`: what a live display shows of a running apply. Pure: events and time go in, lines come out.
+//! `ProgressTable`: what a live display shows of a running apply. Pure: events and time go in, lines come out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::apply::event::Event;
+use crate::apply::event::ApplyEvent;
 use crate::model::address::{Address, Name};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Step;
-use crate::report::text::page::Line;
+use crate::report::text::page::TextLine;
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::views::apply_outcome;
 
 /// Frames of the sign that something runs.
-const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER_FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// The same in ASCII.
-const ASCII_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
+const ASCII_SPINNER_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
 /// How long one frame stays.
-const FRAME: Duration = Duration::from_millis(100);
+const FRAME_DURATION: Duration = Duration::from_millis(100);
 
 /// Waiting resources that are named.
-const MOST_WAITING: usize = 4;
+const MAX_LISTED_WAITING: usize = 4;
 
 /// How long a hint about a retry stays.
-const HINT: Duration = Duration::from_secs(5);
+const HINT_DURATION: Duration = Duration::from_secs(5);
 
 /// The widest column of addresses.
-const WIDEST_ADDRESS: usize = 40;
+const MAX_ADDRESS_WIDTH: usize = 40;
 
 /// A step of the plan as the display needs it.
 #[derive(Debug)]
-struct Planned {
+struct DisplayedStep {
     address: Address,
     seconds: u32,
     /// Seconds from its start to the end of the longest chain that begins with it.
@@ -39,7 +39,7 @@ struct Planned {
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningStep {
     since: Duration,
     doing: &'static str,
     text: String,
@@ -47,18 +47,18 @@ struct Running {
 
 /// A running apply.
 #[derive(Debug)]
-pub struct Board {
+pub struct ProgressTable {
     title: String,
-    steps: Vec<Planned>,
+    steps: Vec<DisplayedStep>,
     open: std::collections::BTreeSet<usize>,
-    running: BTreeMap<usize, Running>,
+    running: BTreeMap<usize, RunningStep>,
     ended: usize,
     hint: Option<(Duration, String)>,
     stopping: bool,
     address: usize,
 }
 
-impl Board {
+impl ProgressTable {
     /// Returns the board of a plan that is about to run.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
@@ -71,12 +71,12 @@ impl Board {
                 }
             }
         }
-        let planned = |(step, tail): (&Step, u64)| Planned {
+        let planned = |(step, tail): (&Step, u64)| DisplayedStep {
             address: step.address.clone(),
             seconds: step.seconds,
             tail,
         };
-        let steps: Vec<Planned> = plan.steps.iter().zip(tails).map(planned).collect();
+        let steps: Vec<DisplayedStep> = plan.steps.iter().zip(tails).map(planned).collect();
         let short = phrases::short_fingerprint(&plan.fingerprint);
         let address = steps.iter().map(|step| step.address.as_str().len()).max().unwrap_or(0);
         Self {
@@ -87,7 +87,7 @@ impl Board {
             ended: 0,
             hint: None,
             stopping: false,
-            address: address.min(WIDEST_ADDRESS),
+            address: address.min(MAX_ADDRESS_WIDTH),
         }
     }
 
@@ -109,40 +109,40 @@ impl Board {
     }
 
     /// Takes an event; returns a line that stays on the screen, if it makes one.
-    pub fn handle_event(&mut self, now: Duration, event: &Event, style: Style) -> Option<String> {
+    pub fn handle_event(&mut self, now: Duration, event: &ApplyEvent, style: TextStyle) -> Option<String> {
         match event {
-            Event::Recovering { address, text } => {
-                Some(self.event_line(Role::Warn, "!", address, style).push_text(text).cut_to_width(style))
-            }
-            Event::Started { step, doing, .. } => {
-                self.running.insert(*step, Running { since: now, doing, text: String::new() });
+            ApplyEvent::Recovering { address, text } => Some(
+                self.event_line(TextRole::Warning, "!", address, style).push_text(text).cut_to_width(style),
+            ),
+            ApplyEvent::Started { step, doing, .. } => {
+                self.running.insert(*step, RunningStep { since: now, doing, text: String::new() });
                 None
             }
-            Event::Progress { step, text, .. } => {
+            ApplyEvent::Progress { step, text, .. } => {
                 if let Some(running) = self.running.get_mut(step) {
                     running.text.clone_from(text);
                 }
                 None
             }
-            Event::Retrying { text, .. } => {
+            ApplyEvent::Retrying { text, .. } => {
                 self.hint = Some((now, text.clone()));
                 None
             }
-            Event::Succeeded { step, address, done, id, took } => {
+            ApplyEvent::Succeeded { step, address, done, id, took } => {
                 self.end_step(*step);
                 Some(self.success_line(address, done, id.as_ref(), *took, style))
             }
-            Event::Failed { step, address, error } => {
+            ApplyEvent::Failed { step, address, error } => {
                 self.end_step(*step);
                 let what = apply_outcome::in_words(error).what;
-                let row = self.event_line(Role::Danger, style.sign(Sign::Cross), address, style);
-                Some(row.push_styled(Role::Danger, "failed  ").push_text(what).cut_to_width(style))
+                let row = self.event_line(TextRole::Danger, style.sign(Symbol::Cross), address, style);
+                Some(row.push_styled(TextRole::Danger, "failed  ").push_text(what).cut_to_width(style))
             }
-            Event::Skipped { step, address, because } => {
+            ApplyEvent::Skipped { step, address, because } => {
                 self.end_step(*step);
-                let row = self.event_line(Role::Faint, style.sign(Sign::Dot), address, style);
+                let row = self.event_line(TextRole::Faint, style.sign(Symbol::Dot), address, style);
                 Some(
-                    row.push_styled(Role::Faint, format!("skipped, it needs {because}"))
+                    row.push_styled(TextRole::Faint, format!("skipped, it needs {because}"))
                         .cut_to_width(style),
                 )
             }
@@ -152,7 +152,7 @@ impl Board {
     /// Returns the part of the display that changes: totals, what runs, what waits, hints. At most
     /// `rows` lines, none wider than the style.
     #[must_use]
-    pub fn lines(&self, now: Duration, rows: usize, style: Style) -> Vec<String> {
+    pub fn lines(&self, now: Duration, rows: usize, style: TextStyle) -> Vec<String> {
         let mut lines = vec![self.head_line(now, style)];
         let room = rows.saturating_sub(3).max(1);
         lines.extend(
@@ -160,11 +160,15 @@ impl Board {
         );
         if self.running.len() > room {
             let text = format!("and {} more", self.running.len() - room);
-            lines.push(Line::indent(4).push_styled(Role::Faint, text).cut_to_width(style));
+            lines.push(TextLine::indent(4).push_styled(TextRole::Faint, text).cut_to_width(style));
         }
         lines.extend(self.waiting_line(style));
-        if let Some((_, text)) = self.hint.as_ref().filter(|(since, _)| now.saturating_sub(*since) < HINT) {
-            lines.push(Line::indent(2).push_styled(Role::Faint, format!("! {text}")).cut_to_width(style));
+        if let Some((_, text)) =
+            self.hint.as_ref().filter(|(since, _)| now.saturating_sub(*since) < HINT_DURATION)
+        {
+            lines.push(
+                TextLine::indent(2).push_styled(TextRole::Faint, format!("! {text}")).cut_to_width(style),
+            );
         }
         lines.truncate(rows.max(1));
         lines
@@ -177,12 +181,12 @@ impl Board {
         }
     }
 
-    fn event_line(&self, role: Role, sign: &str, address: &Address, style: Style) -> Line {
+    fn event_line(&self, role: TextRole, sign: &str, address: &Address, style: TextStyle) -> TextLine {
         let column = if style.unicode { 4 } else { 5 };
-        Line::indent(2)
+        TextLine::indent(2)
             .push_styled(role, sign)
             .to_column(column)
-            .push_styled(Role::Strong, address.as_str())
+            .push_styled(TextRole::Strong, address.as_str())
             .to_column(column + self.address + 2)
     }
 
@@ -192,22 +196,22 @@ impl Board {
         done: &str,
         id: Option<&Name>,
         took: Duration,
-        style: Style,
+        style: TextStyle,
     ) -> String {
-        let row = self.event_line(Role::Good, style.sign(Sign::Tick), address, style);
+        let row = self.event_line(TextRole::Success, style.sign(Symbol::Tick), address, style);
         let row = row
             .push_text(format!("{done:9}"))
-            .push_styled(Role::Faint, format!("{:>7}", phrases::format_duration(took)));
+            .push_styled(TextRole::Faint, format!("{:>7}", phrases::format_duration(took)));
         id.into_iter()
-            .fold(row, |row, id| row.push_styled(Role::Faint, format!("  {id}")))
+            .fold(row, |row, id| row.push_styled(TextRole::Faint, format!("  {id}")))
             .cut_to_width(style)
     }
 
-    fn head_line(&self, now: Duration, style: Style) -> String {
-        let dot = style.sign(Sign::Dot);
+    fn head_line(&self, now: Duration, style: TextStyle) -> String {
+        let dot = style.sign(Symbol::Dot);
         let waiting = self.open.len() - self.running.keys().filter(|step| self.open.contains(step)).count();
-        let mut line = Line::indent(0)
-            .push_styled(Role::Strong, &self.title)
+        let mut line = TextLine::indent(0)
+            .push_styled(TextRole::Strong, &self.title)
             .push_text(format!("   {} of {} done", self.ended, self.steps.len()))
             .push_text(format!(" {dot} {} running", self.running.len()));
         if waiting > 0 {
@@ -221,7 +225,7 @@ impl Board {
             _ => {}
         }
         if self.stopping {
-            line = line.push_styled(Role::Warn, format!(" {dot} stopping: what runs is finished"));
+            line = line.push_styled(TextRole::Warning, format!(" {dot} stopping: what runs is finished"));
         }
         line.cut_to_width(style)
     }
@@ -237,32 +241,32 @@ impl Board {
         Duration::from_secs(self.open.iter().filter_map(left).max().unwrap_or(0))
     }
 
-    fn run(&self, step: usize, running: &Running, now: Duration, style: Style) -> String {
+    fn run(&self, step: usize, running: &RunningStep, now: Duration, style: TextStyle) -> String {
         let Some(planned) = self.steps.get(step) else { return String::new() };
         let run = now.saturating_sub(running.since);
-        let frame = usize::try_from(now.as_millis() / FRAME.as_millis()).unwrap_or(0);
-        let sign = if style.unicode { FRAMES[frame % 10] } else { ASCII_FRAMES[frame % 4] };
+        let frame = usize::try_from(now.as_millis() / FRAME_DURATION.as_millis()).unwrap_or(0);
+        let sign = if style.unicode { SPINNER_FRAMES[frame % 10] } else { ASCII_SPINNER_FRAMES[frame % 4] };
         let mut line =
-            self.event_line(Role::Change, sign, &planned.address, style).push_text(running.doing);
+            self.event_line(TextRole::Change, sign, &planned.address, style).push_text(running.doing);
         if !running.text.is_empty() {
             line = line.push_text(", ").push_text(&running.text);
         }
-        line = line.push_styled(Role::Faint, format!("   {}", phrases::format_duration(run)));
+        line = line.push_styled(TextRole::Faint, format!("   {}", phrases::format_duration(run)));
         let usual = Duration::from_secs(planned.seconds.into());
         if usual.as_secs() > 0 {
-            line = line.push_styled(Role::Faint, format!(" of ~{}", phrases::format_duration(usual)));
+            line = line.push_styled(TextRole::Faint, format!(" of ~{}", phrases::format_duration(usual)));
         }
         line.cut_to_width(style)
     }
 
-    fn waiting_line(&self, style: Style) -> Option<String> {
+    fn waiting_line(&self, style: TextStyle) -> Option<String> {
         let waiting = || self.open.iter().filter(|step| !self.running.contains_key(step));
         let count = self.open.len().saturating_sub(self.running.len());
         if count == 0 {
             return None;
         }
         let named: Vec<&str> = waiting()
-            .take(MOST_WAITING)
+            .take(MAX_LISTED_WAITING)
             .filter_map(|step| Some(self.steps.get(*step)?.address.as_str()))
             .collect();
         let mut text = named.join(", ");
@@ -270,10 +274,10 @@ impl Board {
             text = format!("{text} and {} more", count - named.len());
         }
         let verb = if count == 1 { "waits" } else { "wait" };
-        let line = Line::indent(2).push_styled(Role::Faint, style.sign(Sign::Dot));
+        let line = TextLine::indent(2).push_styled(TextRole::Faint, style.sign(Symbol::Dot));
         Some(
             line.to_column(if style.unicode { 4 } else { 5 })
-                .push_styled(Role::Faint, format!("{text} {verb}"))
+                .push_styled(TextRole::Faint, format!("{text} {verb}"))
                 .cut_to_width(style),
         )
     }
@@ -302,15 +306,18 @@ mod tests {
 
     #[test]
     fn the_live_table() {
-        let style = Style::plain(90);
-        let mut board = Board::new(&plans::full());
-        let start =
-            |step, at_address: &str, doing| Event::Started { step, address: address(at_address), doing };
+        let style = TextStyle::plain(90);
+        let mut board = ProgressTable::new(&plans::full());
+        let start = |step, at_address: &str, doing| ApplyEvent::Started {
+            step,
+            address: address(at_address),
+            doing,
+        };
         board.handle_event(second(0), &start(0, "vm.web.a", "create replacement"), style);
         board.handle_event(second(0), &start(1, "database.main", "update"), style);
         board.handle_event(
             second(1),
-            &Event::Progress {
+            &ApplyEvent::Progress {
                 step: 0,
                 address: address("vm.web.a"),
                 text: "waiting, status\u{1b}[2J pending".into(),
@@ -319,7 +326,7 @@ mod tests {
         );
         board.handle_event(
             second(9),
-            &Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
+            &ApplyEvent::Retrying { step: None, text: "rate limited, paused 1 s".into() },
             style,
         );
         insta::assert_snapshot!(board.lines(second(10), 20, style).join("\n"), @r"
@@ -329,7 +336,7 @@ mod tests {
           · volume.media, vm.web.a, vm.web.b wait
           ! rate limited, paused 1 s
         ");
-        let done = Event::Succeeded {
+        let done = ApplyEvent::Succeeded {
             step: 0,
             address: address("vm.web.a"),
             done: "created",
@@ -348,16 +355,16 @@ mod tests {
     #[test]
     fn the_display_is_never_taller_or_wider_than_the_screen() {
         let plan = plans::many(5000);
-        let mut board = Board::new(&plan);
+        let mut board = ProgressTable::new(&plan);
         for (step, planned) in plan.steps.iter().enumerate().take(200) {
             board.handle_event(
                 second(0),
-                &Event::Started { step, address: planned.address.clone(), doing: "create" },
-                Style::plain(50),
+                &ApplyEvent::Started { step, address: planned.address.clone(), doing: "create" },
+                TextStyle::plain(50),
             );
         }
         for rows in [1, 4, 24] {
-            let lines = board.lines(second(5), rows, Style::plain(50));
+            let lines = board.lines(second(5), rows, TextStyle::plain(50));
             assert!(lines.len() <= rows && lines.iter().all(|line| line.width() <= 50), "{lines:#?}");
         }
     }
@@ -365,25 +372,25 @@ mod tests {
     #[test]
     fn what_is_left_is_counted_by_the_services_clock() {
         let plan = plans::full();
-        let left = |speed| Board::new(&plan).with_clock_speed(speed).time_left(second(0));
+        let left = |speed| ProgressTable::new(&plan).with_clock_speed(speed).time_left(second(0));
         assert_eq!(left(1.0), second(242));
         assert_eq!(left(20.0), second(13));
         // A clock that stands still says nothing.
         assert_eq!(left(0.0), second(242));
-        let mut board = Board::new(&plan).with_clock_speed(1000.0);
-        let step = Event::Started { step: 0, address: address("vm.web.a"), doing: "create" };
-        board.handle_event(second(0), &step, Style::plain(100));
-        assert!(board.lines(second(0), 20, Style::plain(100)).join("\n").contains("of ~1s"));
+        let mut board = ProgressTable::new(&plan).with_clock_speed(1000.0);
+        let step = ApplyEvent::Started { step: 0, address: address("vm.web.a"), doing: "create" };
+        board.handle_event(second(0), &step, TextStyle::plain(100));
+        assert!(board.lines(second(0), 20, TextStyle::plain(100)).join("\n").contains("of ~1s"));
     }
 
     #[test]
     fn what_is_left_follows_the_longest_chain() {
-        let mut board = Board::new(&plans::full());
+        let mut board = ProgressTable::new(&plans::full());
         assert_eq!(board.time_left(second(0)), second(242));
         board.handle_event(
             second(0),
-            &Event::Started { step: 0, address: address("vm.web.a"), doing: "create" },
-            Style::plain(80),
+            &ApplyEvent::Started { step: 0, address: address("vm.web.a"), doing: "create" },
+            TextStyle::plain(80),
         );
         assert_eq!(board.time_left(second(20)), second(222));
         assert_eq!(board.time_left(second(900)), second(180));

@@ -5,49 +5,49 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::apply::event::Event;
+use crate::apply::event::ApplyEvent;
 use crate::model::address::Address;
-use crate::report::text::page::Line;
+use crate::report::text::page::TextLine;
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Style};
+use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::views::apply_outcome;
 
 /// Quiet time after which a sign of life is due.
-const HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
+const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Time within which waits before further tries are one burst, and told once.
-const BURST: SignedDuration = SignedDuration::from_secs(15);
+const RETRY_BURST_WINDOW: SignedDuration = SignedDuration::from_secs(15);
 
 /// Running steps that a sign of life names.
-const MOST_NAMED: usize = 4;
+const MAX_LISTED_STEPS: usize = 4;
 
 /// What is known of the apply so far.
 #[derive(Debug)]
-pub struct Transitions {
-    style: Style,
+pub struct TransitionLog {
+    style: TextStyle,
     total: usize,
     done: usize,
-    running: BTreeMap<usize, Running>,
+    running: BTreeMap<usize, RunningResource>,
     last_line: Timestamp,
     last_retry: Option<Timestamp>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningResource {
     address: Address,
     since: Timestamp,
     text: String,
 }
 
-impl Transitions {
+impl TransitionLog {
     /// Returns the log of an apply of `total` steps that begins now.
     #[must_use]
-    pub fn new(total: usize, now: Timestamp, style: Style) -> Self {
+    pub fn new(total: usize, now: Timestamp, style: TextStyle) -> Self {
         Self { style, total, done: 0, running: BTreeMap::new(), last_line: now, last_retry: None }
     }
 
     /// Takes an event; returns its line, if it is one that a log wants.
-    pub fn handle_event(&mut self, now: Timestamp, event: &Event) -> Option<String> {
+    pub fn handle_event(&mut self, now: Timestamp, event: &ApplyEvent) -> Option<String> {
         let line = self.event_text(now, event)?;
         self.last_line = now;
         Some(line.to_unwrapped(self.style))
@@ -55,7 +55,7 @@ impl Transitions {
 
     /// Returns a sign of life when nothing was written for a minute and something runs.
     pub fn heartbeat_line(&mut self, now: Timestamp) -> Option<String> {
-        if self.running.is_empty() || now.duration_since(self.last_line) < HEARTBEAT {
+        if self.running.is_empty() || now.duration_since(self.last_line) < HEARTBEAT_INTERVAL {
             return None;
         }
         self.last_line = now;
@@ -66,27 +66,28 @@ impl Transitions {
             "{} of {} steps done, running: {}",
             self.done,
             self.total,
-            phrases::join_words(named.iter(), MOST_NAMED)
+            phrases::join_words(named.iter(), MAX_LISTED_STEPS)
         );
-        Some(time_stamp(now).push_styled(Role::Faint, text).to_unwrapped(self.style))
+        Some(time_stamp(now).push_styled(TextRole::Faint, text).to_unwrapped(self.style))
     }
 
-    fn event_text(&mut self, now: Timestamp, event: &Event) -> Option<Line> {
-        let of =
-            |address: &Address| time_stamp(now).push_styled(Role::Strong, address.as_str()).push_text("  ");
-        if !matches!(event, Event::Retrying { .. }) {
+    fn event_text(&mut self, now: Timestamp, event: &ApplyEvent) -> Option<TextLine> {
+        let of = |address: &Address| {
+            time_stamp(now).push_styled(TextRole::Strong, address.as_str()).push_text("  ")
+        };
+        if !matches!(event, ApplyEvent::Retrying { .. }) {
             self.last_retry = None;
         }
         match event {
-            Event::Recovering { address, text } => {
+            ApplyEvent::Recovering { address, text } => {
                 Some(of(address).push_text(format!("recovering: {text}")))
             }
-            Event::Started { step, address, doing } => {
-                let running = Running { address: address.clone(), since: now, text: String::new() };
+            ApplyEvent::Started { step, address, doing } => {
+                let running = RunningResource { address: address.clone(), since: now, text: String::new() };
                 self.running.insert(*step, running);
                 Some(of(address).push_text(format!("{doing}: started")))
             }
-            Event::Progress { step, address, text } => {
+            ApplyEvent::Progress { step, address, text } => {
                 let running = self.running.get_mut(step)?;
                 if running.text == *text {
                     return None;
@@ -94,39 +95,39 @@ impl Transitions {
                 running.text.clone_from(text);
                 Some(of(address).push_text(text))
             }
-            Event::Retrying { text, .. } => {
+            ApplyEvent::Retrying { text, .. } => {
                 // A burst of 429 is one line.
-                if self.last_retry.is_some_and(|last| now.duration_since(last) < BURST) {
+                if self.last_retry.is_some_and(|last| now.duration_since(last) < RETRY_BURST_WINDOW) {
                     return None;
                 }
                 self.last_retry = Some(now);
-                Some(time_stamp(now).push_styled(Role::Faint, text))
+                Some(time_stamp(now).push_styled(TextRole::Faint, text))
             }
-            Event::Succeeded { step, address, done, id, took } => {
+            ApplyEvent::Succeeded { step, address, done, id, took } => {
                 self.running.remove(step);
                 self.done += 1;
                 let line = of(address)
-                    .push_styled(Role::Good, done)
+                    .push_styled(TextRole::Success, done)
                     .push_text(format!(" in {}", phrases::format_duration(*took)));
-                Some(id.iter().fold(line, |line, id| line.push_styled(Role::Faint, format!("  {id}"))))
+                Some(id.iter().fold(line, |line, id| line.push_styled(TextRole::Faint, format!("  {id}"))))
             }
-            Event::Failed { step, address, error } => {
+            ApplyEvent::Failed { step, address, error } => {
                 self.running.remove(step);
                 Some(
                     of(address)
-                        .push_styled(Role::Danger, "failed: ")
+                        .push_styled(TextRole::Danger, "failed: ")
                         .push_text(apply_outcome::in_words(error).what),
                 )
             }
-            Event::Skipped { address, because, .. } => {
-                Some(of(address).push_styled(Role::Warn, format!("skipped, it needs {because}")))
+            ApplyEvent::Skipped { address, because, .. } => {
+                Some(of(address).push_styled(TextRole::Warning, format!("skipped, it needs {because}")))
             }
         }
     }
 }
 
-fn time_stamp(now: Timestamp) -> Line {
-    Line::indent(0).push_styled(Role::Faint, now.strftime("%H:%M:%SZ").to_string()).push_text(" ")
+fn time_stamp(now: Timestamp) -> TextLine {
+    TextLine::indent(0).push_styled(TextRole::Faint, now.strftime("%H:%M:%SZ").to_string()).push_text(" ")
 }
 
 fn elapsed_text(then: Timestamp, now: Timestamp) -> String {
@@ -150,13 +151,13 @@ mod tests {
 
     #[test]
     fn one_line_for_each_transition() {
-        let mut log = Transitions::new(3, at(0), Style::plain(80));
+        let mut log = TransitionLog::new(3, at(0), TextStyle::plain(80));
         let web = || address("vm.web");
-        let waiting = |text: &str| Event::Progress { step: 0, address: web(), text: text.into() };
-        let retry = || Event::Retrying { step: None, text: "rate limited, paused 1 s".into() };
+        let waiting = |text: &str| ApplyEvent::Progress { step: 0, address: web(), text: text.into() };
+        let retry = || ApplyEvent::Retrying { step: None, text: "rate limited, paused 1 s".into() };
         let events = [
-            (0, Event::Recovering { address: web(), text: "looks for an unfinished creation".into() }),
-            (1, Event::Started { step: 0, address: web(), doing: "create" }),
+            (0, ApplyEvent::Recovering { address: web(), text: "looks for an unfinished creation".into() }),
+            (1, ApplyEvent::Started { step: 0, address: web(), doing: "create" }),
             (2, waiting("waiting, status pending")),
             (3, waiting("waiting, status pending")),
             (4, waiting("waiting, status \u{1b}[31mdeploying\n::error::x")),
@@ -164,7 +165,7 @@ mod tests {
             (6, retry()),
             (
                 8,
-                Event::Succeeded {
+                ApplyEvent::Succeeded {
                     step: 0,
                     address: web(),
                     done: "created",
@@ -172,18 +173,18 @@ mod tests {
                     took: Duration::from_secs(7),
                 },
             ),
-            (8, Event::Started { step: 1, address: address("volume.media"), doing: "update" }),
+            (8, ApplyEvent::Started { step: 1, address: address("volume.media"), doing: "update" }),
             (
                 9,
-                Event::Failed {
+                ApplyEvent::Failed {
                     step: 1,
                     address: address("volume.media"),
-                    error: StepError::Unsettled("it never settled".into()),
+                    error: StepError::NotReady("it never settled".into()),
                 },
             ),
             (
                 9,
-                Event::Skipped {
+                ApplyEvent::Skipped {
                     step: 2,
                     address: address("backup_schedule.b"),
                     because: address("volume.media"),
@@ -208,11 +209,11 @@ mod tests {
 
     #[test]
     fn a_sign_of_life_comes_at_most_once_a_minute() {
-        let mut log = Transitions::new(2, at(0), Style::plain(80));
+        let mut log = TransitionLog::new(2, at(0), TextStyle::plain(80));
         assert_eq!(log.heartbeat_line(at(500)), None);
         log.handle_event(
             at(500),
-            &Event::Started { step: 0, address: address("database.main"), doing: "create" },
+            &ApplyEvent::Started { step: 0, address: address("database.main"), doing: "create" },
         );
         let beats: Vec<String> = (500..700).filter_map(|second| log.heartbeat_line(at(second))).collect();
         insta::assert_snapshot!(beats.join("\n"), @r"

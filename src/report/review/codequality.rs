@@ -2,12 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use super::finding::{Finding, Level};
+use super::finding::{FindingLevel, ReviewFinding};
 use super::identity::finding_identities;
 use crate::report::json::to_pretty;
 
 /// Returns the findings.
-pub(super) fn code_quality_json(findings: &[Finding]) -> String {
+pub(super) fn code_quality_json(findings: &[ReviewFinding]) -> String {
     let entries: Vec<Json> = findings
         .iter()
         .zip(finding_identities(findings))
@@ -17,9 +17,9 @@ pub(super) fn code_quality_json(findings: &[Finding]) -> String {
                 "check_name": finding.rule,
                 "fingerprint": identity,
                 "severity": match finding.level {
-                    Level::Error => "critical",
-                    Level::Warning => "major",
-                    Level::Note => "info",
+                    FindingLevel::Error => "critical",
+                    FindingLevel::Warning => "major",
+                    FindingLevel::Note => "info",
                 },
                 "location": {"path": finding.place.file, "lines": {"begin": finding.place.line}},
             })

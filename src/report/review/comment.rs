@@ -4,7 +4,7 @@
 use super::markdown::{comment_marker, marker_of};
 
 /// What the line begins with that names the commit that was planned.
-const HEAD: &str = "<!-- stead-head:";
+const HEAD_COMMIT_PREFIX: &str = "<!-- stead-head:";
 
 /// Tells whether a text is the whole id of a commit.
 fn is_commit(text: &str) -> bool {
@@ -20,12 +20,12 @@ pub fn with_head(report: &str, commit: Option<&str>) -> String {
         (Some(marker), Some(commit)) => {
             let rest = report.split_once('\n').map_or("", |(_, rest)| rest);
             // A report says nothing of this itself; what stands there already was written by somebody else.
-            let rest = if rest.starts_with(HEAD) {
+            let rest = if rest.starts_with(HEAD_COMMIT_PREFIX) {
                 rest.split_once('\n').map_or("", |(_, rest)| rest)
             } else {
                 rest
             };
-            format!("{marker}\n{HEAD}{commit} -->\n{rest}")
+            format!("{marker}\n{HEAD_COMMIT_PREFIX}{commit} -->\n{rest}")
         }
         _ => report.to_owned(),
     }
@@ -35,7 +35,8 @@ pub fn with_head(report: &str, commit: Option<&str>) -> String {
 #[must_use]
 pub fn head_of(comment: &str) -> Option<&str> {
     marker_of(comment)?;
-    let commit = comment.lines().nth(1)?.trim_end().strip_prefix(HEAD)?.strip_suffix(" -->")?;
+    let commit =
+        comment.lines().nth(1)?.trim_end().strip_prefix(HEAD_COMMIT_PREFIX)?.strip_suffix(" -->")?;
     is_commit(commit).then_some(commit)
 }
 
@@ -66,9 +67,9 @@ mod tests {
         for bad in ["c0ffee", &COMMIT.to_uppercase(), &format!("{COMMIT} -->")] {
             assert_eq!(head_of(&with_head(report, Some(bad))), None, "{bad}");
         }
-        let forged = format!("### x\n{HEAD}{COMMIT} -->\n");
+        let forged = format!("### x\n{HEAD_COMMIT_PREFIX}{COMMIT} -->\n");
         assert_eq!(head_of(&forged), None);
-        assert_eq!(head_of(&format!("<!-- stead:a -->\n\n{HEAD}{COMMIT} -->\n")), None);
+        assert_eq!(head_of(&format!("<!-- stead:a -->\n\n{HEAD_COMMIT_PREFIX}{COMMIT} -->\n")), None);
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! `Finding`: one thing that someone should look at, with its place: what code scanning, test reports
+//! `ReviewFinding`: one thing that someone should look at, with its place: what code scanning, test reports
 //! and code quality show.
 
-use super::view::{self, Reviewed, Root};
+use super::view::{self, PlanReview, RepositoryRoot};
 use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
-use crate::model::source::{Place, Sources};
-use crate::plan::model::block::Block;
-use crate::plan::model::change::{Action, Change, Drift, Ruling, RulingVerdict};
+use crate::model::source::{SourceLocation, Sources};
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::{Action, Change, Drift, PolicyResult, PolicyStatus};
 use crate::report::diagnostics::sort_by_location;
-use crate::report::run_report::{Fate, Ran};
+use crate::report::run_report::{ResourceOutcome, RunReport};
 use crate::report::text::phrases;
 use crate::report::views::drift;
-use crate::report::views::list::Listed;
+use crate::report::views::list::ObjectSummary;
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum FindingLevel {
     Error,
     Warning,
     Note,
@@ -23,20 +23,20 @@ pub(super) enum Level {
 
 /// One thing to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
+pub(super) struct ReviewFinding {
     /// What sort of thing: a diagnostic's code, `policy/budget`, `blocked/exists`, `drift`, `replace`.
     pub(super) rule: String,
-    pub(super) level: Level,
+    pub(super) level: FindingLevel,
     pub(super) text: String,
     /// What it is about, without places: the same finding of another run has the same.
     pub(super) subject: String,
     /// Where, in the repository.
-    pub(super) place: Spot,
+    pub(super) place: FindingLocation,
 }
 
 /// A place in a file of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct FindingLocation {
     pub(super) file: String,
     pub(super) line: u32,
     pub(super) column: u32,
@@ -44,10 +44,10 @@ pub(super) struct Spot {
     pub(super) end: Option<(u32, u32)>,
 }
 
-impl Spot {
+impl FindingLocation {
     /// A place; what has none is told at the beginning of the stack's first file: a forge refuses findings
     /// without a place, and all others with them.
-    fn from_location(place: Option<&Place>, of: &Reviewed<'_>) -> Self {
+    fn from_location(place: Option<&SourceLocation>, of: &PlanReview<'_>) -> Self {
         match place {
             Some(place) => Self {
                 file: of.root.repository_path(&place.file),
@@ -64,9 +64,9 @@ impl Spot {
     }
 }
 
-impl Reviewed<'_> {
+impl PlanReview<'_> {
     /// Returns what a reviewer should look at, the worst first.
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    pub(super) fn findings(&self) -> Vec<ReviewFinding> {
         if let Some(ran) = self.run_report() {
             return self.left_undone(ran);
         }
@@ -83,12 +83,12 @@ impl Reviewed<'_> {
     }
 
     /// Returns what an apply did not do, and what it asks.
-    fn left_undone(&self, ran: &Ran<'_>) -> Vec<Finding> {
+    fn left_undone(&self, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
         let of = |address: &Address| {
             let change = self.plan.changes.iter().find(|change| change.address == *address);
-            Spot::from_location(change.and_then(view::decided_at), self)
+            FindingLocation::from_location(change.and_then(view::decided_at), self)
         };
-        let finding = |rule: &str, level, subject: &str, text: String, place| Finding {
+        let finding = |rule: &str, level, subject: &str, text: String, place| ReviewFinding {
             rule: format!("apply/{rule}"),
             level,
             text,
@@ -98,37 +98,44 @@ impl Reviewed<'_> {
         let failed = ran.failures(self.plan.base.destroy).map(|(address, why)| {
             let text =
                 join_sentences(&[&prefix_subject(address.as_str(), &why.what), why.means, &why.next]);
-            finding("failed", Level::Error, address.as_str(), text, of(address))
+            finding("failed", FindingLevel::Error, address.as_str(), text, of(address))
         });
         let asked = ran.outcome.questions.iter().map(|asked| {
-            finding("question", Level::Error, asked, asked.clone(), Spot::from_location(None, self))
+            finding(
+                "question",
+                FindingLevel::Error,
+                asked,
+                asked.clone(),
+                FindingLocation::from_location(None, self),
+            )
         });
         let changes = self.plan.changes.iter().map(|change| (change, ran.resource_outcome(change)));
-        let undone = changes.filter(|(_, fate)| matches!(fate, Fate::Skipped(_) | Fate::Open));
+        let undone = changes
+            .filter(|(_, fate)| matches!(fate, ResourceOutcome::Skipped(_) | ResourceOutcome::Unresolved));
         let undone = undone.map(|(change, fate)| {
             let text = prefix_subject(change.address.as_str(), &fate.describe_outcome());
-            let place = Spot::from_location(view::decided_at(change), self);
-            finding("skipped", Level::Warning, change.address.as_str(), text, place)
+            let place = FindingLocation::from_location(view::decided_at(change), self);
+            finding("skipped", FindingLevel::Warning, change.address.as_str(), text, place)
         });
         failed.chain(asked).chain(undone).collect()
     }
 
-    fn unmanaged_finding(&self, object: &Listed) -> Finding {
+    fn unmanaged_finding(&self, object: &ObjectSummary) -> ReviewFinding {
         let subject = drift::object_name(object);
         let price = object.monthly.filter(|price| !price.is_zero());
         let price =
             price.map(|price| format!(", {} a month", phrases::format_money(price))).unwrap_or_default();
-        Finding {
+        ReviewFinding {
             rule: "unmanaged".to_owned(),
-            level: Level::Note,
+            level: FindingLevel::Note,
             text: format!("{subject} is live, and nobody manages it{price}"),
             subject,
-            place: Spot::from_location(None, self),
+            place: FindingLocation::from_location(None, self),
         }
     }
 
     /// Returns what is not as it should be: what blocks the plan, policies, drift.
-    pub(super) fn problem_findings(&self) -> Vec<Finding> {
+    pub(super) fn problem_findings(&self) -> Vec<ReviewFinding> {
         let blocks = self.plan_blockers().map(|block| self.blocker_finding(block));
         let denials = self.denials().map(|ruling| self.policy_finding(ruling));
         let drift = self
@@ -140,23 +147,23 @@ impl Reviewed<'_> {
         blocks.chain(denials).chain(drift).collect()
     }
 
-    fn blocker_finding(&self, block: &Block) -> Finding {
+    fn blocker_finding(&self, block: &Blocker) -> ReviewFinding {
         let subject = block.address.as_ref().map(ToString::to_string).unwrap_or_default();
-        Finding {
+        ReviewFinding {
             rule: format!("blocked/{}", block.code),
-            level: if block.only_freezes() { Level::Warning } else { Level::Error },
+            level: if block.only_freezes() { FindingLevel::Warning } else { FindingLevel::Error },
             text: join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
             subject,
-            place: Spot::from_location(block.source.as_ref(), self),
+            place: FindingLocation::from_location(block.source.as_ref(), self),
         }
     }
 
-    fn policy_finding(&self, ruling: &Ruling) -> Finding {
+    fn policy_finding(&self, ruling: &PolicyResult) -> ReviewFinding {
         let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
-        let denies = ruling.verdict == RulingVerdict::Deny;
-        Finding {
+        let denies = ruling.verdict == PolicyStatus::Deny;
+        ReviewFinding {
             rule: format!("policy/{}", ruling.name),
-            level: if denies { Level::Error } else { Level::Warning },
+            level: if denies { FindingLevel::Error } else { FindingLevel::Warning },
             text: if denies {
                 prefix_subject(&subject, &ruling.message)
             } else {
@@ -167,11 +174,11 @@ impl Reviewed<'_> {
                 )
             },
             subject,
-            place: Spot::from_location(ruling.source.as_ref(), self),
+            place: FindingLocation::from_location(ruling.source.as_ref(), self),
         }
     }
 
-    fn drift_finding(&self, drift: &Drift) -> Finding {
+    fn drift_finding(&self, drift: &Drift) -> ReviewFinding {
         let subject = drift::drift_name(drift);
         let text = match view::drift_values(drift) {
             Some((old, new)) if drift.unconfirmed => {
@@ -183,43 +190,43 @@ impl Reviewed<'_> {
         let since =
             self.drift_result().and_then(|found| drift::first_seen(found.memory, &drift::drift_key(drift)));
         let text = since.map_or(text.clone(), |since| format!("{text} ({since})"));
-        let place = Spot::from_location(drift.source.as_ref(), self);
-        Finding { rule: "drift".to_owned(), level: Level::Warning, text, subject, place }
+        let place = FindingLocation::from_location(drift.source.as_ref(), self);
+        ReviewFinding { rule: "drift".to_owned(), level: FindingLevel::Warning, text, subject, place }
     }
 
-    fn change_finding(&self, change: &Change) -> Finding {
+    fn change_finding(&self, change: &Change) -> ReviewFinding {
         let effects: Vec<&str> = view::ordered_effects(change).map(|effect| effect.text.as_str()).collect();
         let what = format!("{}: {}", change.address, view::change_headline(change));
-        Finding {
+        ReviewFinding {
             rule: phrases::action_keyword(change.action).to_owned(),
             level: match change.action {
-                Action::Replace | Action::Delete => Level::Warning,
-                _ => Level::Note,
+                Action::Replace | Action::Delete => FindingLevel::Warning,
+                _ => FindingLevel::Note,
             },
             text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
             subject: change.address.to_string(),
-            place: Spot::from_location(view::decided_at(change), self),
+            place: FindingLocation::from_location(view::decided_at(change), self),
         }
     }
 }
 
-impl Problems<'_> {
+impl ReviewDiagnostics<'_> {
     /// Returns the problems in the order of their places.
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    pub(super) fn findings(&self) -> Vec<ReviewFinding> {
         sort_by_location(self.diagnostics, self.sources)
             .into_iter()
             .map(|problem| self.finding(problem))
             .collect()
     }
 
-    fn finding(&self, problem: &Diagnostic) -> Finding {
+    fn finding(&self, problem: &Diagnostic) -> ReviewFinding {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let (detail, help) = (text(&problem.detail), text(&problem.help));
-        Finding {
+        ReviewFinding {
             rule: problem.code.to_owned(),
             level: match problem.severity {
-                Severity::Error => Level::Error,
-                Severity::Warning => Level::Warning,
+                Severity::Error => FindingLevel::Error,
+                Severity::Warning => FindingLevel::Warning,
             },
             text: join_sentences(&[&problem.summary, &detail, &help]),
             subject: problem.summary.clone(),
@@ -227,15 +234,15 @@ impl Problems<'_> {
         }
     }
 
-    fn spot(&self, problem: &Diagnostic) -> Spot {
+    fn spot(&self, problem: &Diagnostic) -> FindingLocation {
         let placed = problem.span().and_then(|span| Some((span, self.sources.get(span.source)?)));
         let Some((span, source)) = placed else {
             let first = self.sources.iter().next().map_or("stead.yaml", |(_, source)| source.path.as_str());
-            return Spot::first_line(self.root.repository_path(first));
+            return FindingLocation::first_line(self.root.repository_path(first));
         };
         let (line, column) = source.line_column(span.start);
         let file = self.root.repository_path(&source.path);
-        Spot { file, line, column, end: Some(source.line_column(span.end)) }
+        FindingLocation { file, line, column, end: Some(source.line_column(span.end)) }
     }
 }
 
@@ -257,11 +264,11 @@ fn join_sentences(parts: &[&str]) -> String {
 
 /// The problems of a configuration.
 #[derive(Debug, Clone, Copy)]
-pub struct Problems<'a> {
+pub struct ReviewDiagnostics<'a> {
     /// What was found.
     pub diagnostics: &'a [Diagnostic],
     /// The texts that it is about.
     pub sources: &'a Sources,
     /// Where they are in their repository.
-    pub root: &'a Root,
+    pub root: &'a RepositoryRoot,
 }

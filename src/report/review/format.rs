@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::finding::Problems;
-use super::view::Reviewed;
+use super::finding::ReviewDiagnostics;
+use super::view::PlanReview;
 use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
-use crate::report::json::{self, PlanOptions};
+use crate::report::json::{self, PlanDocumentOptions};
 
 /// A form of report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum ReviewFormat {
     /// Markdown for a comment of a pull request: at most what GitHub takes.
     Markdown,
     /// One page that needs no network.
@@ -32,7 +32,7 @@ pub enum Format {
     Mermaid,
 }
 
-impl Format {
+impl ReviewFormat {
     /// All forms, in the order in which they are named to people.
     pub const ALL: &'static [Self] = &[
         Self::Markdown,
@@ -48,7 +48,7 @@ impl Format {
     ];
 
     /// The forms that the problems of a configuration can have.
-    pub const OF_PROBLEMS: &'static [Self] = &[Self::Json, Self::Sarif, Self::Junit, Self::CodeQuality];
+    pub const FOR_DIAGNOSTICS: &'static [Self] = &[Self::Json, Self::Sarif, Self::Junit, Self::CodeQuality];
 
     /// Returns the form's name on the command line.
     #[must_use]
@@ -69,14 +69,14 @@ impl Format {
 
     /// Returns the report of a plan.
     #[must_use]
-    pub fn render_plan(self, of: &Reviewed<'_>) -> String {
+    pub fn render_plan(self, of: &PlanReview<'_>) -> String {
         match self {
             Self::Markdown => markdown::markdown_report(of),
             Self::Html => html::html_report(of),
             Self::Json => json::render_plan_document(
                 of.plan,
                 of.registry,
-                PlanOptions { details: true, ran: of.run_report() },
+                PlanDocumentOptions { details: true, ran: of.run_report() },
             ),
             Self::Tfjson => tfjson::tfjson_plan(of),
             Self::Sarif => {
@@ -93,7 +93,7 @@ impl Format {
 
     /// Returns the report of a configuration's problems; `None` where the form has no place for them.
     #[must_use]
-    pub fn render_problems(self, of: &Problems<'_>) -> Option<String> {
+    pub fn render_problems(self, of: &ReviewDiagnostics<'_>) -> Option<String> {
         match self {
             Self::Json => Some(json::diagnostics_document(of.diagnostics, of.sources)),
             Self::Sarif => Some(sarif::sarif_log(&of.findings(), &[])),
@@ -109,7 +109,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ReviewFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

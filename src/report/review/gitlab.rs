@@ -4,12 +4,12 @@ use serde_json::json;
 
 use crate::plan::model::change::{Action, Plan};
 use crate::report::json::to_compact;
-use crate::report::text::counts::Counts;
+use crate::report::text::counts::ActionCounts;
 
 /// Returns the counts. A replacement is one creation and one deletion, as everywhere in that report.
 pub(super) fn gitlab_report(plan: &Plan) -> String {
     let (mut create, mut update, mut delete) = (0, 0, 0);
-    for (action, count) in Counts::from_plan(plan).iter() {
+    for (action, count) in ActionCounts::from_plan(plan).iter() {
         match action {
             Action::Create => create += count,
             Action::Replace => (create, delete) = (create + count, delete + count),

@@ -5,13 +5,13 @@ mod chart;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::view::{self, Reviewed};
-use crate::model::page::LOOKS;
-use crate::model::source::Place;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::json::{self, PlanOptions};
-use crate::report::text::counts::Counts;
-use crate::report::text::style::Style;
+use super::view::{self, PlanReview};
+use crate::model::page::BASE_STYLE;
+use crate::model::source::SourceLocation;
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::text::counts::ActionCounts;
+use crate::report::text::style::TextStyle;
 use crate::report::text::{escape, phrases};
 use crate::report::views::drift::{drift_key, drift_name, explain_drift, first_seen, key_of_object};
 
@@ -19,25 +19,25 @@ const CSS: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// Nothing is loaded from anywhere, and nothing but what stands in the page runs.
-const POLICY: &str =
+const CONTENT_SECURITY_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'";
 
 /// Changes whose attributes are open from the beginning.
-const MOST_OPEN: usize = 30;
+const MAX_EXPANDED: usize = 30;
 
 /// Returns the page.
-pub(super) fn html_report(of: &Reviewed<'_>) -> String {
+pub(super) fn html_report(of: &PlanReview<'_>) -> String {
     let facts = of.headline_facts();
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(CONTENT_SECURITY_POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 title { (escape_text(&of.title())) " · " (facts.join(" · ")) }
-                style { (PreEscaped(LOOKS)) (PreEscaped(CSS)) }
+                style { (PreEscaped(BASE_STYLE)) (PreEscaped(CSS)) }
             }
             body {
                 (head_markup(of, &facts))
@@ -48,7 +48,7 @@ pub(super) fn html_report(of: &Reviewed<'_>) -> String {
                         (alerts_markup(of))
                         (drift_markup(of))
                         (unmanaged_markup(of))
-                        @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, at < MOST_OPEN)) }
+                        @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, at < MAX_EXPANDED)) }
                         @if of.plan.changes.is_empty() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
                         p.none hidden { "Nothing fits the filter." }
                     }
@@ -68,11 +68,11 @@ pub(super) fn html_report(of: &Reviewed<'_>) -> String {
 }
 
 /// Returns the plan's document as it may stand in a script: nothing in it ends one.
-fn embedded_document(of: &Reviewed<'_>) -> String {
+fn embedded_document(of: &PlanReview<'_>) -> String {
     let text = json::render_plan_document(
         of.plan,
         of.registry,
-        PlanOptions { details: true, ran: of.run_report() },
+        PlanDocumentOptions { details: true, ran: of.run_report() },
     );
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
@@ -82,7 +82,7 @@ fn escape_text(text: &str) -> String {
     escape::escape_line(text).into_owned()
 }
 
-fn head_markup(of: &Reviewed<'_>, facts: &[String]) -> Markup {
+fn head_markup(of: &PlanReview<'_>, facts: &[String]) -> Markup {
     html! {
         header {
             h1 { (of.verdict().status_sign()) " " (escape_text(&of.title())) }
@@ -96,14 +96,14 @@ fn head_markup(of: &Reviewed<'_>, facts: &[String]) -> Markup {
     }
 }
 
-fn toolbar_markup(of: &Reviewed<'_>) -> Markup {
+fn toolbar_markup(of: &PlanReview<'_>) -> Markup {
     let changes = &of.plan.changes;
     let dangerous = changes.iter().filter(|change| view::is_dangerous(change)).count();
     html! {
         nav aria-label="Filter" {
             button type="button" data-filter="all" aria-pressed="true" { "all " (changes.len()) }
             button type="button" data-filter="danger" aria-pressed="false" { "dangerous only " (dangerous) }
-            @for (action, count) in Counts::from_plan(of.plan).iter().filter(|(_, count)| *count > 0) {
+            @for (action, count) in ActionCounts::from_plan(of.plan).iter().filter(|(_, count)| *count > 0) {
                 button type="button" data-filter=(phrases::action_keyword(action)) aria-pressed="false" {
                     (action_sign(action)) " " (phrases::action_keyword(action)) " " (count)
                 }
@@ -115,7 +115,7 @@ fn toolbar_markup(of: &Reviewed<'_>) -> Markup {
 }
 
 /// What an apply did not do, and what it asks.
-fn run_markup(of: &Reviewed<'_>) -> Markup {
+fn run_markup(of: &PlanReview<'_>) -> Markup {
     html! {
         @if let Some(ran) = of.run_report() {
             @for (address, why) in ran.failures(of.plan.base.destroy) {
@@ -131,7 +131,7 @@ fn run_markup(of: &Reviewed<'_>) -> Markup {
 }
 
 /// What a look found that nobody manages, and what is not there any more.
-fn unmanaged_markup(of: &Reviewed<'_>) -> Markup {
+fn unmanaged_markup(of: &PlanReview<'_>) -> Markup {
     let Some(found) = of.drift_result() else { return html! {} };
     let (count, gone) = (found.unmanaged.len(), &found.memory.resolved);
     html! {
@@ -160,7 +160,7 @@ fn unmanaged_markup(of: &Reviewed<'_>) -> Markup {
     }
 }
 
-fn alerts_markup(of: &Reviewed<'_>) -> Markup {
+fn alerts_markup(of: &PlanReview<'_>) -> Markup {
     html! {
         @for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
             div.alert.bad {
@@ -171,7 +171,7 @@ fn alerts_markup(of: &Reviewed<'_>) -> Markup {
             }
         }
         @for ruling in of.denials() {
-            div.alert.bad[ruling.verdict == RulingVerdict::Deny] {
+            div.alert.bad[ruling.verdict == PolicyStatus::Deny] {
                 strong { "policy " (escape_text(&ruling.name)) } " " (view::verdict_word(ruling.verdict)) " "
                 @if let Some(address) = &ruling.address { code { (address) } " " }
                 (escape_text(&ruling.message)) " " (location_markup(of, ruling.source.as_ref()))
@@ -183,7 +183,7 @@ fn alerts_markup(of: &Reviewed<'_>) -> Markup {
     }
 }
 
-fn drift_markup(of: &Reviewed<'_>) -> Markup {
+fn drift_markup(of: &PlanReview<'_>) -> Markup {
     let (open, settled) = of.split_drift();
     let row = |drift: &&Drift| {
         html! {
@@ -194,7 +194,7 @@ fn drift_markup(of: &Reviewed<'_>) -> Markup {
                     None => td colspan="2" { "it is gone" }
                 }
                 td {
-                    (escape_text(&explain_drift(drift, Style::plain(80))))
+                    (escape_text(&explain_drift(drift, TextStyle::plain(80))))
                     @if let Some(since) = of.drift_result().and_then(|found| first_seen(found.memory, &drift_key(drift))) {
                         span.quiet { " · " (since) }
                     }
@@ -216,7 +216,7 @@ fn drift_markup(of: &Reviewed<'_>) -> Markup {
     }
 }
 
-fn change_card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
+fn change_card(of: &PlanReview<'_>, change: &Change, open: bool) -> Markup {
     let danger = view::is_dangerous(change);
     html! {
         details.card.danger[danger] open[open] id=(change.address)
@@ -247,7 +247,7 @@ fn change_card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
     }
 }
 
-fn attribute_row(of: &Reviewed<'_>, attribute: &AttributeChange) -> Markup {
+fn attribute_row(of: &PlanReview<'_>, attribute: &AttributeChange) -> Markup {
     let (old, new) = view::before_and_after(attribute);
     html! {
         tr.forces[attribute.forces_replacement] {
@@ -273,17 +273,18 @@ fn fold_value(value: &str) -> Markup {
     }
 }
 
-fn location_markup(of: &Reviewed<'_>, place: Option<&Place>) -> Markup {
+fn location_markup(of: &PlanReview<'_>, place: Option<&SourceLocation>) -> Markup {
     html! { @if let Some(place) = place { code.place { (escape_text(&of.location_text(place))) } } }
 }
 
 fn action_sign(action: Action) -> &'static str {
-    phrases::sign_of_action(action, Style::plain(80))
+    phrases::sign_of_action(action, TextStyle::plain(80))
 }
 
-fn footer_markup(of: &Reviewed<'_>) -> Markup {
-    let applies =
-        of.run_report().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
+fn footer_markup(of: &PlanReview<'_>) -> Markup {
+    let applies = of.run_report().is_none()
+        && !of.plan.steps.is_empty()
+        && of.verdict() != view::ReviewStatus::Blocked;
     let command = of.command.filter(|_| applies);
     html! {
         (phrases::count_noun(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-use super::finding::Finding;
+use super::finding::ReviewFinding;
 use crate::model::hex::encode_hex;
 
 /// Bytes of a digest that are kept.
-const KEPT: usize = 16;
+const DIGEST_BYTES: usize = 16;
 
 /// Returns an identity for each finding: of its rule, file and subject, and of how many like it stand before.
-pub(super) fn finding_identities(findings: &[Finding]) -> Vec<String> {
+pub(super) fn finding_identities(findings: &[ReviewFinding]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     findings
         .iter()
@@ -20,7 +20,7 @@ pub(super) fn finding_identities(findings: &[Finding]) -> Vec<String> {
             let before = seen.entry(what.clone()).or_default();
             let digest = Sha256::digest(format!("{what}\0{before}"));
             *before += 1;
-            encode_hex(&digest[..KEPT])
+            encode_hex(&digest[..DIGEST_BYTES])
         })
         .collect()
 }

@@ -5,47 +5,47 @@
 use std::fmt::Write as _;
 
 use super::mermaid;
-use super::view::{self, Reviewed};
-use crate::model::source::Place;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::move_groups::{self, Told};
-use crate::report::run_report::Ran;
-use crate::report::text::style::Style;
+use super::view::{self, PlanReview};
+use crate::model::source::SourceLocation;
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::report::move_groups::{self, ChangeLine};
+use crate::report::run_report::RunReport;
+use crate::report::text::style::TextStyle;
 use crate::report::text::{escape, phrases};
 use crate::report::views::drift::{
     drift_key, drift_name, explain_drift, first_seen, key_of_object, object_name,
 };
-use crate::report::views::list::Listed;
+use crate::report::views::list::ObjectSummary;
 
 /// Bytes of a comment. GitHub takes 65,536 characters.
-const MOST: usize = 65_000;
+const MAX_COMMENT_BYTES: usize = 65_000;
 
 /// Bytes up to which the table of changes grows: the rest is for their attributes.
-const MOST_OF_TABLE: usize = 24_000;
+const MAX_TABLE_BYTES: usize = 24_000;
 
 /// Warnings above the table, and their bytes.
-const MOST_ALERTS: usize = 20;
-const MOST_OF_ALERTS: usize = 16_000;
+const MAX_ALERTS: usize = 20;
+const MAX_ALERT_BYTES: usize = 16_000;
 
 /// Attributes in a row of the table.
-const MOST_IN_ROW: usize = 3;
+const MAX_ATTRIBUTES_PER_ROW: usize = 3;
 
 /// Characters of a value in the table, and of one in a sentence.
-const MOST_OF_VALUE: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 
 /// Characters of a text that others wrote.
-const MOST_OF_TEXT: usize = 600;
+const MAX_TEXT_CHARS: usize = 600;
 
 /// Characters of a value in a difference.
-const MOST_IN_DIFF: usize = 2_000;
+const MAX_DIFF_CHARS: usize = 2_000;
 
 /// Steps of a flow chart that can still be read.
-const MOST_STEPS: usize = 60;
+const MAX_FLOWCHART_STEPS: usize = 60;
 
 /// Returns the comment.
-pub(super) fn markdown_report(of: &Reviewed<'_>) -> String {
+pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     let foot = report_footer(of);
-    let mut page = Page { text: report_head(of), room: MOST - foot.len() };
+    let mut page = MarkdownPage { text: report_head(of), room: MAX_COMMENT_BYTES - foot.len() };
     add_alerts(&mut page, &plan_alerts(of));
     add_change_table(&mut page, of);
     add_attributes(&mut page, of);
@@ -56,12 +56,12 @@ pub(super) fn markdown_report(of: &Reviewed<'_>) -> String {
 }
 
 /// A text that grows while there is room.
-struct Page {
+struct MarkdownPage {
     text: String,
     room: usize,
 }
 
-impl Page {
+impl MarkdownPage {
     /// Adds a piece as a whole or, where it has no room, not at all.
     fn add_if_fits(&mut self, piece: &str) -> bool {
         let fits = self.text.len() + piece.len() <= self.room;
@@ -97,7 +97,7 @@ pub fn fingerprint_of(report: &str) -> Option<&str> {
     (fingerprint.len() == 64 && fingerprint.bytes().all(is_digit)).then_some(fingerprint)
 }
 
-fn report_head(of: &Reviewed<'_>) -> String {
+fn report_head(of: &PlanReview<'_>) -> String {
     let title = of.title();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
     let marker = comment_marker(&title);
@@ -111,7 +111,7 @@ fn report_head(of: &Reviewed<'_>) -> String {
 }
 
 /// What an apply did not do, and what it asks.
-fn run_alerts(of: &Reviewed<'_>, ran: &Ran<'_>) -> Vec<String> {
+fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = Vec::new();
     for (address, why) in ran.failures(of.plan.base.destroy) {
         let said = [&why.what, why.means, &why.next].map(escape_prose).join(" ");
@@ -125,7 +125,7 @@ fn run_alerts(of: &Reviewed<'_>, ran: &Ran<'_>) -> Vec<String> {
 }
 
 /// What keeps the plan from being applied, and what is dangerous in it; of an apply, what it did not do.
-fn plan_alerts(of: &Reviewed<'_>) -> Vec<String> {
+fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
     for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
         let subject = block.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
@@ -140,7 +140,7 @@ fn plan_alerts(of: &Reviewed<'_>) -> Vec<String> {
         ));
     }
     for ruling in of.denials() {
-        let sign = if ruling.verdict == RulingVerdict::Deny { "⛔" } else { "❗" };
+        let sign = if ruling.verdict == PolicyStatus::Deny { "⛔" } else { "❗" };
         let subject = ruling.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
         let place = location_suffix(of, ruling.source.as_ref());
         alerts.push(format!(
@@ -163,12 +163,12 @@ fn plan_alerts(of: &Reviewed<'_>) -> Vec<String> {
 }
 
 /// Adds the alerts for which there is room.
-fn add_alerts(page: &mut Page, alerts: &[String]) {
+fn add_alerts(page: &mut MarkdownPage, alerts: &[String]) {
     let count = alerts.len();
-    let has_room = |page: &Page| page.text.len() < MOST_OF_ALERTS;
+    let has_room = |page: &MarkdownPage| page.text.len() < MAX_ALERT_BYTES;
     let shown = alerts
         .iter()
-        .take(MOST_ALERTS)
+        .take(MAX_ALERTS)
         .take_while(|alert| has_room(page) && page.add_if_fits(&format!("{alert}>\n")))
         .count();
     if count > shown {
@@ -179,7 +179,7 @@ fn add_alerts(page: &mut Page, alerts: &[String]) {
     }
 }
 
-fn danger_alert(of: &Reviewed<'_>, change: &Change) -> String {
+fn danger_alert(of: &PlanReview<'_>, change: &Change) -> String {
     let verb = match change.action {
         Action::Replace => "is replaced",
         Action::Delete => "is deleted",
@@ -195,11 +195,11 @@ fn danger_alert(of: &Reviewed<'_>, change: &Change) -> String {
 }
 
 /// Returns a place behind a blank; nothing where there is none.
-fn location_suffix(of: &Reviewed<'_>, place: Option<&Place>) -> String {
+fn location_suffix(of: &PlanReview<'_>, place: Option<&SourceLocation>) -> String {
     place.map(|place| format!(" {}", inline_code(&of.location_text(place)))).unwrap_or_default()
 }
 
-fn add_change_table(page: &mut Page, of: &Reviewed<'_>) {
+fn add_change_table(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let (changes, start) = (&of.plan.changes, page.text.len());
     let (title, rule) = if of.run_report().is_some() { (" outcome |", "---|") } else { ("", "") };
     let head = format!("| | resource | change | $/mo |{title}\n|---|---|---|---:|{rule}\n");
@@ -207,16 +207,16 @@ fn add_change_table(page: &mut Page, of: &Reviewed<'_>) {
         return;
     }
     let lines = if of.run_report().is_some() {
-        changes.iter().map(Told::One).collect()
+        changes.iter().map(ChangeLine::Single).collect()
     } else {
         move_groups::plan_lines(changes)
     };
     let mut shown = 0;
     for line in &lines {
         let row = match line {
-            Told::One(change) => change_row(of, change),
-            Told::Module(_, module, count) => {
-                let sign = phrases::sign_of_action(Action::Move, Style::plain(80));
+            ChangeLine::Single(change) => change_row(of, change),
+            ChangeLine::Module(_, module, count) => {
+                let sign = phrases::sign_of_action(Action::Move, TextStyle::plain(80));
                 let count = phrases::count_noun(*count, "resource");
                 format!(
                     "| {sign} | {} | {count}, was {} | |\n",
@@ -225,13 +225,13 @@ fn add_change_table(page: &mut Page, of: &Reviewed<'_>) {
                 )
             }
         };
-        if page.text.len() + row.len() > start + MOST_OF_TABLE || !page.add_if_fits(&row) {
+        if page.text.len() + row.len() > start + MAX_TABLE_BYTES || !page.add_if_fits(&row) {
             break;
         }
         shown += 1;
     }
     if shown < lines.len() {
-        let rest = lines.iter().skip(shown).map(Told::resource_count).sum();
+        let rest = lines.iter().skip(shown).map(ChangeLine::resource_count).sum();
         let rest = phrases::count_noun(rest, "resource");
         page.add_if_fits(&format!(
             "| … | **{rest} more** | left out here, the dangerous ones come first | |\n"
@@ -240,14 +240,14 @@ fn add_change_table(page: &mut Page, of: &Reviewed<'_>) {
     page.add_if_fits("\n");
 }
 
-fn change_row(of: &Reviewed<'_>, change: &Change) -> String {
+fn change_row(of: &PlanReview<'_>, change: &Change) -> String {
     let fate = of
         .run_report()
         .map(|ran| format!(" {} |", escape_prose(&ran.resource_outcome(change).describe_outcome())))
         .unwrap_or_default();
     format!(
         "| {} | {} | {} | {} |{fate}\n",
-        phrases::sign_of_action(change.action, Style::plain(80)),
+        phrases::sign_of_action(change.action, TextStyle::plain(80)),
         inline_code(change.address.as_str()),
         summarize_change(change),
         view::monthly_price(change)
@@ -259,8 +259,9 @@ fn summarize_change(change: &Change) -> String {
     if !matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
         return escape_prose(&view::change_headline(change));
     }
-    let mut said: Vec<String> = change.attributes.iter().take(MOST_IN_ROW).map(attribute_cell).collect();
-    let rest = change.attributes.len().saturating_sub(MOST_IN_ROW);
+    let mut said: Vec<String> =
+        change.attributes.iter().take(MAX_ATTRIBUTES_PER_ROW).map(attribute_cell).collect();
+    let rest = change.attributes.len().saturating_sub(MAX_ATTRIBUTES_PER_ROW);
     if rest > 0 {
         said.push(format!("{rest} more"));
     }
@@ -268,7 +269,8 @@ fn summarize_change(change: &Change) -> String {
 }
 
 fn attribute_cell(attribute: &AttributeChange) -> String {
-    let short = |text: String| inline_code(&phrases::shorten_text(text, MOST_OF_VALUE, Style::plain(80)));
+    let short =
+        |text: String| inline_code(&phrases::shorten_text(text, MAX_VALUE_CHARS, TextStyle::plain(80)));
     let path = escape_prose(&attribute.path);
     match view::before_and_after(attribute) {
         (None, Some(new)) => format!("{path} {}", short(new)),
@@ -279,7 +281,7 @@ fn attribute_cell(attribute: &AttributeChange) -> String {
 }
 
 /// Everything, attribute by attribute, in fences.
-fn add_attributes(page: &mut Page, of: &Reviewed<'_>) {
+fn add_attributes(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let changes = &of.plan.changes;
     if changes.is_empty() {
         return;
@@ -306,11 +308,11 @@ fn add_attributes(page: &mut Page, of: &Reviewed<'_>) {
     }
 }
 
-fn change_diff(of: &Reviewed<'_>, change: &Change) -> String {
+fn change_diff(of: &PlanReview<'_>, change: &Change) -> String {
     let place = change.source.as_ref().map(|place| of.location_text(place)).unwrap_or_default();
     let mut text = format!(
         "{} {}  {}   {}",
-        phrases::sign_of_action(change.action, Style::plain(80)),
+        phrases::sign_of_action(change.action, TextStyle::plain(80)),
         change.address,
         escape::escape_line(&view::change_headline(change)),
         escape::escape_line(&place)
@@ -321,7 +323,7 @@ fn change_diff(of: &Reviewed<'_>, change: &Change) -> String {
         let (old, new) = view::before_and_after(attribute);
         for (sign, side) in [('-', old), ('+', new)] {
             let Some(side) = side else { continue };
-            let side = phrases::shorten_text(side, MOST_IN_DIFF, Style::plain(80));
+            let side = phrases::shorten_text(side, MAX_DIFF_CHARS, TextStyle::plain(80));
             for (at, line) in side.split('\n').enumerate() {
                 let lead = if at == 0 { format!("{}: ", attribute.path) } else { "    ".to_owned() };
                 let _ =
@@ -332,7 +334,7 @@ fn change_diff(of: &Reviewed<'_>, change: &Change) -> String {
     text
 }
 
-fn add_drift(page: &mut Page, of: &Reviewed<'_>) {
+fn add_drift(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let (open, settled) = of.split_drift();
     if open.is_empty() && settled.is_empty() {
         return;
@@ -340,9 +342,9 @@ fn add_drift(page: &mut Page, of: &Reviewed<'_>) {
     let line = |drift: &&Drift| {
         let values = view::drift_values(drift)
             .map_or(" is gone".to_owned(), |(old, new)| format!(": {old} → {new}"));
-        let values = phrases::shorten_text(values, MOST_IN_DIFF, Style::plain(80));
+        let values = phrases::shorten_text(values, MAX_DIFF_CHARS, TextStyle::plain(80));
         let place = drift.source.as_ref().map(|place| of.location_text(place)).unwrap_or_default();
-        let meaning = explain_drift(drift, Style::plain(80));
+        let meaning = explain_drift(drift, TextStyle::plain(80));
         let since = of.drift_result().and_then(|found| first_seen(found.memory, &drift_key(drift)));
         let since = since.map(|since| format!(" · {since}")).unwrap_or_default();
         let said = format!("{}{values}   {meaning}{since}   {place}", drift_name(drift));
@@ -367,9 +369,9 @@ fn add_drift(page: &mut Page, of: &Reviewed<'_>) {
 }
 
 /// What a look found that nobody manages, and what is not there any more.
-fn add_unmanaged(page: &mut Page, of: &Reviewed<'_>) {
+fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let Some(found) = of.drift_result() else { return };
-    let row = |object: &Listed| {
+    let row = |object: &ObjectSummary| {
         let price = object.monthly.filter(|price| !price.is_zero());
         let price =
             price.map(|price| format!("   {} a month", phrases::format_money(price))).unwrap_or_default();
@@ -387,7 +389,7 @@ fn add_unmanaged(page: &mut Page, of: &Reviewed<'_>) {
 }
 
 /// Adds lines that others wrote, folded away, as far as there is room.
-fn add_folded(page: &mut Page, title: &str, lines: &[String]) {
+fn add_folded(page: &mut MarkdownPage, title: &str, lines: &[String]) {
     let room = page.room.saturating_sub(page.text.len() + title.len() + 200);
     let mut shown = String::new();
     let fits = |line: &&String| {
@@ -411,8 +413,8 @@ fn push_if_fits(text: &mut String, line: &str) -> bool {
     true
 }
 
-fn add_step_order(page: &mut Page, of: &Reviewed<'_>) {
-    if of.plan.steps.is_empty() || of.plan.steps.len() > MOST_STEPS {
+fn add_step_order(page: &mut MarkdownPage, of: &PlanReview<'_>) {
+    if of.plan.steps.is_empty() || of.plan.steps.len() > MAX_FLOWCHART_STEPS {
         return;
     }
     let chart = mermaid::plan_flowchart(of.plan);
@@ -421,7 +423,7 @@ fn add_step_order(page: &mut Page, of: &Reviewed<'_>) {
     ));
 }
 
-fn report_footer(of: &Reviewed<'_>) -> String {
+fn report_footer(of: &PlanReview<'_>) -> String {
     let commit =
         of.commit.map(|commit| format!(" · commit {}", inline_code(&commit[..commit.len().min(7)])));
     let cost = &of.plan.cost;
@@ -436,7 +438,9 @@ fn report_footer(of: &Reviewed<'_>) -> String {
     };
     let fingerprint = inline_code(&of.plan.fingerprint);
     let next = of.command.filter(|_| {
-        of.run_report().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked
+        of.run_report().is_none()
+            && !of.plan.steps.is_empty()
+            && of.verdict() != view::ReviewStatus::Blocked
     });
     let next =
         next.map(|command| format!(" · after the merge: {}", inline_code(command))).unwrap_or_default();
@@ -461,7 +465,7 @@ fn inline_code(text: &str) -> String {
 
 /// Returns a sentence that others wrote. One that could name a person or an issue stands as code.
 fn escape_prose(text: &str) -> String {
-    let text = phrases::shorten_text(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
+    let text = phrases::shorten_text(text.to_owned(), MAX_TEXT_CHARS, TextStyle::plain(80));
     let calls =
         text.contains(['@', '#', '!']) || text.to_ascii_lowercase().contains("gh-") || text.contains("://");
     if calls { inline_code(&text) } else { escape_markup(&text) }

@@ -8,7 +8,7 @@ use crate::plan::model::step::{Operation, Step};
 
 /// Returns the chart; empty lines for a plan that does nothing.
 pub(super) fn plan_flowchart(plan: &Plan) -> String {
-    let mut numbers: BTreeMap<Node<'_>, usize> = BTreeMap::new();
+    let mut numbers: BTreeMap<MermaidNode<'_>, usize> = BTreeMap::new();
     for step in &plan.steps {
         let next = numbers.len();
         numbers.entry(step_node(step)).or_insert(next);
@@ -40,13 +40,13 @@ pub(super) fn plan_flowchart(plan: &Plan) -> String {
 }
 
 /// A resource, or the object that a replacement leaves.
-type Node<'a> = (&'a str, bool);
+type MermaidNode<'a> = (&'a str, bool);
 
 const fn is_left(operation: &Operation) -> bool {
     matches!(operation, Operation::Delete { deposed: true, .. })
 }
 
-fn step_node(step: &Step) -> Node<'_> {
+fn step_node(step: &Step) -> MermaidNode<'_> {
     (step.address.as_str(), is_left(&step.operation))
 }
 

@@ -17,11 +17,11 @@ mod sarif;
 mod tfjson;
 mod view;
 
-pub use self::finding::Problems;
+pub use self::finding::ReviewDiagnostics;
 pub use comment::{head_of, plan_failed, with_head};
-pub use format::Format;
+pub use format::ReviewFormat;
 pub use markdown::{comment_marker, fingerprint_of, marker_of};
-pub use view::{Reviewed, Root, Told};
+pub use view::{PlanReview, RepositoryRoot, ReviewSubject};
 
 #[cfg(test)]
 mod tests;

@@ -4,16 +4,16 @@ use std::fmt::{Display, Write as _};
 
 use rust_decimal::Decimal;
 
-use super::view::{Reviewed, Told};
+use super::view::{PlanReview, ReviewSubject};
 use crate::apply::event::Outcome;
 use crate::plan::model::change::DriftClass;
-use crate::report::run_report::Ran;
-use crate::report::text::counts::Counts;
+use crate::report::run_report::RunReport;
+use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
-use crate::report::views::drift::{self, Found, is_settled};
+use crate::report::views::drift::{self, DriftReport, is_settled};
 
 /// The classes of drift, so that one without any is 0 and not absent.
-const CLASSES: [DriftClass; 7] = [
+const DRIFT_CLASSES: [DriftClass; 7] = [
     DriftClass::Reverted,
     DriftClass::AcceptOnly,
     DriftClass::Accepted,
@@ -24,10 +24,10 @@ const CLASSES: [DriftClass; 7] = [
 ];
 
 /// Returns the metrics; of a look only those of what was looked at.
-pub(super) fn plan_metrics(of: &Reviewed<'_>) -> String {
+pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
     let base = &plan.base;
-    let mut page = Page {
+    let mut page = MetricsPage {
         text: String::new(),
         labels: format!(
             "stack=\"{}\",env=\"{}\"",
@@ -36,15 +36,15 @@ pub(super) fn plan_metrics(of: &Reviewed<'_>) -> String {
         ),
     };
     match of.told {
-        Told::Plan => add_plan_metrics(&mut page, of),
-        Told::Look(found) => looked_at(&mut page, found),
-        Told::Run(ran) => {
+        ReviewSubject::Plan => add_plan_metrics(&mut page, of),
+        ReviewSubject::Drift(found) => looked_at(&mut page, found),
+        ReviewSubject::Run(ran) => {
             add_run_metrics(&mut page, ran);
             return page.text;
         }
     }
     page.add_header("stead_drift", "Live differences from what was last applied, by class.");
-    for class in CLASSES {
+    for class in DRIFT_CLASSES {
         let count = plan.drift.iter().filter(|drift| drift.class == class).count();
         page.add_sample("stead_drift", &[("class", phrases::drift_class(class))], count);
     }
@@ -54,7 +54,7 @@ pub(super) fn plan_metrics(of: &Reviewed<'_>) -> String {
 }
 
 /// What a look found besides drift.
-fn looked_at(page: &mut Page, found: &Found<'_>) {
+fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
     page.add_header("stead_managed_resources", "Resources that the ledger has.");
     page.add_sample("stead_managed_resources", &[], found.managed);
     page.add_header("stead_unmanaged_objects", "Live objects in the stack's projects that nobody manages.");
@@ -77,7 +77,7 @@ fn looked_at(page: &mut Page, found: &Found<'_>) {
 }
 
 /// What an apply did.
-fn add_run_metrics(page: &mut Page, ran: &Ran<'_>) {
+fn add_run_metrics(page: &mut MetricsPage, ran: &RunReport<'_>) {
     let Outcome { done, failed, skipped, questions, .. } = ran.outcome;
     page.add_header("stead_apply_success", "Whether the last apply did everything.");
     page.add_sample("stead_apply_success", &[], u8::from(ran.is_whole()));
@@ -96,10 +96,10 @@ fn add_run_metrics(page: &mut Page, ran: &Ran<'_>) {
 }
 
 /// What an apply would do.
-fn add_plan_metrics(page: &mut Page, of: &Reviewed<'_>) {
+fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
     let plan = of.plan;
     page.add_header("stead_changes", "Changes that an apply would make, by action.");
-    for (action, count) in Counts::from_plan(plan).iter() {
+    for (action, count) in ActionCounts::from_plan(plan).iter() {
         page.add_sample("stead_changes", &[("action", phrases::action_keyword(action))], count);
     }
     page.add_header("stead_unchanged_resources", "Resources that are as configured.");
@@ -124,12 +124,12 @@ fn round_dollars(amount: Decimal) -> Decimal {
     amount.normalize()
 }
 
-struct Page {
+struct MetricsPage {
     text: String,
     labels: String,
 }
 
-impl Page {
+impl MetricsPage {
     fn add_header(&mut self, name: &str, help: &str) {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} gauge");
     }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::finding::{Finding, Level, Spot};
+use super::finding::{FindingLevel, FindingLocation, ReviewFinding};
 use super::identity::finding_identities;
-use crate::plan::artifact::drift_history::Seen;
+use crate::plan::artifact::drift_history::RecordedDrift;
 use crate::report::json::to_pretty;
 
 /// Returns the findings as a log of one run.
-pub(super) fn sarif_log(findings: &[Finding], resolved: &[Seen]) -> String {
-    let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
+pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) -> String {
+    let mut rules: BTreeMap<&str, &ReviewFinding> = BTreeMap::new();
     for finding in findings {
         rules.entry(&finding.rule).or_insert(finding);
     }
@@ -52,7 +52,7 @@ pub(super) fn sarif_log(findings: &[Finding], resolved: &[Seen]) -> String {
 }
 
 /// Returns a rule's entry. What it says is of the sort, not of one finding.
-fn rule_entry(first: &Finding) -> Json {
+fn rule_entry(first: &ReviewFinding) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
         Some(("apply", what)) => format!("What an apply did not do: {what}"),
@@ -75,7 +75,7 @@ fn rule_entry(first: &Finding) -> Json {
     })
 }
 
-fn spot_location(spot: &Spot) -> Json {
+fn spot_location(spot: &FindingLocation) -> Json {
     let mut region = json!({"startLine": spot.line, "startColumn": spot.column});
     if let (Some((line, column)), Json::Object(region)) = (spot.end, &mut region) {
         region.insert("endLine".to_owned(), line.into());
@@ -98,10 +98,10 @@ fn encode_uri(path: &str) -> String {
     })
 }
 
-const fn sarif_level(level: Level) -> &'static str {
+const fn sarif_level(level: FindingLevel) -> &'static str {
     match level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Note => "note",
+        FindingLevel::Error => "error",
+        FindingLevel::Warning => "warning",
+        FindingLevel::Note => "note",
     }
 }

@@ -5,23 +5,23 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::view::Reviewed;
+use super::view::PlanReview;
 use crate::model::address::Address;
 use crate::model::schema::Registry;
 use crate::model::value::Value;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::json::{Shown, to_pretty};
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::report::json::{JsonValue, to_pretty};
 use crate::report::text::phrases;
 
 /// The version of the format that the document is made after.
-const FORMAT: &str = "1.2";
+const FORMAT_VERSION: &str = "1.2";
 
 /// Returns the document.
-pub(super) fn tfjson_plan(of: &Reviewed<'_>) -> String {
+pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
     let blocked = plan.is_blocked(&std::collections::BTreeSet::new());
     to_pretty(&json!({
-        "format_version": FORMAT,
+        "format_version": FORMAT_VERSION,
         "applyable": !blocked && !plan.steps.is_empty(),
         "complete": true,
         "errored": false,
@@ -32,8 +32,8 @@ pub(super) fn tfjson_plan(of: &Reviewed<'_>) -> String {
         "checks": of.plan.policy.iter().map(|ruling| json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
             "status": match ruling.verdict {
-                RulingVerdict::Pass => "pass",
-                RulingVerdict::Unknown => "unknown",
+                PolicyStatus::Pass => "pass",
+                PolicyStatus::Unknown => "unknown",
                 _ => "fail",
             },
             "instances": ruling.address.iter().map(|address| json!({
@@ -44,8 +44,9 @@ pub(super) fn tfjson_plan(of: &Reviewed<'_>) -> String {
 }
 
 fn tfjson_change(change: &Change) -> Json {
-    let (mut before, mut after, mut unknown) = (Tree::default(), Tree::default(), Tree::default());
-    let (mut hidden_before, mut hidden_after) = (Tree::default(), Tree::default());
+    let (mut before, mut after, mut unknown) =
+        (AttributeTree::default(), AttributeTree::default(), AttributeTree::default());
+    let (mut hidden_before, mut hidden_after) = (AttributeTree::default(), AttributeTree::default());
     for attribute in &change.attributes {
         before.insert_at(&attribute.path, value_json(&attribute.before));
         if attribute.after.waits_for().is_empty() {
@@ -121,7 +122,7 @@ fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
 }
 
 fn tfjson_drift(drift: &Drift, registry: Registry) -> Json {
-    let (mut before, mut after) = (Tree::default(), Tree::default());
+    let (mut before, mut after) = (AttributeTree::default(), AttributeTree::default());
     if let Some(path) = &drift.path {
         before.insert_at(path, value_json(&drift.last_applied));
         after.insert_at(path, value_json(&drift.live));
@@ -143,14 +144,14 @@ fn tfjson_drift(drift: &Drift, registry: Registry) -> Json {
 }
 
 fn value_json(value: &Value) -> Json {
-    serde_json::to_value(Shown(value)).unwrap_or(Json::Null)
+    serde_json::to_value(JsonValue(value)).unwrap_or(Json::Null)
 }
 
 /// Attributes by path, as nested objects.
 #[derive(Default)]
-struct Tree(Map<String, Json>);
+struct AttributeTree(Map<String, Json>);
 
-impl Tree {
+impl AttributeTree {
     /// Puts a value at `attribute` or `attribute.key`: a key may hold dots itself.
     fn insert_at(&mut self, path: &str, value: Json) {
         let Some((attribute, key)) = path.split_once('.') else {
@@ -170,8 +171,8 @@ impl Tree {
     }
 }
 
-impl From<Tree> for Json {
-    fn from(tree: Tree) -> Self {
+impl From<AttributeTree> for Json {
+    fn from(tree: AttributeTree) -> Self {
         Self::Object(tree.0)
     }
 }

@@ -2,27 +2,27 @@
 
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::model::value::Value;
-use crate::plan::model::block::Block;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, Ruling,
-    RulingVerdict,
+    Action, AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote,
+    PolicyResult, PolicyStatus,
 };
-use crate::report::run_report::Ran;
-use crate::report::text::counts::Counts;
+use crate::report::run_report::RunReport;
+use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
-use crate::report::views::drift::{Found, is_settled};
+use crate::report::views::drift::{DriftReport, is_settled};
 
 /// A plan under review, and what is known around it.
 #[derive(Debug, Clone, Copy)]
-pub struct Reviewed<'a> {
+pub struct PlanReview<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The kinds, for the requests of steps.
     pub registry: Registry,
     /// Where its files are in their repository.
-    pub root: &'a Root,
+    pub root: &'a RepositoryRoot,
     /// The commit that was checked out.
     pub commit: Option<&'a str>,
     /// The stack's first file: where what has no place of its own is told.
@@ -30,30 +30,30 @@ pub struct Reviewed<'a> {
     /// The command that applies just this plan, where there is one.
     pub command: Option<&'a str>,
     /// What is told of it.
-    pub told: Told<'a>,
+    pub told: ReviewSubject<'a>,
 }
 
 /// What is told of a plan.
 #[derive(Debug, Clone, Copy)]
-pub enum Told<'a> {
+pub enum ReviewSubject<'a> {
     /// What an apply would do.
     Plan,
     /// What a look found: nothing is to be applied.
-    Look(&'a Found<'a>),
+    Drift(&'a DriftReport<'a>),
     /// What an apply did.
-    Run(&'a Ran<'a>),
+    Run(&'a RunReport<'a>),
 }
 
 /// Where this process is in its repository: reports name files as seen from there, wherever stead ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Root {
+pub struct RepositoryRoot {
     /// The repository's directory; empty where there is none.
     pub repository: String,
     /// The directory that paths are relative to, below the repository's: `infra/ci`; or empty.
     pub here: String,
 }
 
-impl Root {
+impl RepositoryRoot {
     /// Returns a path as seen from the repository: parts that lead nowhere are gone.
     #[must_use]
     pub fn repository_path(&self, path: &str) -> String {
@@ -78,32 +78,32 @@ impl Root {
 
 /// What a plan comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ReviewStatus {
     Blocked,
     Dangerous,
     Changes,
     Drifted,
-    Nothing,
+    NoChanges,
     /// It was applied, whole.
     Applied,
     /// It was applied, and not all of it is done.
     Failed,
 }
 
-impl Verdict {
+impl ReviewStatus {
     pub(super) const fn status_sign(self) -> &'static str {
         match self {
             Self::Blocked | Self::Failed => "⛔",
             Self::Dangerous | Self::Drifted => "❗",
             Self::Changes => "🔷",
-            Self::Nothing | Self::Applied => "✅",
+            Self::NoChanges | Self::Applied => "✅",
         }
     }
 }
 
-impl<'a> Reviewed<'a> {
+impl<'a> PlanReview<'a> {
     /// Returns where a place is in the repository, with its line.
-    pub(super) fn location_text(&self, place: &Place) -> String {
+    pub(super) fn location_text(&self, place: &SourceLocation) -> String {
         format!("{}:{}", self.root.repository_path(&place.file), place.line)
     }
 
@@ -113,36 +113,36 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns what an apply did, where it ran.
-    pub(super) const fn run_report(&self) -> Option<&'a Ran<'a>> {
+    pub(super) const fn run_report(&self) -> Option<&'a RunReport<'a>> {
         match self.told {
-            Told::Run(ran) => Some(ran),
-            Told::Plan | Told::Look(_) => None,
+            ReviewSubject::Run(ran) => Some(ran),
+            ReviewSubject::Plan | ReviewSubject::Drift(_) => None,
         }
     }
 
     /// Returns what a look found, where it was one.
-    pub(super) const fn drift_result(&self) -> Option<&'a Found<'a>> {
+    pub(super) const fn drift_result(&self) -> Option<&'a DriftReport<'a>> {
         match self.told {
-            Told::Look(found) => Some(found),
-            Told::Plan | Told::Run(_) => None,
+            ReviewSubject::Drift(found) => Some(found),
+            ReviewSubject::Plan | ReviewSubject::Run(_) => None,
         }
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> ReviewStatus {
         let plan = self.plan;
         if let Some(ran) = self.run_report() {
-            return if ran.is_whole() { Verdict::Applied } else { Verdict::Failed };
+            return if ran.is_whole() { ReviewStatus::Applied } else { ReviewStatus::Failed };
         }
         if plan.is_blocked(&std::collections::BTreeSet::new()) {
-            Verdict::Blocked
+            ReviewStatus::Blocked
         } else if plan.changes.iter().any(is_dangerous) {
-            Verdict::Dangerous
+            ReviewStatus::Dangerous
         } else if !plan.changes.is_empty() || !plan.steps.is_empty() {
-            Verdict::Changes
+            ReviewStatus::Changes
         } else if plan.drift.iter().any(is_open) {
-            Verdict::Drifted
+            ReviewStatus::Drifted
         } else {
-            Verdict::Nothing
+            ReviewStatus::NoChanges
         }
     }
 
@@ -151,7 +151,8 @@ impl<'a> Reviewed<'a> {
         if let Some(ran) = self.run_report() {
             return ran.headline_facts();
         }
-        let counts: Vec<_> = Counts::from_plan(self.plan).iter().filter(|(_, count)| *count > 0).collect();
+        let counts: Vec<_> =
+            ActionCounts::from_plan(self.plan).iter().filter(|(_, count)| *count > 0).collect();
         let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if open > 0 => vec![format!("{open} drifted")],
@@ -187,7 +188,7 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns what keeps the plan from being applied, but for what policies say.
-    pub(super) fn plan_blockers(&self) -> impl Iterator<Item = &Block> {
+    pub(super) fn plan_blockers(&self) -> impl Iterator<Item = &Blocker> {
         self.plan.blocks.iter().filter(|block| !block.is_ruling())
     }
 
@@ -201,13 +202,13 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns the verdicts of policies that are no plain yes.
-    pub(super) fn denials(&self) -> impl Iterator<Item = &Ruling> {
-        self.plan.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Unknown)
+    pub(super) fn denials(&self) -> impl Iterator<Item = &PolicyResult> {
+        self.plan.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Unknown)
     }
 }
 
 /// Returns what a look found besides drift.
-fn of_look(found: &Found<'_>) -> Vec<String> {
+fn of_look(found: &DriftReport<'_>) -> Vec<String> {
     let mut facts = Vec::new();
     if !found.unmanaged.is_empty() {
         facts.push(format!("{} unmanaged", found.unmanaged.len()));
@@ -219,12 +220,12 @@ fn of_look(found: &Found<'_>) -> Vec<String> {
 }
 
 /// Returns what a verdict that is no plain yes is called.
-pub(super) const fn verdict_word(verdict: RulingVerdict) -> &'static str {
+pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     match verdict {
-        RulingVerdict::Deny => "says no",
-        RulingVerdict::Overridden => "says no, and is overridden",
-        RulingVerdict::Unknown => "is not decided yet",
-        RulingVerdict::Pass => "has nothing against it",
+        PolicyStatus::Deny => "says no",
+        PolicyStatus::Overridden => "says no, and is overridden",
+        PolicyStatus::Unknown => "is not decided yet",
+        PolicyStatus::Pass => "has nothing against it",
     }
 }
 
@@ -258,14 +259,14 @@ pub(super) fn change_headline(change: &Change) -> String {
 }
 
 /// Returns the effects that a reviewer must know, then the others.
-pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &Consequence> {
+pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &ChangeEffect> {
     let (heavy, light): (Vec<_>, Vec<_>) =
         change.effects.iter().partition(|effect| affects_users(effect.code));
     heavy.into_iter().chain(light)
 }
 
 /// Returns where a change was decided: at what forces the replacement, else at its block.
-pub(super) fn decided_at(change: &Change) -> Option<&Place> {
+pub(super) fn decided_at(change: &Change) -> Option<&SourceLocation> {
     let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
     forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref())
 }
@@ -293,7 +294,7 @@ pub(super) fn affected_addresses(change: &Change, most: usize) -> String {
 }
 
 /// Returns the notes that a reviewer wants: not those that something is done already.
-pub(super) fn review_notes(plan: &Plan) -> impl Iterator<Item = &Note> {
+pub(super) fn review_notes(plan: &Plan) -> impl Iterator<Item = &PlanNote> {
     plan.notes.iter().filter(|note| note.code != NoteCode::Done)
 }
 
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn files_are_named_as_seen_from_the_repository() {
-        let root = Root { repository: "/src/repo".into(), here: "infra/ci".into() };
+        let root = RepositoryRoot { repository: "/src/repo".into(), here: "infra/ci".into() };
         let table = [
             ("shop.yaml", "infra/ci/shop.yaml"),
             ("./shop/../shop.yaml", "infra/ci/shop.yaml"),
@@ -324,7 +325,7 @@ mod tests {
         for (path, seen) in table {
             assert_eq!(root.repository_path(path), seen);
         }
-        assert_eq!(Root::default().repository_path("shop/a.yaml"), "shop/a.yaml");
-        assert_eq!(Root::default().repository_path("/shop/a.yaml"), "/shop/a.yaml");
+        assert_eq!(RepositoryRoot::default().repository_path("shop/a.yaml"), "shop/a.yaml");
+        assert_eq!(RepositoryRoot::default().repository_path("/shop/a.yaml"), "/shop/a.yaml");
     }
 }

@@ -3,42 +3,42 @@
 use super::attribute;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
-use crate::model::source::Place;
-use crate::plan::model::change::{Action, Carried, Cause, Change};
-use crate::report::move_groups::{self, Told};
-use crate::report::text::page::{self, Line, Page};
+use crate::model::source::SourceLocation;
+use crate::plan::model::change::{Action, Cause, Change, ModuleMove};
+use crate::report::move_groups::{self, ChangeLine};
+use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign};
+use crate::report::text::style::{Symbol, TextRole};
 
 /// The widest column of addresses; a longer address pushes its own line only.
-const WIDEST_ADDRESS: usize = 36;
+const MAX_ADDRESS_WIDTH: usize = 36;
 
 /// Columns of the time and of the cost before it.
-const TIME: usize = 10;
+const TIME_WIDTH: usize = 10;
 
 /// With more creations than this, each shows one line of attributes.
-const MANY_CREATIONS: usize = 40;
+const COMPACT_CREATIONS_THRESHOLD: usize = 40;
 
 /// Resources that feel a change, before the rest is counted.
-const MOST_HITS: usize = 8;
+const MAX_AFFECTED: usize = 8;
 
 /// How changes are laid out together.
 #[derive(Clone, Copy)]
-struct Layout {
+struct ChangeLayout {
     address: usize,
     verbose: bool,
     many: bool,
 }
 
 /// Adds all changes, in the plan's order.
-pub(super) fn add_changes(page: &mut Page, changes: &[Change], verbose: bool) {
+pub(super) fn add_changes(page: &mut TextPage, changes: &[Change], verbose: bool) {
     let address =
         changes.iter().map(|change| page::display_width(change.address.as_str())).max().unwrap_or(0);
     let creations = changes.iter().filter(|change| change.action == Action::Create).count();
-    let layout = Layout {
-        address: address.min(WIDEST_ADDRESS),
+    let layout = ChangeLayout {
+        address: address.min(MAX_ADDRESS_WIDTH),
         verbose,
-        many: creations > MANY_CREATIONS && !verbose,
+        many: creations > COMPACT_CREATIONS_THRESHOLD && !verbose,
     };
     if verbose {
         for change in changes {
@@ -47,8 +47,10 @@ pub(super) fn add_changes(page: &mut Page, changes: &[Change], verbose: bool) {
     } else {
         for told in move_groups::plan_lines(changes) {
             match told {
-                Told::One(change) => add_change(page, change, layout),
-                Told::Module(first, module, count) => add_module_move(page, first, module, (count, layout)),
+                ChangeLine::Single(change) => add_change(page, change, layout),
+                ChangeLine::Module(first, module, count) => {
+                    add_module_move(page, first, module, (count, layout));
+                }
             }
         }
     }
@@ -57,19 +59,24 @@ pub(super) fn add_changes(page: &mut Page, changes: &[Change], verbose: bool) {
             "{} are shown in one line each; -v shows all of it",
             phrases::count_noun(creations, "creation")
         );
-        page.add_line(Line::indent(2).push_styled(Role::Faint, text));
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Faint, text));
     }
 }
 
 /// Adds a module whose resources all move, and nothing else happens to them.
-fn add_module_move(page: &mut Page, first: &Change, module: &Carried, (count, layout): (usize, Layout)) {
+fn add_module_move(
+    page: &mut TextPage,
+    first: &Change,
+    module: &ModuleMove,
+    (count, layout): (usize, ChangeLayout),
+) {
     let style = page.style();
     let start = if style.unicode { 4 } else { 5 };
     let role = action_role(Action::Move);
-    let line = Line::indent(2)
+    let line = TextLine::indent(2)
         .push_styled(role, phrases::sign_of_action(Action::Move, style))
         .to_column(start)
-        .push_styled(Role::Strong, module.to.as_str())
+        .push_styled(TextRole::Strong, module.to.as_str())
         .to_column(start + layout.address + 2)
         .push_styled(role, format!("move of {}", phrases::count_noun(count, "resource")));
     page.add_line(line);
@@ -77,21 +84,22 @@ fn add_module_move(page: &mut Page, first: &Change, module: &Carried, (count, la
     page.add_line(previous_address_line(&module.from, source));
 }
 
-fn previous_address_line(address: &str, source: Option<&Place>) -> Line {
-    let line = Line::indent(6).push_styled(Role::Change, "was ").push_styled(Role::Strong, address);
+fn previous_address_line(address: &str, source: Option<&SourceLocation>) -> TextLine {
+    let line =
+        TextLine::indent(6).push_styled(TextRole::Change, "was ").push_styled(TextRole::Strong, address);
     match source {
-        Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        Some(place) => line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line)),
         None => line,
     }
 }
 
-fn add_change(page: &mut Page, change: &Change, layout: Layout) {
+fn add_change(page: &mut TextPage, change: &Change, layout: ChangeLayout) {
     page.add_line(change_head(page, change, layout));
     if let Some(before) = &change.was {
         page.add_line(previous_address_line(before.address.as_str(), before.source.as_ref()));
     }
     if let Some(reason) = &change.reason {
-        let line = Line::indent(6).push_styled(action_role(change.action), reason);
+        let line = TextLine::indent(6).push_styled(action_role(change.action), reason);
         page.add_line(push_change_location(
             line,
             change,
@@ -99,7 +107,7 @@ fn add_change(page: &mut Page, change: &Change, layout: Layout) {
         ));
     } else if layout.verbose && change.action != Action::Create && change.source.is_some() {
         page.add_line(push_change_location(
-            Line::indent(6).push_styled(Role::Faint, "its block"),
+            TextLine::indent(6).push_styled(TextRole::Faint, "its block"),
             change,
             true,
         ));
@@ -118,54 +126,61 @@ fn add_change(page: &mut Page, change: &Change, layout: Layout) {
         Action::Delete | Action::Move | Action::Forget | Action::Read => {}
     }
     for effect in &change.effects {
-        let role = if effect.code == Effect::DataLoss { Role::Danger } else { Role::Warn };
+        let role = if effect.code == Effect::DataLoss { TextRole::Danger } else { TextRole::Warning };
         page.add_line(
-            Line::indent(6)
-                .push_styled(role, page.sign(Sign::Bang))
+            TextLine::indent(6)
+                .push_styled(role, page.sign(Symbol::Warning))
                 .push_styled(role, " ")
                 .push_styled(role, &effect.text),
         );
     }
     if !change.hits.is_empty() {
-        let most = if layout.verbose { usize::MAX } else { MOST_HITS };
+        let most = if layout.verbose { usize::MAX } else { MAX_AFFECTED };
         let hits = phrases::join_words(change.hits.iter().map(Address::as_str), most);
-        page.add_line(Line::indent(6).push_styled(Role::Warn, "hits  ").push_text(hits).continue_at(12));
+        page.add_line(
+            TextLine::indent(6).push_styled(TextRole::Warning, "hits  ").push_text(hits).continue_at(12),
+        );
     }
 }
 
-fn change_head(page: &Page, change: &Change, layout: Layout) -> Line {
+fn change_head(page: &TextPage, change: &Change, layout: ChangeLayout) -> TextLine {
     let style = page.style();
     let role = action_role(change.action);
     let start = if style.unicode { 4 } else { 5 };
-    let line = Line::indent(2)
+    let line = TextLine::indent(2)
         .push_styled(role, phrases::sign_of_action(change.action, style))
         .to_column(start)
-        .push_styled(Role::Strong, change.address.as_str())
+        .push_styled(TextRole::Strong, change.address.as_str())
         .to_column(start + layout.address + 2)
         .push_styled(role, describe_change(change));
     let cost = phrases::cost_change(&change.cost);
     let columns = style.width;
-    let line = if cost.is_empty() { line } else { line.ending_at(columns - TIME, Role::Plain, cost) };
+    let line =
+        if cost.is_empty() { line } else { line.ending_at(columns - TIME_WIDTH, TextRole::Plain, cost) };
     if change.seconds == 0 {
         return line;
     }
-    line.ending_at(columns, Role::Faint, format!("~{}", phrases::format_estimate(change.seconds.into())))
+    line.ending_at(
+        columns,
+        TextRole::Faint,
+        format!("~{}", phrases::format_estimate(change.seconds.into())),
+    )
 }
 
-fn push_change_location(line: Line, change: &Change, wanted: bool) -> Line {
+fn push_change_location(line: TextLine, change: &Change, wanted: bool) -> TextLine {
     match &change.source {
-        Some(place) if wanted => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        Some(place) if wanted => line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line)),
         _ => line,
     }
 }
 
-fn action_role(action: Action) -> Role {
+fn action_role(action: Action) -> TextRole {
     match action {
-        Action::Replace | Action::Delete => Role::Danger,
-        Action::Update | Action::Move => Role::Change,
-        Action::Create | Action::Adopt => Role::Good,
-        Action::Forget => Role::Warn,
-        Action::Read => Role::Faint,
+        Action::Replace | Action::Delete => TextRole::Danger,
+        Action::Update | Action::Move => TextRole::Change,
+        Action::Create | Action::Adopt => TextRole::Success,
+        Action::Forget => TextRole::Warning,
+        Action::Read => TextRole::Faint,
     }
 }
 

@@ -8,4 +8,4 @@ mod summary;
 mod verbose_steps;
 
 pub use self::verbose_steps::plan_steps_page;
-pub use plan::{Facts, plan_page};
+pub use plan::{PlanContext, plan_page};

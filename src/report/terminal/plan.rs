@@ -6,17 +6,17 @@ use jiff::Timestamp;
 
 use super::{change, notes, summary};
 use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan};
-use crate::report::text::page::{Line, Page};
+use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::views::drift;
 
 /// Columns beyond which a page is not laid out wider: the eye loses the line.
-const WIDEST: usize = 120;
+const MAX_PAGE_WIDTH: usize = 120;
 
 /// What is known around a plan but is not part of it. A saved plan has none of it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Facts {
+pub struct PlanContext {
     /// Live objects that were read.
     pub objects: Option<usize>,
     /// How long that took.
@@ -33,9 +33,9 @@ pub struct Facts {
 
 /// Returns a plan as text. `verbose` adds every attribute and place, and leaves nothing out.
 #[must_use]
-pub fn plan_page(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
+pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextStyle) -> String {
     if is_empty(plan) {
-        let mut page = Page::new(style);
+        let mut page = TextPage::new(style);
         // A declaration that is done changes nothing: who wants to tidy up asks for more.
         notes::add_notes(
             &mut page,
@@ -49,20 +49,22 @@ pub fn plan_page(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> Str
         }
         return first + &page.finish();
     }
-    let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
+    let mut page = TextPage::new(TextStyle { width: style.width.min(MAX_PAGE_WIDTH), ..style });
     page.add_line(plan_headline(plan, facts, style));
     let drifts = visible_drift(plan, verbose);
     if !drifts.is_empty() {
         let confirmed = drifts.iter().all(|drift| !drift.unconfirmed);
         let what = if confirmed { "  changed outside stead" } else { "  differs from what was applied" };
-        page.add_line(Line::indent(0).push_styled(Role::Strong, "DRIFT").push_text(what));
+        page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, "DRIFT").push_text(what));
         page.add_lines(drift::drift_lines(&drifts, page.style()));
     }
     if plan.changes.is_empty() {
-        page.add_line(Line::indent(0).push_text("No changes to make."));
+        page.add_line(TextLine::indent(0).push_text("No changes to make."));
     } else {
         page.add_line(
-            Line::indent(0).push_styled(Role::Strong, "CHANGES").push_text("  most dangerous first"),
+            TextLine::indent(0)
+                .push_styled(TextRole::Strong, "CHANGES")
+                .push_text("  most dangerous first"),
         );
         change::add_changes(&mut page, &plan.changes, verbose);
     }
@@ -87,10 +89,10 @@ fn is_empty(plan: &Plan) -> bool {
         && plan.drift.iter().all(|drift| quiet(drift.class))
 }
 
-fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
-    let dot = style.sign(Sign::Dot);
-    let mut line = Line::indent(0)
-        .push_styled(Role::Good, "No changes")
+fn no_changes(plan: &Plan, verbose: bool, style: TextStyle) -> TextLine {
+    let dot = style.sign(Symbol::Dot);
+    let mut line = TextLine::indent(0)
+        .push_styled(TextRole::Success, "No changes")
         .push_text(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
         .push_text(if plan.base.destroy {
             " has nothing left to destroy".to_owned()
@@ -121,7 +123,7 @@ fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
     line
 }
 
-fn plan_headline(plan: &Plan, facts: &Facts, style: Style) -> Line {
+fn plan_headline(plan: &Plan, facts: &PlanContext, style: TextStyle) -> TextLine {
     let base = &plan.base;
     let mut said = Vec::new();
     if base.destroy {
@@ -148,9 +150,9 @@ fn plan_headline(plan: &Plan, facts: &Facts, style: Style) -> Line {
         (_, None, _) => {}
     }
     let mut line =
-        Line::indent(0).push_styled(Role::Strong, format!("{}/{}", base.stack, base.environment));
+        TextLine::indent(0).push_styled(TextRole::Strong, format!("{}/{}", base.stack, base.environment));
     for fact in said {
-        line = line.push_text(format!(" {} {fact}", style.sign(Sign::Dot)));
+        line = line.push_text(format!(" {} {fact}", style.sign(Symbol::Dot)));
     }
     line
 }

@@ -1,19 +1,19 @@
 //! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
 
 use super::notes;
-use crate::plan::model::block::Block;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
-use crate::report::text::counts::Counts;
-use crate::report::text::page::{self, Line, Page};
+use crate::report::text::counts::ActionCounts;
+use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign};
+use crate::report::text::style::{Symbol, TextRole};
 
 /// Links of the critical path that are shown; longer chains lose their middle.
-const MOST_LINKS: usize = 6;
+const MAX_PATH_STEPS: usize = 6;
 
 /// Adds blocks, cost, time and totals; `verbose`: with the fingerprint as commands take it.
-pub(super) fn add_footer(page: &mut Page, plan: &Plan, verbose: bool) {
+pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, verbose: bool) {
     add_blockers(page, &plan.blocks);
     notes::add_policy_results(page, &plan.policy);
     add_cost(page, plan);
@@ -21,45 +21,45 @@ pub(super) fn add_footer(page: &mut Page, plan: &Plan, verbose: bool) {
     add_totals(page, plan);
     if verbose {
         page.add_line(
-            Line::indent(7).push_styled(Role::Faint, format!("fingerprint {}", plan.fingerprint)),
+            TextLine::indent(7).push_styled(TextRole::Faint, format!("fingerprint {}", plan.fingerprint)),
         );
     }
     if !plan.blocks.is_empty() {
         let count = phrases::count_noun(plan.blocks.len(), "problem");
-        let text = if plan.blocks.iter().all(Block::only_freezes) {
+        let text = if plan.blocks.iter().all(Blocker::only_freezes) {
             format!("Blocked in part by {count}: the rest can be applied.")
         } else {
             format!("Blocked by {count}: nothing will be applied.")
         };
-        page.add_line(Line::indent(0).push_styled(Role::Danger, text));
+        page.add_line(TextLine::indent(0).push_styled(TextRole::Danger, text));
     }
 }
 
-fn add_blockers(page: &mut Page, blocks: &[Block]) {
+fn add_blockers(page: &mut TextPage, blocks: &[Blocker]) {
     if blocks.is_empty() {
         return;
     }
-    page.add_line(Line::indent(0).push_styled(Role::Danger, "BLOCKED"));
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Danger, "BLOCKED"));
     let code = blocks.iter().map(|block| page::display_width(&block.code)).max().unwrap_or(0);
     for block in blocks {
-        let mut line = Line::indent(2)
-            .push_styled(Role::Danger, page.sign(Sign::Stop))
+        let mut line = TextLine::indent(2)
+            .push_styled(TextRole::Danger, page.sign(Symbol::Blocked))
             .push_text(" ")
-            .push_styled(Role::Danger, &block.code)
+            .push_styled(TextRole::Danger, &block.code)
             .to_column(code + 6)
             .continue_at(code + 6);
         if let Some(address) = &block.address {
-            line = line.push_styled(Role::Strong, address.as_str()).push_text("  ");
+            line = line.push_styled(TextRole::Strong, address.as_str()).push_text("  ");
         }
         line = line.push_text(&block.text);
         if let Some(place) = &block.source {
-            line = line.at_end(Role::Faint, format!("{}:{}", place.file, place.line));
+            line = line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line));
         }
         page.add_line(line);
         if !block.help.is_empty() {
             page.add_line(
-                Line::indent(code + 6)
-                    .push_styled(Role::Faint, "help: ")
+                TextLine::indent(code + 6)
+                    .push_styled(TextRole::Faint, "help: ")
                     .push_text(&block.help)
                     .continue_at(code + 12),
             );
@@ -67,14 +67,15 @@ fn add_blockers(page: &mut Page, blocks: &[Block]) {
     }
 }
 
-fn add_cost(page: &mut Page, plan: &Plan) {
+fn add_cost(page: &mut TextPage, plan: &Plan) {
     let cost = &plan.cost;
     if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && cost.unpriced == 0 {
         return;
     }
-    let (arrow, dot) = (page.sign(Sign::Arrow), page.sign(Sign::Dot));
+    let (arrow, dot) = (page.sign(Symbol::Arrow), page.sign(Symbol::Dot));
     let delta = cost.monthly_after - cost.monthly_before;
-    let role = if delta.is_sign_positive() && !delta.is_zero() { Role::Warn } else { Role::Plain };
+    let role =
+        if delta.is_sign_positive() && !delta.is_zero() { TextRole::Warning } else { TextRole::Plain };
     let mut line = label_line("COST").push_text(format!(
         "{} {arrow} {} a month (",
         phrases::format_money(cost.monthly_before),
@@ -86,7 +87,7 @@ fn add_cost(page: &mut Page, plan: &Plan) {
     }
     if cost.unpriced > 0 {
         line = line.push_styled(
-            Role::Warn,
+            TextRole::Warning,
             format!(
                 " {dot} {} without a known price, not counted",
                 phrases::count_noun(cost.unpriced, "resource")
@@ -100,11 +101,11 @@ fn add_cost(page: &mut Page, plan: &Plan) {
             phrases::format_money(*pinned),
             phrases::format_money(*now)
         );
-        page.add_line(Line::indent(7).push_styled(Role::Warn, text));
+        page.add_line(TextLine::indent(7).push_styled(TextRole::Warning, text));
     }
 }
 
-fn add_duration(page: &mut Page, plan: &Plan) {
+fn add_duration(page: &mut TextPage, plan: &Plan) {
     let path = &plan.critical_path;
     if path.seconds == 0 {
         return;
@@ -122,15 +123,15 @@ fn add_duration(page: &mut Page, plan: &Plan) {
             _ => links.push((step.address.as_str(), ends(step), step.seconds.into())),
         }
     }
-    let arrow = page.sign(Sign::Arrow);
+    let arrow = page.sign(Symbol::Arrow);
     let said = links.iter().map(|(address, goes, seconds)| {
         let goes = if *goes && mixed { " deletion" } else { "" };
         format!("{address}{goes} {}", phrases::format_estimate(*seconds))
     });
     let mut said: Vec<String> = said.collect();
-    if said.len() > MOST_LINKS {
-        let rest = said.len() - (MOST_LINKS - 1);
-        said.splice(MOST_LINKS / 2..MOST_LINKS / 2 + rest, [format!("{rest} more")]);
+    if said.len() > MAX_PATH_STEPS {
+        let rest = said.len() - (MAX_PATH_STEPS - 1);
+        said.splice(MAX_PATH_STEPS / 2..MAX_PATH_STEPS / 2 + rest, [format!("{rest} more")]);
     }
     let mut line =
         label_line("TIME").push_text(format!("about {}", phrases::format_estimate(path.seconds.into())));
@@ -143,8 +144,8 @@ fn add_duration(page: &mut Page, plan: &Plan) {
     page.add_line(line);
 }
 
-fn add_totals(page: &mut Page, plan: &Plan) {
-    let counts = Counts::from_plan(plan);
+fn add_totals(page: &mut TextPage, plan: &Plan) {
+    let counts = ActionCounts::from_plan(plan);
     let shown = [
         (Action::Create, true),
         (Action::Update, true),
@@ -154,7 +155,7 @@ fn add_totals(page: &mut Page, plan: &Plan) {
         (Action::Move, false),
         (Action::Forget, false),
     ];
-    let dot = format!(" {} ", page.sign(Sign::Dot));
+    let dot = format!(" {} ", page.sign(Symbol::Dot));
     let mut said: Vec<String> = shown
         .into_iter()
         .map(|(action, always)| (action, always, counts.get(action)))
@@ -162,13 +163,12 @@ fn add_totals(page: &mut Page, plan: &Plan) {
         .map(|(action, _, count)| format!("{count} {}", phrases::action_keyword(action)))
         .collect();
     said.push(format!("{} unchanged", plan.unchanged));
-    page.add_line(
-        label_line("PLAN")
-            .push_text(said.join(&dot))
-            .at_end(Role::Strong, format!("fingerprint {}", phrases::short_fingerprint(&plan.fingerprint))),
-    );
+    page.add_line(label_line("PLAN").push_text(said.join(&dot)).at_end(
+        TextRole::Strong,
+        format!("fingerprint {}", phrases::short_fingerprint(&plan.fingerprint)),
+    ));
 }
 
-fn label_line(word: &str) -> Line {
-    Line::indent(0).push_styled(Role::Strong, word).to_column(7).continue_at(7)
+fn label_line(word: &str) -> TextLine {
+    TextLine::indent(0).push_styled(TextRole::Strong, word).to_column(7).continue_at(7)
 }

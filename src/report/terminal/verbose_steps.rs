@@ -6,25 +6,26 @@ use crate::model::snapshot::RequestCount;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Step;
 use crate::report::json::step_requests;
-use crate::report::text::page::{self, Line, Page};
+use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Style};
+use crate::report::text::style::{TextRole, TextStyle};
 
 /// The widest column of addresses and operations; a longer one pushes its own line only.
-const WIDEST: usize = 44;
+const MAX_COLUMN_WIDTH: usize = 44;
 
 /// Returns the steps of a plan; with `all`, how long each takes and may take, and what the plan stands on.
 #[must_use]
-pub fn plan_steps_page(plan: &Plan, registry: Registry, all: bool, style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn plan_steps_page(plan: &Plan, registry: Registry, all: bool, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     if !plan.steps.is_empty() {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Strong, "STEPS")
+            TextLine::indent(0)
+                .push_styled(TextRole::Strong, "STEPS")
                 .push_text("  each once those are done that it names"),
         );
         let names: Vec<String> = plan.steps.iter().map(step_name).collect();
-        let column = names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(WIDEST);
+        let column =
+            names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(MAX_COLUMN_WIDTH);
         for (number, (step, name)) in plan.steps.iter().zip(&names).enumerate() {
             page.add_row(step_line(number, step, name, column, registry, all));
         }
@@ -39,11 +40,20 @@ fn step_name(step: &Step) -> String {
     format!("{} {}", phrases::operation_keyword(&step.operation), step.address)
 }
 
-fn step_line(number: usize, step: &Step, name: &str, column: usize, registry: Registry, all: bool) -> Line {
-    let line =
-        Line::indent(0).ending_at(5, Role::Faint, number.to_string()).push_text("  ").push_text(name);
+fn step_line(
+    number: usize,
+    step: &Step,
+    name: &str,
+    column: usize,
+    registry: Registry,
+    all: bool,
+) -> TextLine {
+    let line = TextLine::indent(0)
+        .ending_at(5, TextRole::Faint, number.to_string())
+        .push_text("  ")
+        .push_text(name);
     let mut line = line.to_column(9 + column).continue_at(9 + column);
-    line = line.push_styled(Role::Faint, step_requests(step, registry).join(", "));
+    line = line.push_styled(TextRole::Faint, step_requests(step, registry).join(", "));
     if all {
         let (usual, most) = (u64::from(step.seconds), u64::from(step.timeout_seconds));
         line = line.push_text(format!(
@@ -63,7 +73,7 @@ fn request_counts(count: RequestCount) -> String {
     )
 }
 
-fn add_plan_base(page: &mut Page, plan: &Plan) {
+fn add_plan_base(page: &mut TextPage, plan: &Plan) {
     let base = &plan.base;
     let project = base.project.as_ref().map_or("not there yet", |project| project.as_str());
     let rows = [
@@ -75,10 +85,16 @@ fn add_plan_base(page: &mut Page, plan: &Plan) {
         ("made", format!("{} as {}", base.made_at, base.nonce)),
         ("looked at", format!("{} objects that it touches", base.objects.len())),
     ];
-    page.add_line(Line::indent(0).push_styled(Role::Strong, "BASE").push_text("  what it was made from"));
+    page.add_line(
+        TextLine::indent(0).push_styled(TextRole::Strong, "BASE").push_text("  what it was made from"),
+    );
     for (name, text) in rows {
         page.add_row(
-            Line::indent(2).push_styled(Role::Faint, name).to_column(13).continue_at(13).push_text(text),
+            TextLine::indent(2)
+                .push_styled(TextRole::Faint, name)
+                .to_column(13)
+                .continue_at(13)
+                .push_text(text),
         );
     }
 }

@@ -5,22 +5,22 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::plans;
-use crate::apply::event::{Event, Outcome, StepError};
-use crate::cloud::error::Refusal;
+use crate::apply::event::{ApplyEvent, Outcome, StepError};
+use crate::cloud::error::ApiError;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::Value;
-use crate::plan::artifact::drift_history::Memory;
-use crate::plan::import::rebuild_ledger::{Candidate, Recovery, Tie};
-use crate::plan::model::change::{Note, NoteCode, Plan};
+use crate::plan::artifact::drift_history::DriftHistoryDiff;
+use crate::plan::import::rebuild_ledger::{AmbiguousMatch, MatchCandidate, RebuiltLedger};
+use crate::plan::model::change::{NoteCode, Plan, PlanNote};
 use crate::report::json::plan::apply_events;
-use crate::report::json::{self, PlanOptions};
-use crate::report::run_report::{Ran, Steps};
+use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::run_report::{RunReport, StepResults};
 use crate::report::text::escape;
-use crate::report::views::drift::{Elsewhere, Found};
-use crate::report::views::history::{Ending, Happened, LockHolder, Past};
-use crate::report::views::list::{self, Listed};
+use crate::report::views::drift::{DriftReport, OtherProjectCounts};
+use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, RunRecord};
+use crate::report::views::list::{self, ObjectSummary};
 
 const PLAN: &str = include_str!("../../../schemas/plan.schema.json");
 const PLAN_EVENT: &str = include_str!("../../../schemas/plan-event.schema.json");
@@ -48,7 +48,7 @@ fn check(schema: &str, document: &str) -> Json {
 }
 
 fn plan_document(plan: &Plan, details: bool) -> String {
-    json::render_plan_document(plan, REGISTRY, PlanOptions { details, ran: None })
+    json::render_plan_document(plan, REGISTRY, PlanDocumentOptions { details, ran: None })
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn plans_fit_their_schema() {
 fn a_plan_is_told_as_events_of_one_line() {
     for plan in [plans::empty(), plans::full(), plans::hostile(), plans::many(20)] {
         for details in [false, true] {
-            let options = PlanOptions { details, ran: None };
+            let options = PlanDocumentOptions { details, ran: None };
             let mut written = Vec::new();
             json::plan_events(&mut written, &plan, REGISTRY, options, (plans::time(0), 4)).unwrap();
             let text = String::from_utf8(written).unwrap();
@@ -99,20 +99,20 @@ fn a_plan_is_told_as_events_of_one_line() {
 #[test]
 fn what_became_of_a_plan_fits_its_schema() {
     let plan = plans::full();
-    let (mut steps, address) = (Steps::default(), plans::address("vm.web"));
+    let (mut steps, address) = (StepResults::default(), plans::address("vm.web"));
     let failed = StepError::Failed("x".into());
     let at = |step| (step, address.clone());
     for event in [at(0), at(1), at(2), at(3)].into_iter().map(|(step, address)| match step {
-        0 => Event::Succeeded { step, address, done: "created", id: None, took: Duration::ZERO },
-        1 => Event::Failed { step, address, error: failed.clone() },
-        2 => Event::Skipped { step, because: address.clone(), address },
-        _ => Event::Started { step, address, doing: "create" },
+        0 => ApplyEvent::Succeeded { step, address, done: "created", id: None, took: Duration::ZERO },
+        1 => ApplyEvent::Failed { step, address, error: failed.clone() },
+        2 => ApplyEvent::Skipped { step, because: address.clone(), address },
+        _ => ApplyEvent::Started { step, address, doing: "create" },
     }) {
         steps.record_event(&event);
     }
     let outcome = Outcome { failed: vec![(address, failed)], ..steps.cut_off(&plan) };
-    let ran = Ran::new(&outcome, &steps, (plans::time(0), Duration::ZERO), 6);
-    let options = PlanOptions { details: true, ran: Some(&ran) };
+    let ran = RunReport::new(&outcome, &steps, (plans::time(0), Duration::ZERO), 6);
+    let options = PlanDocumentOptions { details: true, ran: Some(&ran) };
     let document = check(PLAN, &json::render_plan_document(&plan, REGISTRY, options));
     assert_eq!(document["outcome"]["steps"][3]["status"], json!("open"));
 }
@@ -167,7 +167,7 @@ fn two_runs_and_two_syntaxes_give_the_same_bytes() {
     assert_eq!(plan_document(&one, false), plan_document(&other, false));
     assert_ne!(plan_document(&one, true), plan_document(&other, true));
     let mut written = Vec::new();
-    json::plan_to(&mut written, &one, REGISTRY, PlanOptions::default()).unwrap();
+    json::plan_to(&mut written, &one, REGISTRY, PlanDocumentOptions::default()).unwrap();
     assert_eq!(String::from_utf8(written).unwrap(), plan_document(&one, false));
 }
 
@@ -204,28 +204,34 @@ fn diagnostics_fit_their_schema() {
 fn every_event_fits_its_schema() {
     let address = || plans::address("vm.web");
     let refusal =
-        Refusal { status: 403, error: "no".into(), message: "m".into(), reason: Some("banned".into()) };
+        ApiError { status: 403, error: "no".into(), message: "m".into(), reason: Some("banned".into()) };
     let errors = [
         StepError::Refused(refusal.clone()),
-        StepError::Broken(Refusal { status: 503, ..refusal }),
-        StepError::Displaced("x".into()),
-        StepError::Moved("x".into()),
-        StepError::Unsettled("x".into()),
-        StepError::Question("x".into()),
+        StepError::ServerError(ApiError { status: 503, ..refusal }),
+        StepError::LeaseLost("x".into()),
+        StepError::ObjectChanged("x".into()),
+        StepError::NotReady("x".into()),
+        StepError::Ambiguous("x".into()),
         StepError::Ledger("x".into()),
         StepError::Failed("x".into()),
         StepError::Unreachable("x".into()),
     ];
     let mut events = vec![
-        Event::Recovering { address: address(), text: "x".into() },
-        Event::Started { step: 0, address: address(), doing: "create" },
-        Event::Progress { step: 0, address: address(), text: "x".into() },
-        Event::Retrying { step: None, text: "x".into() },
-        Event::Retrying { step: Some(1), text: "x".into() },
-        Event::Succeeded { step: 0, address: address(), done: "created", id: None, took: Duration::ZERO },
-        Event::Skipped { step: 0, address: address(), because: address() },
+        ApplyEvent::Recovering { address: address(), text: "x".into() },
+        ApplyEvent::Started { step: 0, address: address(), doing: "create" },
+        ApplyEvent::Progress { step: 0, address: address(), text: "x".into() },
+        ApplyEvent::Retrying { step: None, text: "x".into() },
+        ApplyEvent::Retrying { step: Some(1), text: "x".into() },
+        ApplyEvent::Succeeded {
+            step: 0,
+            address: address(),
+            done: "created",
+            id: None,
+            took: Duration::ZERO,
+        },
+        ApplyEvent::Skipped { step: 0, address: address(), because: address() },
     ];
-    events.extend(errors.iter().map(|error| Event::Failed {
+    events.extend(errors.iter().map(|error| ApplyEvent::Failed {
         step: 0,
         address: address(),
         error: error.clone(),
@@ -247,29 +253,34 @@ fn every_event_fits_its_schema() {
 #[test]
 fn lists_fit_their_schema() {
     let objects = [
-        Listed {
+        ObjectSummary {
             address: Some(plans::address("vm.web")),
             kind: "vm".into(),
             id: "1".into(),
-            ..Listed::default()
+            ..ObjectSummary::default()
         },
-        Listed { kind: "vm".into(), id: "2".into(), monthly: Some(12.into()), ..Listed::default() },
+        ObjectSummary {
+            kind: "vm".into(),
+            id: "2".into(),
+            monthly: Some(12.into()),
+            ..ObjectSummary::default()
+        },
     ];
     check(LS, &json::list_document("resources", &list::managed_table(&objects, true)));
     check(LS, &json::list_document("unmanaged", &list::unmanaged_table(&objects)));
     let full = plans::full();
-    let found = Found {
+    let found = DriftReport {
         stack: &full.base.stack,
         environment: &full.base.environment,
         drift: &full.drift,
         unmanaged: &objects,
         managed: 40,
-        elsewhere: Elsewhere { projects: 3, account: 0, unread: false },
-        memory: &Memory::default(),
+        elsewhere: OtherProjectCounts { projects: 3, account: 0, unread: false },
+        memory: &DriftHistoryDiff::default(),
         notes: &[],
     };
     check(DRIFT, &json::drift_document(&found));
-    let note = |code| Note {
+    let note = |code| PlanNote {
         code,
         text: "what".to_owned(),
         help: "what to do".to_owned(),
@@ -277,22 +288,27 @@ fn lists_fit_their_schema() {
         address: Some(plans::address("vm.web")),
     };
     let notes = [note(NoteCode::NotKept), note(NoteCode::Unverified)];
-    let document = check(DRIFT, &json::drift_document(&Found { notes: &notes, ..found }));
+    let document = check(DRIFT, &json::drift_document(&DriftReport { notes: &notes, ..found }));
     assert_eq!(document["notes"][1]["code"], json!("unverified"));
-    let (_, before) =
-        Memory::new_with_history(None, [("gone".to_owned(), "vpc.old".to_owned())], plans::time(0));
-    let (memory, _) = Memory::new_with_history(Some(before), found.observed_items(), plans::time(100));
-    let document = check(DRIFT, &json::drift_document(&Found { memory: &memory, ..found }));
+    let (_, before) = DriftHistoryDiff::new_with_history(
+        None,
+        [("gone".to_owned(), "vpc.old".to_owned())],
+        plans::time(0),
+    );
+    let (memory, _) =
+        DriftHistoryDiff::new_with_history(Some(before), found.observed_items(), plans::time(100));
+    let document = check(DRIFT, &json::drift_document(&DriftReport { memory: &memory, ..found }));
     assert_eq!(document["resolved"][0]["name"], json!("vpc.old"));
     assert_eq!(document["unmanaged"][0]["first_seen"], json!(plans::time(100).to_string()));
 }
 
 #[test]
 fn what_a_ledger_tells_of_itself_fits_its_schemas() {
-    let past = Past { number: 1, at: plans::time(0), who: "ada@x".into(), ..Past::default() };
-    let ended = Past { ended: Some(plans::time(9)), outcome: Ending::Done, ..past.clone() };
+    let past = RunRecord { number: 1, at: plans::time(0), who: "ada@x".into(), ..RunRecord::default() };
+    let ended = RunRecord { ended: Some(plans::time(9)), outcome: ApplyStatus::Done, ..past.clone() };
     let what = "the lock was broken".to_owned();
-    let broken = Happened { at: plans::time(1), who: "ada@x".into(), what, reason: Some("why".into()) };
+    let broken =
+        IncidentRecord { at: plans::time(1), who: "ada@x".into(), what, reason: Some("why".into()) };
     check(HISTORY, &json::history_document(&"shop".into(), &"prod".into(), &[past, ended], &[broken]));
     let holder = LockHolder {
         who: "ada@x".into(),
@@ -305,14 +321,17 @@ fn what_a_ledger_tells_of_itself_fits_its_schemas() {
     check(LOCK, &json::lock_document(Some(&holder), "s3://bucket"));
     check(LOCK, &json::lock_document(None, "file:x"));
     let candidate =
-        Candidate { kind: "vm".into(), id: "1".into(), created_at: None, differs: vec!["plan"] };
-    let tie = Tie {
+        MatchCandidate { kind: "vm".into(), id: "1".into(), created_at: None, differs: vec!["plan"] };
+    let tie = AmbiguousMatch {
         address: plans::address("vm.web"),
         candidates: vec![candidate],
         rivals: vec![plans::address("vm.also")],
     };
     let missing = vec![plans::address("vm.gone")];
-    check(RECOVER, &json::recovery_document(&Recovery { found: Vec::new(), ties: vec![tie], missing }));
+    check(
+        RECOVER,
+        &json::recovery_document(&RebuiltLedger { found: Vec::new(), ties: vec![tie], missing }),
+    );
 }
 
 #[test]

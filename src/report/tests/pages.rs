@@ -7,17 +7,17 @@ use unicode_width::UnicodeWidthStr;
 
 use super::plans;
 use crate::model::value::Value;
-use crate::plan::artifact::drift_history::Memory;
+use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Action, Change, DriftClass, Plan};
-use crate::plan::model::step::Bookkeeping;
-use crate::report::terminal::{Facts, plan_page};
+use crate::plan::model::step::LedgerUpdate;
+use crate::report::terminal::{PlanContext, plan_page};
 use crate::report::text::escape;
-use crate::report::text::style::Style;
-use crate::report::views::drift::{self, Elsewhere, Found};
-use crate::report::views::list::Listed;
+use crate::report::text::style::TextStyle;
+use crate::report::views::drift::{self, DriftReport, OtherProjectCounts};
+use crate::report::views::list::ObjectSummary;
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> PlanContext {
+    PlanContext {
         objects: Some(41),
         read_in: Some(Duration::from_millis(1840)),
         last_applied: Some(plans::time(-180_000)),
@@ -27,13 +27,13 @@ fn facts() -> Facts {
     }
 }
 
-fn shown(of: &Plan, verbose: bool, style: Style) -> String {
+fn shown(of: &Plan, verbose: bool, style: TextStyle) -> String {
     plan_page(of, &facts(), verbose, style)
 }
 
 #[test]
 fn everything_at_once() {
-    insta::assert_snapshot!(shown(&plans::full(), false, Style::plain(110)), @r#"
+    insta::assert_snapshot!(shown(&plans::full(), false, TextStyle::plain(110)), @r#"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
       ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
@@ -86,36 +86,36 @@ fn everything_at_once() {
 #[test]
 fn what_stays_is_shown_only_where_everything_is() {
     let line = "engine  postgres  unchanged";
-    assert!(shown(&plans::full(), true, Style::plain(110)).contains(line));
-    assert!(!shown(&plans::full(), false, Style::plain(110)).contains("unchanged  "));
-    let keys = |verbose| shown(&plans::full(), verbose, Style::plain(110)).contains("labels.team");
+    assert!(shown(&plans::full(), true, TextStyle::plain(110)).contains(line));
+    assert!(!shown(&plans::full(), false, TextStyle::plain(110)).contains("unchanged  "));
+    let keys = |verbose| shown(&plans::full(), verbose, TextStyle::plain(110)).contains("labels.team");
     assert_eq!((keys(true), keys(false)), (true, false));
 }
 
 #[test]
 fn no_changes_is_one_line() {
-    insta::assert_snapshot!(shown(&plans::empty(), false, Style::plain(100)), @"No changes · shop/prod is as configured · 41 resources · 12 requests");
+    insta::assert_snapshot!(shown(&plans::empty(), false, TextStyle::plain(100)), @"No changes · shop/prod is as configured · 41 resources · 12 requests");
     let ignored = plans::full().drift.remove(1);
     let quiet = Plan {
         drift: vec![ignored],
-        bookkeeping: vec![Bookkeeping::Forget(plans::address("vm.old"))],
+        bookkeeping: vec![LedgerUpdate::Forget(plans::address("vm.old"))],
         ..plans::empty()
     };
-    let verbose = shown(&quiet, true, Style::plain(80));
+    let verbose = shown(&quiet, true, TextStyle::plain(80));
     insta::assert_snapshot!(verbose, @"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only
       · database.main.public_access  false → true  left alone (ignore_drift until
                                      2026-12-31: opened by hand)  shop.stead.yaml:31
     ");
-    insta::assert_snapshot!(shown(&quiet, false, Style::plain(80)), @"No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only");
+    insta::assert_snapshot!(shown(&quiet, false, TextStyle::plain(80)), @"No changes · shop/prod is as configured · 41 resources · 12 requests · 1 live difference left alone · apply updates the ledger only");
 }
 
 #[test]
 fn drift_that_needs_a_decision_is_never_no_changes() {
     let drift = plans::full().drift.remove(0);
     assert_eq!(drift.class, DriftClass::AcceptOnly);
-    let text = shown(&Plan { drift: vec![drift], ..plans::empty() }, false, Style::plain(100));
+    let text = shown(&Plan { drift: vec![drift], ..plans::empty() }, false, TextStyle::plain(100));
     insta::assert_snapshot!(text, @"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
@@ -129,7 +129,7 @@ fn drift_that_needs_a_decision_is_never_no_changes() {
 #[test]
 fn a_creation_is_compact_and_verbose_shows_all_of_it() {
     let plan = Plan { changes: vec![plans::creation("vm.web.b")], ..plans::empty() };
-    insta::assert_snapshot!(shown(&plan, true, Style::plain(100)), @r"
+    insta::assert_snapshot!(shown(&plan, true, TextStyle::plain(100)), @r"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     CHANGES  most dangerous first
       + vm.web.b  create                                                               +$24.00    ~2 min
@@ -145,7 +145,7 @@ fn a_creation_is_compact_and_verbose_shows_all_of_it() {
 
 #[test]
 fn narrow_and_ascii() {
-    let style = Style { unicode: false, ..Style::plain(50) };
+    let style = TextStyle { unicode: false, ..TextStyle::plain(50) };
     let mut plan = Plan { blocks: Vec::new(), drift: Vec::new(), ..plans::full() };
     plan.changes.truncate(3);
     let text = shown(&plan, false, style);
@@ -212,7 +212,7 @@ fn long_texts_are_compared_by_line_and_kept_short() {
         ..plans::change(Action::Update, "vm.web")
     };
     let plan = Plan { changes: vec![change], ..plans::empty() };
-    insta::assert_snapshot!(shown(&plan, false, Style::plain(90)), @r"
+    insta::assert_snapshot!(shown(&plan, false, TextStyle::plain(90)), @r"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     CHANGES  most dangerous first
       ~ vm.web  update in place
@@ -231,19 +231,19 @@ fn long_texts_are_compared_by_line_and_kept_short() {
                                                                             shop.stead.yaml:22
     PLAN   0 create · 1 update · 0 replace · 0 delete · 41 unchanged     fingerprint 7f3a-c91e
     ");
-    assert!(shown(&plan, true, Style::plain(90)).matches('b').count() > 1000);
+    assert!(shown(&plan, true, TextStyle::plain(90)).matches('b').count() > 1000);
 }
 
 #[test]
 fn many_creations_take_two_lines_each() {
-    let text = shown(&plans::many(500), false, Style::plain(100));
+    let text = shown(&plans::many(500), false, TextStyle::plain(100));
     assert!(text.lines().count() < 2 * 500 + 10, "{}", text.lines().count());
     assert!(text.contains("500 creations are shown in one line each"));
 }
 
 #[test]
 fn the_page_grows_with_the_plan_and_no_faster() {
-    let size = |count| shown(&plans::many(count), false, Style::plain(100)).len();
+    let size = |count| shown(&plans::many(count), false, TextStyle::plain(100)).len();
     let (small, large) = (size(500), size(5000));
     assert!(large < small * 11, "{small} {large}");
 }
@@ -259,32 +259,28 @@ fn colour_never_changes_a_word() {
         }
         plain + rest
     };
-    let coloured = shown(&plans::full(), true, Style { colour: true, ..Style::plain(100) });
+    let coloured = shown(&plans::full(), true, TextStyle { colour: true, ..TextStyle::plain(100) });
     assert!(coloured.contains('\u{1b}'));
-    assert_eq!(strip(&coloured), shown(&plans::full(), true, Style::plain(100)));
+    assert_eq!(strip(&coloured), shown(&plans::full(), true, TextStyle::plain(100)));
 }
 
 #[test]
 fn drift_stands_on_its_own_too() {
     let full = plans::full();
-    let unmanaged = [Listed {
-        kind: "vm".into(),
-        id: "9c41".into(),
-        name: Some("test-box".into()),
-        monthly: Some(12.into()),
-        ..Listed::default()
-    }];
-    let found = Found {
+    let (kind, id) = ("vm".into(), "9c41".into());
+    let (name, monthly) = (Some("test-box".into()), Some(12.into()));
+    let unmanaged = [ObjectSummary { kind, id, name, monthly, ..ObjectSummary::default() }];
+    let found = DriftReport {
         stack: &full.base.stack,
         environment: &full.base.environment,
         drift: &full.drift,
         unmanaged: &unmanaged,
         managed: 38,
-        elsewhere: Elsewhere::default(),
-        memory: &Memory::default(),
+        elsewhere: OtherProjectCounts::default(),
+        memory: &DriftHistoryDiff::default(),
         notes: &[],
     };
-    insta::assert_snapshot!(drift::drift_page(&found, Style::plain(110)), @r#"
+    insta::assert_snapshot!(drift::drift_page(&found, TextStyle::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
       ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
                                       database.main.storage_gb                                  shop.stead.yaml:25
@@ -296,19 +292,22 @@ fn drift_stands_on_its_own_too() {
       ≠ vpc.main                      the object is gone: apply makes it again
       ? vm test-box 9c41  unmanaged, $12.00 a month
     "#);
-    let clean = Found { drift: &[], unmanaged: &[], ..found };
+    let clean = DriftReport { drift: &[], unmanaged: &[], ..found };
     assert_eq!(
-        drift::drift_page(&clean, Style::plain(80)),
+        drift::drift_page(&clean, TextStyle::plain(80)),
         "shop/prod · no drift · 100% of 38 objects managed\n"
     );
-    let seen =
-        found.observed_items().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
-    let (_, before) = Memory::new_with_history(None, seen, plans::time(0));
+    let old = "vpc.old.name".to_owned();
+    let seen = found.observed_items().skip(1).chain([(old.clone(), old)]);
+    let (_, before) = DriftHistoryDiff::new_with_history(None, seen, plans::time(0));
     let (memory, _) =
-        Memory::new_with_history(Some(before), found.observed_items(), plans::time(2 * 86_400));
-    let later =
-        Found { memory: &memory, elsewhere: Elsewhere { projects: 3, account: 1, unread: false }, ..found };
-    insta::assert_snapshot!(drift::drift_page(&later, Style::plain(110)), @r#"
+        DriftHistoryDiff::new_with_history(Some(before), found.observed_items(), plans::time(2 * 86_400));
+    let later = DriftReport {
+        memory: &memory,
+        elsewhere: OtherProjectCounts { projects: 3, account: 1, unread: false },
+        ..found
+    };
+    insta::assert_snapshot!(drift::drift_page(&later, TextStyle::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known 5, resolved
       1
       ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
@@ -330,12 +329,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn nothing_hostile_comes_through_at_any_width(width in 1usize..300, verbose in any::<bool>(), unicode in any::<bool>()) {
-        let text = shown(&plans::hostile(), verbose, Style { unicode, ..Style::plain(width) });
+        let text = shown(&plans::hostile(), verbose, TextStyle { unicode, ..TextStyle::plain(width) });
         prop_assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
         for line in text.lines() {
             prop_assert!(!line.trim_start().starts_with("::"), "{line}");
             prop_assert!(!line.contains("##["), "{line}");
-            prop_assert!(line.width() <= width.max(Style::NARROWEST) + 5, "{line}");
+            prop_assert!(line.width() <= width.max(TextStyle::MIN_WIDTH) + 5, "{line}");
         }
     }
 }

@@ -4,22 +4,22 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use crate::ledger::state::entry::Owned;
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::secret::Secret;
 use crate::model::snapshot::RequestCount;
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::model::value::Value;
-use crate::plan::model::block::Block;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Base, Cause, Change, Consequence, Cost, Drift, DriftClass, Leave, LineCost,
-    Plan, Unchanged,
+    Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, Drift, DriftClass, IgnoreDriftMatch,
+    Plan, PlanBase, PlanCost, UnchangedAttribute,
 };
-use crate::plan::model::step::{CriticalPath, Operation, PlannedCall, ProjectOf, Remember, Step};
+use crate::plan::model::step::{CriticalPath, LedgerMetadata, Operation, PlannedCall, Step, TargetProject};
 
-pub(crate) fn at(line: u32) -> Place {
-    Place { file: "shop.stead.yaml".into(), line, column: 5 }
+pub(crate) fn at(line: u32) -> SourceLocation {
+    SourceLocation { file: "shop.stead.yaml".into(), line, column: 5 }
 }
 
 pub(crate) fn address(text: &str) -> Address {
@@ -31,7 +31,7 @@ pub(crate) fn time(second: i64) -> Timestamp {
 }
 
 pub(crate) fn sealed(digest: &str) -> Value {
-    Value::Secret(Secret::Sealed(Some(digest.into())))
+    Value::Secret(Secret::Fingerprint(Some(digest.into())))
 }
 
 /// A fingerprint that is displayed as `7f3a-c91e`.
@@ -39,7 +39,7 @@ pub(crate) const FINGERPRINT: &str = "7f3ac91e0123456789abcdef0123456789abcdef01
 
 pub(crate) fn empty() -> Plan {
     Plan {
-        base: Base {
+        base: PlanBase {
             stack: "shop".into(),
             environment: "prod".into(),
             account: "acc-1".into(),
@@ -57,7 +57,7 @@ pub(crate) fn empty() -> Plan {
         changes: Vec::new(),
         steps: Vec::new(),
         drift: Vec::new(),
-        cost: Cost::default(),
+        cost: PlanCost::default(),
         critical_path: CriticalPath::default(),
         unchanged: 41,
         left_out: 0,
@@ -85,7 +85,7 @@ pub(crate) fn change(action: Action, at_address: &str) -> Change {
         attributes: Vec::new(),
         rest: Vec::new(),
         effects: Vec::new(),
-        cost: LineCost::default(),
+        cost: ChangeCost::default(),
         hits: Vec::new(),
         steps: Vec::new(),
         source: Some(at(20)),
@@ -107,9 +107,9 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
     }
 }
 
-fn priced(before: i64, after: i64) -> LineCost {
+fn priced(before: i64, after: i64) -> ChangeCost {
     let price = |amount: i64| (amount > 0).then(|| Decimal::from(amount));
-    LineCost { monthly_before: price(before), monthly_after: price(after) }
+    ChangeCost { monthly_before: price(before), monthly_after: price(after) }
 }
 
 fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -> Step {
@@ -127,9 +127,9 @@ fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -
 pub(crate) fn create() -> Operation {
     Operation::Create {
         desired: [].into(),
-        project: ProjectOf::None,
+        project: TargetProject::None,
         parent: None,
-        remember: Remember::default(),
+        remember: LedgerMetadata::default(),
         deposes: false,
     }
 }
@@ -140,12 +140,13 @@ fn update(calls: &[&str]) -> Operation {
         object: None,
         calls: calls.iter().map(planned).collect(),
         desired: [].into(),
-        remember: Remember::default(),
+        remember: LedgerMetadata::default(),
     }
 }
 
 fn delete(id: &str) -> Operation {
-    let object = Owned { id: id.into(), parent: None, project: None, created_at: None, provisional: false };
+    let object =
+        OwnedObject { id: id.into(), parent: None, project: None, created_at: None, provisional: false };
     Operation::Delete { object, deposed: true }
 }
 
@@ -162,7 +163,7 @@ fn replaced_vm() -> Change {
         create_first: Some(true),
         reason: Some("the API cannot change template in place".into()),
         attributes: vec![template, AttributeChange { source: None, ..ip }],
-        effects: vec![Consequence { code: Effect::AddressChange, text: "its address changes".into() }],
+        effects: vec![ChangeEffect { code: Effect::AddressChange, text: "its address changes".into() }],
         cost: priced(24, 24),
         hits: vec![address("volume.media"), address("backup_schedule.nightly.a")],
         steps: vec![0, 3],
@@ -188,12 +189,12 @@ fn updates() -> Vec<Change> {
             password,
             attribute("vpc", Value::text("vpc-1"), Value::Null),
         ],
-        rest: vec![Unchanged {
+        rest: vec![UnchangedAttribute {
             path: "engine".into(),
             value: Value::text("postgres"),
             source: Some(at(23)),
         }],
-        effects: vec![Consequence {
+        effects: vec![ChangeEffect {
             code: Effect::Charge,
             text: "the difference is charged at once".into(),
         }],
@@ -251,7 +252,7 @@ fn drift() -> Vec<Drift> {
             ..drift("storage_gb", Value::Integer(40), Value::Integer(60), DriftClass::AcceptOnly)
         },
         Drift {
-            leave: Some(Leave {
+            leave: Some(IgnoreDriftMatch {
                 reason: Some("opened by hand".into()),
                 until: Some("2026-12-31".into()),
                 ended: false,
@@ -260,7 +261,7 @@ fn drift() -> Vec<Drift> {
             ..drift("public_access", Value::Bool(false), Value::Bool(true), DriftClass::Ignored)
         },
         Drift {
-            leave: Some(Leave {
+            leave: Some(IgnoreDriftMatch {
                 reason: None,
                 until: Some("2026-06-30".into()),
                 ended: true,
@@ -278,16 +279,16 @@ fn drift() -> Vec<Drift> {
     ]
 }
 
-fn blocks() -> Vec<Block> {
+fn blocks() -> Vec<Blocker> {
     vec![
-        Block {
+        Blocker {
             code: "protected".into(),
             address: Some(address("volume.old")),
             text: "It is protected and would be deleted.".into(),
             help: "Write `protect: false`, apply, then remove the block.".into(),
             source: Some(at(60)),
         },
-        Block {
+        Blocker {
             code: "deletion_budget".into(),
             address: None,
             text: "14 of 41 objects would go, more than 30 %.".into(),
@@ -303,7 +304,7 @@ pub(crate) fn full() -> Plan {
     changes.push(Change {
         id: Some("vol-9".into()),
         cost: priced(8, 0),
-        effects: vec![Consequence { code: Effect::DataLoss, text: "its data is lost for good".into() }],
+        effects: vec![ChangeEffect { code: Effect::DataLoss, text: "its data is lost for good".into() }],
         reason: Some("it is no longer in the configuration".into()),
         seconds: 1,
         ..change(Action::Delete, "volume.old")
@@ -323,7 +324,7 @@ pub(crate) fn full() -> Plan {
             step("vm.web.b", create(), &[], 120),
         ],
         drift: drift(),
-        cost: Cost {
+        cost: PlanCost {
             monthly_before: "339.40".parse().unwrap(),
             monthly_after: "412.40".parse().unwrap(),
             unpriced: 1,
@@ -347,9 +348,9 @@ pub(crate) fn hostile() -> Plan {
         attribute.before = Value::text(evil);
         attribute.after = Value::Map([(evil.into(), Value::text(evil))].into());
         attribute.set_by = Some(evil.into());
-        attribute.source = Some(Place { file: evil.into(), line: 1, column: 1 });
+        attribute.source = Some(SourceLocation { file: evil.into(), line: 1, column: 1 });
     }
-    change.effects = vec![Consequence { code: Effect::Restart, text: evil.into() }];
+    change.effects = vec![ChangeEffect { code: Effect::Restart, text: evil.into() }];
     change.action = Action::Update;
     let mut plan = full();
     plan.base.stack = evil.into();
@@ -365,9 +366,9 @@ pub(crate) fn hostile() -> Plan {
         acceptable: false,
         unconfirmed: false,
         blocked_by: None,
-        source: Some(Place { file: evil.into(), line: 1, column: 1 }),
+        source: Some(SourceLocation { file: evil.into(), line: 1, column: 1 }),
     });
-    plan.blocks.push(Block {
+    plan.blocks.push(Blocker {
         code: evil.into(),
         address: None,
         text: evil.into(),

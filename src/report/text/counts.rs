@@ -1,4 +1,4 @@
-//! `Counts`: how many changes a plan has of each action.
+//! `ActionCounts`: how many changes a plan has of each action.
 
 use crate::plan::model::change::{Action, Plan};
 
@@ -16,9 +16,9 @@ const ALL: [Action; 8] = [
 
 /// How many changes there are of each action.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts([usize; ALL.len()]);
+pub struct ActionCounts([usize; ALL.len()]);
 
-impl Counts {
+impl ActionCounts {
     /// Counts the changes of a plan.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {

@@ -6,16 +6,16 @@ use super::escape;
 
 /// Tests that belong together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Suite {
+pub struct JunitSuite {
     /// What they are of: a file, or a stack.
     pub name: String,
     /// The tests.
-    pub cases: Vec<Case>,
+    pub cases: Vec<JunitCase>,
 }
 
 /// One test.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Case {
+pub struct JunitCase {
     /// What is tested.
     pub name: String,
     /// File and line.
@@ -28,7 +28,7 @@ pub struct Case {
     pub skipped: Option<String>,
 }
 
-impl Case {
+impl JunitCase {
     /// Returns a test that passed.
     #[must_use]
     pub fn new_passed(name: &str) -> Self {
@@ -42,8 +42,8 @@ impl Case {
 
 /// Returns the document of some suites.
 #[must_use]
-pub fn junit_document(suites: &[Suite]) -> String {
-    let failed = |suite: &Suite| suite.cases.iter().filter(|case| case.has_failed()).count();
+pub fn junit_document(suites: &[JunitSuite]) -> String {
+    let failed = |suite: &JunitSuite| suite.cases.iter().filter(|case| case.has_failed()).count();
     let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
     let failures: usize = suites.iter().map(failed).sum();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -68,12 +68,12 @@ pub fn junit_document(suites: &[Suite]) -> String {
 }
 
 /// Says how many tests were not run; nothing where all were.
-fn skipped_attribute(suite: &Suite) -> String {
+fn skipped_attribute(suite: &JunitSuite) -> String {
     let count = suite.cases.iter().filter(|case| case.skipped.is_some()).count();
     if count > 0 { format!(" skipped=\"{count}\"") } else { String::new() }
 }
 
-fn write_case(text: &mut String, suite: &str, case: &Case) {
+fn write_case(text: &mut String, suite: &str, case: &JunitCase) {
     let name = escape_xml(&case.name);
     let place = case.place.as_ref();
     let place = place.map(|(file, line)| format!(" file=\"{}\" line=\"{line}\"", escape_xml(file)));

@@ -5,16 +5,16 @@ use std::time::Instant;
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{ChangeTag, DiffOp, group_diff_ops};
 
-use super::page::Line;
+use super::page::TextLine;
 use super::phrases;
-use super::style::{Role, Sign, Style};
+use super::style::{Symbol, TextRole, TextStyle};
 use crate::model::value::Value;
 
 /// Lines around a difference that are shown too.
-const CONTEXT: usize = 1;
+const CONTEXT_LINES: usize = 1;
 
 /// Lines of both sides together beyond which no difference is searched for.
-const MOST_COMPARED: usize = 4_000;
+const MAX_COMPARED_LINES: usize = 4_000;
 
 /// Tells whether two values are better shown as lines than as `before → after`.
 #[must_use]
@@ -43,27 +43,39 @@ fn value_lines(value: &Value) -> Vec<String> {
 
 /// Returns the lines that differ with a little around them, at most `most`, then how many are left.
 #[must_use]
-pub fn diff_lines(before: &Value, after: &Value, indent: usize, most: usize, style: Style) -> Vec<Line> {
+pub fn diff_lines(
+    before: &Value,
+    after: &Value,
+    indent: usize,
+    most: usize,
+    style: TextStyle,
+) -> Vec<TextLine> {
     let (old, new) = (value_lines(before), value_lines(after));
     let at = |role, sign: &str, text: &str| {
-        Line::indent(indent).push_styled(role, sign).push_styled(role, text).continue_at(indent + 4)
+        TextLine::indent(indent).push_styled(role, sign).push_styled(role, text).continue_at(indent + 4)
     };
-    if old.len() + new.len() > MOST_COMPARED {
-        let text =
-            format!("{} {} {}", phrases::count_noun(old.len(), "line"), style.sign(Sign::Arrow), new.len());
-        return vec![at(Role::Faint, "", &text)];
+    if old.len() + new.len() > MAX_COMPARED_LINES {
+        let text = format!(
+            "{} {} {}",
+            phrases::count_noun(old.len(), "line"),
+            style.sign(Symbol::Arrow),
+            new.len()
+        );
+        return vec![at(TextRole::Faint, "", &text)];
     }
     let mut shown = Vec::new();
     let mut left_out = 0;
-    for (number, group) in group_diff_ops(diff_operations(&old, &new, None), CONTEXT).iter().enumerate() {
+    for (number, group) in
+        group_diff_ops(diff_operations(&old, &new, None), CONTEXT_LINES).iter().enumerate()
+    {
         if number > 0 && shown.len() < most {
-            shown.push(at(Role::Faint, "  ", style.sign(Sign::Ellipsis)));
+            shown.push(at(TextRole::Faint, "  ", style.sign(Symbol::Ellipsis)));
         }
         for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
             let (role, sign) = match change.tag() {
-                ChangeTag::Delete => (Role::Danger, "- "),
-                ChangeTag::Insert => (Role::Good, "+ "),
-                ChangeTag::Equal => (Role::Faint, "  "),
+                ChangeTag::Delete => (TextRole::Danger, "- "),
+                ChangeTag::Insert => (TextRole::Success, "+ "),
+                ChangeTag::Equal => (TextRole::Faint, "  "),
             };
             if shown.len() < most {
                 shown.push(at(role, sign, &change.value()));
@@ -73,8 +85,8 @@ pub fn diff_lines(before: &Value, after: &Value, indent: usize, most: usize, sty
         }
     }
     if left_out > 0 {
-        let text = format!("{} and {left_out} more lines (-v)", style.sign(Sign::Ellipsis));
-        shown.push(at(Role::Faint, "  ", &text));
+        let text = format!("{} and {left_out} more lines (-v)", style.sign(Symbol::Ellipsis));
+        shown.push(at(TextRole::Faint, "  ", &text));
     }
     shown
 }
@@ -96,11 +108,11 @@ pub(in crate::report) fn diff_operations(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::text::page::Page;
+    use crate::report::text::page::TextPage;
 
     fn shown(before: &Value, after: &Value, most: usize) -> String {
-        let mut page = Page::new(Style::plain(60));
-        page.add_lines(diff_lines(before, after, 2, most, Style::plain(60)));
+        let mut page = TextPage::new(TextStyle::plain(60));
+        page.add_lines(diff_lines(before, after, 2, most, TextStyle::plain(60)));
         page.finish()
     }
 

@@ -1,4 +1,4 @@
-//! `Line` and `Page`: laid-out text that is safe by construction. Whatever is put on a line is
+//! `TextLine` and `TextPage`: laid-out text that is safe by construction. Whatever is put on a line is
 //! escaped; whatever leaves a page keeps within the width and begins no line with a command.
 
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::escape;
-use super::style::{Role, Sign, Style};
+use super::style::{Symbol, TextRole, TextStyle};
 
 /// Returns the columns that a text takes once it is escaped.
 #[must_use]
@@ -16,14 +16,14 @@ pub fn display_width(text: &str) -> usize {
 
 /// One line in the making: pieces of text, each for something.
 #[derive(Debug, Clone, Default)]
-pub struct Line {
-    pieces: Vec<(Role, String)>,
-    end: Option<(Role, String)>,
+pub struct TextLine {
+    pieces: Vec<(TextRole, String)>,
+    end: Option<(TextRole, String)>,
     width: usize,
     hang: usize,
 }
 
-impl Line {
+impl TextLine {
     /// Returns a line that begins with some blanks; its continuation begins with two more.
     #[must_use]
     pub fn indent(blanks: usize) -> Self {
@@ -32,7 +32,7 @@ impl Line {
 
     /// Adds text, escaped.
     #[must_use]
-    pub fn push_styled(mut self, role: Role, text: impl AsRef<str>) -> Self {
+    pub fn push_styled(mut self, role: TextRole, text: impl AsRef<str>) -> Self {
         let safe = escape::escape_line(text.as_ref());
         if safe.is_empty() {
             return self;
@@ -52,7 +52,7 @@ impl Line {
     /// Adds plain text, escaped.
     #[must_use]
     pub fn push_text(self, text: impl AsRef<str>) -> Self {
-        self.push_styled(Role::Plain, text)
+        self.push_styled(TextRole::Plain, text)
     }
 
     /// Adds blanks up to a column; two when the column is passed already.
@@ -65,14 +65,14 @@ impl Line {
 
     /// Adds text that ends at a column, and begins after at least two blanks.
     #[must_use]
-    pub fn ending_at(self, column: usize, role: Role, text: impl AsRef<str>) -> Self {
+    pub fn ending_at(self, column: usize, role: TextRole, text: impl AsRef<str>) -> Self {
         let start = column.saturating_sub(display_width(text.as_ref()));
         self.to_column(start).push_styled(role, text)
     }
 
     /// Adds text at the right edge, on a line of its own where it does not fit.
     #[must_use]
-    pub fn at_end(mut self, role: Role, text: impl AsRef<str>) -> Self {
+    pub fn at_end(mut self, role: TextRole, text: impl AsRef<str>) -> Self {
         self.end = Some((role, escape::escape_line(text.as_ref()).into_owned()));
         self
     }
@@ -95,7 +95,7 @@ impl Line {
         let blanks = " ".repeat(count);
         match self.pieces.last_mut() {
             Some((_, piece)) => piece.push_str(&blanks),
-            None => self.pieces.push((Role::Plain, blanks)),
+            None => self.pieces.push((TextRole::Plain, blanks)),
         }
         self
     }
@@ -112,8 +112,8 @@ impl Line {
 
     /// Returns the line unwrapped: for logs, which have no width.
     #[must_use]
-    pub fn to_unwrapped(self, style: Style) -> String {
-        let mut physical = Physical::default();
+    pub fn to_unwrapped(self, style: TextStyle) -> String {
+        let mut physical = WrappedLine::default();
         for (role, text) in self.wrap_to(0).pieces {
             physical.push(role, &text);
         }
@@ -124,20 +124,20 @@ impl Line {
 
     /// Returns the line cut to the width: for a display that is redrawn.
     #[must_use]
-    pub fn cut_to_width(self, style: Style) -> String {
+    pub fn cut_to_width(self, style: TextStyle) -> String {
         let columns = style.width.max(1);
         if self.width <= columns && self.end.is_none() {
             return self.to_unwrapped(style);
         }
-        let mark = style.sign(Sign::Ellipsis);
+        let mark = style.sign(Symbol::Ellipsis);
         let room = columns.saturating_sub(mark.width());
         let closed = self.wrap_to(columns);
         let too_long = closed.width > columns;
-        let mut physical = Physical::default();
+        let mut physical = WrappedLine::default();
         'cut: for (role, text) in closed.pieces {
             for c in text.chars() {
                 if too_long && physical.width + c.width().unwrap_or(0) > room {
-                    physical.push(Role::Plain, mark);
+                    physical.push(TextRole::Plain, mark);
                     break 'cut;
                 }
                 physical.push(role, c.encode_utf8(&mut [0; 4]));
@@ -151,13 +151,13 @@ impl Line {
 
 /// A line as it will stand on the page.
 #[derive(Default)]
-struct Physical {
-    pieces: Vec<(Role, String)>,
+struct WrappedLine {
+    pieces: Vec<(TextRole, String)>,
     width: usize,
 }
 
-impl Physical {
-    fn push(&mut self, role: Role, text: &str) {
+impl WrappedLine {
+    fn push(&mut self, role: TextRole, text: &str) {
         self.width += UnicodeWidthStr::width(text);
         match self.pieces.last_mut() {
             Some((last, piece)) if *last == role => piece.push_str(text),
@@ -187,11 +187,11 @@ impl Physical {
         }
     }
 
-    fn write(mut self, style: Style, out: &mut String) {
+    fn write(mut self, style: TextStyle, out: &mut String) {
         self.trim_end();
         self.disarm_commands();
         for (role, piece) in self.pieces {
-            if style.colour && role != Role::Plain && !piece.trim().is_empty() {
+            if style.colour && role != TextRole::Plain && !piece.trim().is_empty() {
                 let ansi = role.ansi();
                 _ = write!(out, "{ansi}{piece}{ansi:#}");
             } else {
@@ -203,36 +203,36 @@ impl Physical {
 
 /// Finished lines.
 #[derive(Debug)]
-pub struct Page {
-    style: Style,
+pub struct TextPage {
+    style: TextStyle,
     text: String,
 }
 
-impl Page {
+impl TextPage {
     /// Returns an empty page.
     #[must_use]
-    pub fn new(style: Style) -> Self {
-        let width = style.width.max(Style::NARROWEST);
-        Self { style: Style { width, ..style }, text: String::new() }
+    pub fn new(style: TextStyle) -> Self {
+        let width = style.width.max(TextStyle::MIN_WIDTH);
+        Self { style: TextStyle { width, ..style }, text: String::new() }
     }
 
     /// Returns how it is shown.
     #[must_use]
-    pub fn style(&self) -> Style {
+    pub fn style(&self) -> TextStyle {
         self.style
     }
 
     /// Returns a sign in the form that the page can show.
     #[must_use]
-    pub fn sign(&self, sign: Sign) -> &'static str {
+    pub fn sign(&self, sign: Symbol) -> &'static str {
         self.style.sign(sign)
     }
 
     /// Adds a line, wrapped at the width.
-    pub fn add_line(&mut self, line: Line) {
+    pub fn add_line(&mut self, line: TextLine) {
         let columns = self.style.width;
         let hang = line.hang.min(columns / 2);
-        let mut physical = Physical::default();
+        let mut physical = WrappedLine::default();
         for (role, text) in line.pieces {
             for word in text.split_inclusive(' ') {
                 self.place_word(&mut physical, role, word, hang);
@@ -245,19 +245,19 @@ impl Page {
     }
 
     /// Adds text so that it ends at the right edge.
-    fn at_end(&mut self, physical: &mut Physical, role: Role, text: &str, hang: usize) {
+    fn at_end(&mut self, physical: &mut WrappedLine, role: TextRole, text: &str, hang: usize) {
         let start = self.style.width.saturating_sub(UnicodeWidthStr::width(text)).max(hang);
         if physical.width + 2 > start {
             self.end_line(std::mem::take(physical));
         }
-        physical.push(Role::Plain, &" ".repeat(start - physical.width));
+        physical.push(TextRole::Plain, &" ".repeat(start - physical.width));
         for word in text.split_inclusive(' ') {
             self.place_word(physical, role, word, hang);
         }
     }
 
     /// Adds a row of a table: wrapped like any line, unless rows are kept whole.
-    pub fn add_row(&mut self, row: Line) {
+    pub fn add_row(&mut self, row: TextLine) {
         if self.style.whole_rows {
             self.text.push_str(&row.to_unwrapped(self.style));
             self.text.push('\n');
@@ -267,13 +267,13 @@ impl Page {
     }
 
     /// Adds a line, cut at the width.
-    pub fn cut_line(&mut self, line: Line) {
+    pub fn cut_line(&mut self, line: TextLine) {
         self.text.push_str(&line.cut_to_width(self.style));
         self.text.push('\n');
     }
 
     /// Adds several lines.
-    pub fn add_lines(&mut self, lines: impl IntoIterator<Item = Line>) {
+    pub fn add_lines(&mut self, lines: impl IntoIterator<Item = TextLine>) {
         for line in lines {
             self.add_line(line);
         }
@@ -285,7 +285,7 @@ impl Page {
         self.text
     }
 
-    fn place_word(&mut self, physical: &mut Physical, role: Role, word: &str, hang: usize) {
+    fn place_word(&mut self, physical: &mut WrappedLine, role: TextRole, word: &str, hang: usize) {
         let columns = self.style.width;
         let taken = UnicodeWidthStr::width(word.trim_end_matches(' '));
         if physical.width + taken <= columns {
@@ -306,12 +306,12 @@ impl Page {
         }
     }
 
-    fn wrap(&mut self, physical: &mut Physical, hang: usize) {
+    fn wrap(&mut self, physical: &mut WrappedLine, hang: usize) {
         self.end_line(std::mem::take(physical));
-        physical.push(Role::Plain, &" ".repeat(hang));
+        physical.push(TextRole::Plain, &" ".repeat(hang));
     }
 
-    fn end_line(&mut self, physical: Physical) {
+    fn end_line(&mut self, physical: WrappedLine) {
         physical.write(self.style, &mut self.text);
         self.text.push('\n');
     }
@@ -323,28 +323,30 @@ mod tests {
 
     use super::*;
 
-    fn page(width: usize, colour: bool, line: Line) -> String {
-        let mut page = Page::new(Style { colour, ..Style::plain(width) });
+    fn page(width: usize, colour: bool, line: TextLine) -> String {
+        let mut page = TextPage::new(TextStyle { colour, ..TextStyle::plain(width) });
         page.add_line(line);
         page.finish()
     }
 
     #[test]
     fn wraps_under_the_hang_and_aligns_the_end() {
-        let line =
-            Line::indent(2).push_text("one two three four five six seven eight nine ten").continue_at(6);
+        let line = TextLine::indent(2)
+            .push_text("one two three four five six seven eight nine ten")
+            .continue_at(6);
         insta::assert_snapshot!(page(40, false, line), @r"
           one two three four five six seven
               eight nine ten
         ");
-        let line = Line::indent(0).push_text("left").at_end(Role::Faint, "a.yaml:3");
+        let line = TextLine::indent(0).push_text("left").at_end(TextRole::Faint, "a.yaml:3");
         assert_eq!(page(40, false, line), format!("left{}a.yaml:3\n", " ".repeat(28)));
     }
 
     #[test]
     fn no_line_begins_with_a_command() {
-        assert_eq!(page(40, false, Line::indent(2).push_text("::error::x")), "  \\u{3a}:error::x\n");
-        let wrapped = page(40, false, Line::indent(2).push_text(format!("{} ::error::x", "y".repeat(36))));
+        assert_eq!(page(40, false, TextLine::indent(2).push_text("::error::x")), "  \\u{3a}:error::x\n");
+        let wrapped =
+            page(40, false, TextLine::indent(2).push_text(format!("{} ::error::x", "y".repeat(36))));
         assert!(wrapped.contains("\n    \\u{3a}:error"), "{wrapped}");
     }
 
@@ -353,7 +355,7 @@ mod tests {
         fn keeps_within_the_width_and_loses_nothing(
             text in "\\PC{0,200}", width in 40usize..120, indent in 0usize..30, colour in any::<bool>(),
         ) {
-            let plain = page(width, false, Line::indent(indent).push_text(&text).at_end(Role::Warn, "x.yaml:1"));
+            let plain = page(width, false, TextLine::indent(indent).push_text(&text).at_end(TextRole::Warning, "x.yaml:1"));
             for line in plain.lines() {
                 let broken_up = if line.trim_start().starts_with("\\u{3a}:") { 5 } else { 0 };
                 prop_assert!(UnicodeWidthStr::width(line) <= width + broken_up, "{line:?}");
@@ -362,14 +364,14 @@ mod tests {
             let squeeze = |text: &str| text.replace("\\u{3a}", ":").replace(['\n', ' '], "");
             let safe = escape::escape_line(&text);
             prop_assert_eq!(squeeze(&plain), squeeze(&format!("{safe}x.yaml:1")));
-            let shown = page(width, colour, Line::indent(indent).push_styled(Role::Danger, &text));
+            let shown = page(width, colour, TextLine::indent(indent).push_styled(TextRole::Danger, &text));
             let escapes = shown.contains('\u{1b}');
             prop_assert!(colour || !escapes);
         }
 
         #[test]
         fn a_cut_line_fits(text in "\\PC{0,200}", width in 1usize..120) {
-            let cut = Line::indent(2).push_text(&text).cut_to_width(Style::plain(width));
+            let cut = TextLine::indent(2).push_text(&text).cut_to_width(TextStyle::plain(width));
             prop_assert!(UnicodeWidthStr::width(cut.as_str()) <= width + 5, "{cut:?}");
         }
     }

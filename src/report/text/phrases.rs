@@ -6,11 +6,11 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 
-use super::style::{Sign, Style};
+use super::style::{Symbol, TextStyle};
 use crate::model::address::Address;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-use crate::plan::model::change::{Action, DriftClass, LineCost};
+use crate::plan::model::change::{Action, ChangeCost, DriftClass};
 use crate::plan::model::step::Operation;
 
 /// Returns an amount of money: `$339.40`; four decimals for what is less than a cent.
@@ -30,7 +30,7 @@ pub fn money_change(amount: Decimal) -> String {
 
 /// Returns what a change does to the monthly bill; empty where nothing is billed or no price known.
 #[must_use]
-pub fn cost_change(cost: &LineCost) -> String {
+pub fn cost_change(cost: &ChangeCost) -> String {
     let (before, after) = (cost.monthly_before, cost.monthly_after);
     let billed = |price: Option<Decimal>| price.is_some_and(|price| !price.is_zero());
     if !billed(before) && !billed(after) {
@@ -115,9 +115,9 @@ pub fn short_fingerprint(fingerprint: &str) -> String {
 #[must_use]
 pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
-        Secret::Sealed(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
+        Secret::Fingerprint(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
         Secret::Derived(derived) => derived.sealed_id().map(|id| id.get(..4).unwrap_or(id)),
-        Secret::Sealed(None) | Secret::Plain(_) | Secret::Awaited { .. } => None,
+        Secret::Fingerprint(None) | Secret::Plain(_) | Secret::Deferred { .. } => None,
     }
 }
 
@@ -166,27 +166,27 @@ fn join_items(items: impl Iterator<Item = String>) -> String {
 
 /// Returns the beginning of a text that is too long, and how long it is.
 #[must_use]
-pub fn shorten_text(text: String, most: usize, style: Style) -> String {
+pub fn shorten_text(text: String, most: usize, style: TextStyle) -> String {
     match text.char_indices().nth(most) {
         None => text,
         Some((at, _)) => {
             let count = text[at..].chars().count() + most;
-            format!("{}{} ({count} characters)", &text[..at], style.sign(Sign::Ellipsis))
+            format!("{}{} ({count} characters)", &text[..at], style.sign(Symbol::Ellipsis))
         }
     }
 }
 
 /// Returns the sign of an action.
 #[must_use]
-pub fn sign_of_action(action: Action, style: Style) -> &'static str {
+pub fn sign_of_action(action: Action, style: TextStyle) -> &'static str {
     match action {
-        Action::Replace => style.sign(Sign::Replace),
+        Action::Replace => style.sign(Symbol::Replace),
         Action::Delete => "-",
         Action::Update => "~",
         Action::Create => "+",
-        Action::Adopt => style.sign(Sign::Adopt),
-        Action::Move => style.sign(Sign::Move),
-        Action::Forget => style.sign(Sign::Forget),
+        Action::Adopt => style.sign(Symbol::Adopt),
+        Action::Move => style.sign(Symbol::Move),
+        Action::Forget => style.sign(Symbol::Forget),
         Action::Read => "?",
     }
 }
@@ -243,9 +243,9 @@ mod tests {
         }
         assert_eq!(money_change(Decimal::new(7300, 2)), "+$73.00");
         assert_eq!(money_change(Decimal::ZERO), "$0.00");
-        let free = LineCost { monthly_before: None, monthly_after: Some(Decimal::ZERO) };
+        let free = ChangeCost { monthly_before: None, monthly_after: Some(Decimal::ZERO) };
         assert_eq!(cost_change(&free), "");
-        let gone = LineCost { monthly_before: Some(Decimal::from(12)), monthly_after: None };
+        let gone = ChangeCost { monthly_before: Some(Decimal::from(12)), monthly_after: None };
         assert_eq!(cost_change(&gone), "-$12.00");
     }
 
@@ -292,6 +292,6 @@ mod tests {
             assert_eq!(format_value(&given), text);
         }
         assert_eq!(format_typed(&Value::text("16")), "\"16\"");
-        assert_eq!(shorten_text("abcdef".into(), 3, Style::plain(80)), "abc… (6 characters)");
+        assert_eq!(shorten_text("abcdef".into(), 3, TextStyle::plain(80)), "abc… (6 characters)");
     }
 }

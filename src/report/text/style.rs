@@ -1,11 +1,11 @@
-//! `Style`: how text is shown, handed in by whoever knows the terminal; and `Role`: what a piece of
+//! `TextStyle`: how text is shown, handed in by whoever knows the terminal; and `TextRole`: what a piece of
 //! text is for, from which its colour follows.
 
 use anstyle::{AnsiColor, Style as Ansi};
 
 /// How text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
+pub struct TextStyle {
     /// Escape codes for colour may be written.
     pub colour: bool,
     /// Columns of a line.
@@ -16,9 +16,9 @@ pub struct Style {
     pub whole_rows: bool,
 }
 
-impl Style {
+impl TextStyle {
     /// The narrowest page that is laid out; a smaller terminal wraps by itself.
-    pub const NARROWEST: usize = 40;
+    pub const MIN_WIDTH: usize = 40;
 
     /// Returns a style without colour.
     #[must_use]
@@ -28,7 +28,7 @@ impl Style {
 
     /// Returns the sign in its Unicode or its ASCII form.
     #[must_use]
-    pub const fn sign(self, sign: Sign) -> &'static str {
+    pub const fn sign(self, sign: Symbol) -> &'static str {
         let (unicode, ascii) = sign.unicode_and_ascii();
         if self.unicode { unicode } else { ascii }
     }
@@ -36,7 +36,7 @@ impl Style {
 
 /// A sign with two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum Symbol {
     /// Between before and after.
     Arrow,
     /// Between facts.
@@ -44,17 +44,17 @@ pub enum Sign {
     /// Something is left out.
     Ellipsis,
     /// A difference.
-    Unequal,
+    NotEqual,
     /// A refusal.
-    Stop,
+    Blocked,
     /// Done.
     Tick,
     /// Failed.
     Cross,
     /// A warning.
-    Bang,
+    Warning,
     /// Not known to stead.
-    Question,
+    Unknown,
     /// A replacement.
     Replace,
     /// An adoption.
@@ -65,18 +65,18 @@ pub enum Sign {
     Move,
 }
 
-impl Sign {
+impl Symbol {
     const fn unicode_and_ascii(self) -> (&'static str, &'static str) {
         match self {
             Self::Arrow => ("→", "->"),
             Self::Dot => ("·", "|"),
             Self::Ellipsis => ("…", "..."),
-            Self::Unequal => ("≠", "!="),
-            Self::Stop => ("⊘", "X"),
+            Self::NotEqual => ("≠", "!="),
+            Self::Blocked => ("⊘", "X"),
             Self::Tick => ("✓", "ok"),
             Self::Cross => ("✗", "x"),
-            Self::Bang => ("!", "!"),
-            Self::Question => ("?", "?"),
+            Self::Warning => ("!", "!"),
+            Self::Unknown => ("?", "?"),
             Self::Replace => ("±", "-+"),
             Self::Adopt => ("⇐", "<="),
             Self::Forget => ("∅", "o"),
@@ -87,7 +87,7 @@ impl Sign {
 
 /// What a piece of text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Role {
+pub enum TextRole {
     /// Nothing special.
     #[default]
     Plain,
@@ -98,14 +98,14 @@ pub enum Role {
     /// Something may be lost.
     Danger,
     /// Worth a look.
-    Warn,
+    Warning,
     /// Something comes into being, or went well.
-    Good,
+    Success,
     /// Something changes.
     Change,
 }
 
-impl Role {
+impl TextRole {
     /// Returns the terminal's style of the role.
     #[must_use]
     pub const fn ansi(self) -> Ansi {
@@ -115,8 +115,8 @@ impl Role {
             Self::Strong => plain.bold(),
             Self::Faint => plain.dimmed(),
             Self::Danger => AnsiColor::Red.on_default().bold(),
-            Self::Warn => AnsiColor::Yellow.on_default(),
-            Self::Good => AnsiColor::Green.on_default(),
+            Self::Warning => AnsiColor::Yellow.on_default(),
+            Self::Success => AnsiColor::Green.on_default(),
             Self::Change => AnsiColor::Cyan.on_default(),
         }
     }

@@ -1,30 +1,30 @@
-//! `Table`: named columns and rows; the same cells as aligned text and as JSON, so that both have
+//! `ReportTable`: named columns and rows; the same cells as aligned text and as JSON, so that both have
 //! the same keys.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
-use super::page::{self, Line, Page};
+use super::page::{self, TextLine, TextPage};
 use super::phrases;
-use super::style::{Role, Style};
+use super::style::{TextRole, TextStyle};
 use crate::model::address::Name;
 use crate::model::value::Value;
-use crate::report::json_value::{Number, Shown};
+use crate::report::json_value::{JsonDecimal, JsonValue};
 
 /// The widest column but the last; a longer cell pushes its own row only.
-const WIDEST: usize = 44;
+const MAX_COLUMN_WIDTH: usize = 44;
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its key in JSON and, in capitals, its heading.
     pub key: Name,
     /// Numbers end at the right edge.
     pub right: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// Returns a column of texts.
     #[must_use]
     pub const fn text(key: &'static str) -> Self {
@@ -40,7 +40,7 @@ impl Column {
 
 /// What stands in a row at a column.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// Nothing is known.
     Empty,
     /// A text.
@@ -51,7 +51,7 @@ pub enum Cell {
     Value(Value),
 }
 
-impl Cell {
+impl TableCell {
     /// Returns a text cell, or an empty one.
     #[must_use]
     pub fn text(text: Option<impl AsRef<str>>) -> Self {
@@ -68,57 +68,57 @@ impl Cell {
     }
 }
 
-impl Serialize for Cell {
+impl Serialize for TableCell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Empty => serializer.serialize_unit(),
             Self::Text(text) => serializer.serialize_str(text),
-            Self::Money(amount) => Number(*amount).serialize(serializer),
-            Self::Value(value) => Shown(value).serialize(serializer),
+            Self::Money(amount) => JsonDecimal(*amount).serialize(serializer),
+            Self::Value(value) => JsonValue(value).serialize(serializer),
         }
     }
 }
 
 /// Columns and rows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Table {
+pub struct ReportTable {
     /// The columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// The rows: as many cells as there are columns.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<TableCell>>,
 }
 
-impl Table {
+impl ReportTable {
     /// Returns the table as aligned text; only `nothing` when it has no rows.
     #[must_use]
-    pub fn to_text(&self, nothing: &str, style: Style) -> String {
-        let mut page = Page::new(style);
+    pub fn to_text(&self, nothing: &str, style: TextStyle) -> String {
+        let mut page = TextPage::new(style);
         if self.rows.is_empty() {
-            page.add_line(Line::indent(0).push_text(nothing));
+            page.add_line(TextLine::indent(0).push_text(nothing));
             return page.finish();
         }
         let rows: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(Cell::display_text).collect()).collect();
+            self.rows.iter().map(|row| row.iter().map(TableCell::display_text).collect()).collect();
         let widths = self.widths(&rows);
         let headings: Vec<String> = self.columns.iter().map(|column| column.key.to_uppercase()).collect();
-        page.add_row(self.cells_line(&headings, &widths, Role::Faint));
+        page.add_row(self.cells_line(&headings, &widths, TextRole::Faint));
         for row in &rows {
-            page.add_row(self.cells_line(row, &widths, Role::Plain));
+            page.add_row(self.cells_line(row, &widths, TextRole::Plain));
         }
         page.finish()
     }
 
     fn widths(&self, rows: &[Vec<String>]) -> Vec<usize> {
-        let widest = |(at, column): (usize, &Column)| {
+        let widest = |(at, column): (usize, &TableColumn)| {
             let cells =
                 rows.iter().filter_map(|row| row.get(at)).map(|cell| page::display_width(cell)).max();
-            cells.unwrap_or(0).min(WIDEST).max(page::display_width(&column.key))
+            cells.unwrap_or(0).min(MAX_COLUMN_WIDTH).max(page::display_width(&column.key))
         };
         self.columns.iter().enumerate().map(widest).collect()
     }
 
-    fn cells_line(&self, cells: &[String], widths: &[usize], role: Role) -> Line {
-        let mut line = Line::indent(0);
+    fn cells_line(&self, cells: &[String], widths: &[usize], role: TextRole) -> TextLine {
+        let mut line = TextLine::indent(0);
         let mut start = 0;
         for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
             if column.right && !cell.is_empty() {
@@ -133,20 +133,20 @@ impl Table {
     }
 }
 
-impl Serialize for Table {
+impl Serialize for ReportTable {
     /// Writes a list of objects, one for each row, with the columns' keys.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.rows.len()))?;
         for row in &self.rows {
-            rows.serialize_element(&Row(&self.columns, row))?;
+            rows.serialize_element(&TableRow(&self.columns, row))?;
         }
         rows.end()
     }
 }
 
-struct Row<'a>(&'a [Column], &'a [Cell]);
+struct TableRow<'a>(&'a [TableColumn], &'a [TableCell]);
 
-impl Serialize for Row<'_> {
+impl Serialize for TableRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (column, cell) in self.0.iter().zip(self.1) {

@@ -1,4 +1,4 @@
-//! `View`: an action's answer, in the service's own words, as people, programs and spreadsheets see it.
+//! `ActionOutput`: an action's answer, in the service's own words, as people, programs and spreadsheets see it.
 //!
 //! Of an answer that holds a secret only the fields that the table names are shown; everything else in
 //! it counts as secret, whatever the service calls it.
@@ -8,23 +8,23 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 
 use crate::model::address::Name;
-use crate::model::schema::Answer;
+use crate::model::schema::ResponseShape;
 use crate::model::value::Value;
-use crate::report::text::page::{self, Line, Page};
-use crate::report::text::style::{Role, Style};
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::page::{self, TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::text::{escape, phrases};
 
 /// What stands for a secret.
-const HIDDEN: &str = "(hidden)";
+const REDACTED_TEXT: &str = "(hidden)";
 
 /// Deepest nesting that is laid out; below it a value stands as it is.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// An answer as it may be shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct View {
-    answer: Answer,
+pub struct ActionOutput {
+    answer: ResponseShape,
     payload: Json,
     /// Paths of what is hidden.
     hidden: Vec<String>,
@@ -32,10 +32,10 @@ pub struct View {
     wide: bool,
 }
 
-impl View {
+impl ActionOutput {
     /// Returns an answer without what is secret in it, unless it is to be revealed.
     #[must_use]
-    pub fn new(answer: Answer, payload: &Json, secret: bool, reveal: bool) -> Self {
+    pub fn new(answer: ResponseShape, payload: &Json, secret: bool, reveal: bool) -> Self {
         let mut hidden = Vec::new();
         let payload = if secret && !reveal {
             redact_fields(payload, public_fields(answer), "", &mut hidden)
@@ -68,21 +68,23 @@ impl View {
 
     /// Returns what people see.
     #[must_use]
-    pub fn text(&self, style: Style) -> String {
+    pub fn text(&self, style: TextStyle) -> String {
         match self.answer {
-            Answer::Nothing => String::new(),
-            Answer::Grid => self.to_table(true).to_text("There is nothing.", style),
-            Answer::Rows(_) | Answer::Feed { .. } => {
+            ResponseShape::Empty => String::new(),
+            ResponseShape::QueryResult => self.to_table(true).to_text("There is nothing.", style),
+            ResponseShape::Rows(_) | ResponseShape::Feed { .. } => {
                 self.to_table(self.wide).to_text("There is nothing.", style) + &self.render_footer(style)
             }
-            Answer::Object | Answer::Record(_) | Answer::Document { .. } => self.render_record(style),
+            ResponseShape::Object | ResponseShape::Record(_) | ResponseShape::Document { .. } => {
+                self.render_record(style)
+            }
         }
     }
 
     /// Returns the rows alone, for a table that grows.
     #[must_use]
-    pub fn render_rows(&self, rows: &[Json], style: Style) -> String {
-        let mut page = Page::new(style);
+    pub fn render_rows(&self, rows: &[Json], style: TextStyle) -> String {
+        let mut page = TextPage::new(style);
         let columns = self.columns(rows, self.wide);
         for row in rows {
             let cells: Vec<String> = columns
@@ -91,7 +93,7 @@ impl View {
                 .filter(|cell| !cell.is_null())
                 .map(display_json)
                 .collect();
-            page.add_row(Line::indent(0).push_text(cells.join("  ")));
+            page.add_row(TextLine::indent(0).push_text(cells.join("  ")));
         }
         page.finish()
     }
@@ -106,11 +108,11 @@ impl View {
             let cells: Vec<String> = row
                 .iter()
                 .map(|cell| match cell {
-                    Cell::Value(Value::Text(text)) => text.to_string(),
-                    Cell::Value(value) => phrases::format_value(value),
-                    Cell::Text(text) => text.clone(),
-                    Cell::Money(amount) => amount.to_string(),
-                    Cell::Empty => String::new(),
+                    TableCell::Value(Value::Text(text)) => text.to_string(),
+                    TableCell::Value(value) => phrases::format_value(value),
+                    TableCell::Text(text) => text.clone(),
+                    TableCell::Money(amount) => amount.to_string(),
+                    TableCell::Empty => String::new(),
                 })
                 .collect();
             text.push_str(&line_of(cells.iter().map(String::as_str)));
@@ -124,20 +126,20 @@ impl View {
         path.split('.').try_fold(payload, |json, key| json.get(key))
     }
 
-    fn render_record(&self, style: Style) -> String {
+    fn render_record(&self, style: TextStyle) -> String {
         let mut flat = Vec::new();
         flatten_json(&self.payload, "", 0, &mut flat);
         let says = |json: &Json| !json.is_null() && json.as_str() != Some("");
         flat.retain(|(path, json)| says(json) || self.hidden.contains(path));
         let widest = flat.iter().map(|(path, _)| page::display_width(path)).max().unwrap_or(0);
-        let mut page = Page::new(style);
+        let mut page = TextPage::new(style);
         for (path, json) in &flat {
-            let line = Line::indent(0)
-                .push_styled(Role::Faint, path)
+            let line = TextLine::indent(0)
+                .push_styled(TextRole::Faint, path)
                 .to_column(widest + 2)
                 .continue_at(widest + 2);
             page.add_row(if self.hidden.contains(path) {
-                line.push_styled(Role::Faint, HIDDEN)
+                line.push_styled(TextRole::Faint, REDACTED_TEXT)
             } else {
                 line.push_text(display_json(json))
             });
@@ -146,36 +148,39 @@ impl View {
     }
 
     /// Returns what stands beside a list: a total, a period.
-    fn render_footer(&self, style: Style) -> String {
+    fn render_footer(&self, style: TextStyle) -> String {
         let map: Map<String, Json> = self.payload.as_object().cloned().unwrap_or_default();
         let beside = map.into_iter().filter(|(_, value)| !value.is_array()).collect();
         let beside = Self { payload: Json::Object(beside), ..self.clone() };
         beside.render_record(style)
     }
 
-    fn to_table(&self, wide: bool) -> Table {
-        if self.answer == Answer::Grid {
+    fn to_table(&self, wide: bool) -> ReportTable {
+        if self.answer == ResponseShape::QueryResult {
             return grid_table(&self.payload);
         }
         let rows = payload_rows(&self.payload);
         let columns = self.columns(rows, wide);
         let cell = |row: &Json, column: &Name| match row.get(column.as_str()) {
-            None | Some(Json::Null) => Cell::Empty,
-            Some(json) => Cell::Value(Value::from_json(json)),
+            None | Some(Json::Null) => TableCell::Empty,
+            Some(json) => TableCell::Value(Value::from_json(json)),
         };
         let of = |row: &Json| {
             if row.is_object() {
                 columns.iter().map(|column| cell(row, column)).collect()
             } else {
                 // A list of plain values has one column.
-                vec![Cell::Value(Value::from_json(row))]
+                vec![TableCell::Value(Value::from_json(row))]
             }
         };
         let right =
             |name: &Name| rows.iter().any(|row| row.get(name.as_str()).is_some_and(Json::is_number));
-        Table {
+        ReportTable {
             rows: rows.iter().map(of).collect(),
-            columns: columns.iter().map(|key| Column { key: key.clone(), right: right(key) }).collect(),
+            columns: columns
+                .iter()
+                .map(|key| TableColumn { key: key.clone(), right: right(key) })
+                .collect(),
         }
     }
 
@@ -183,7 +188,7 @@ impl View {
     /// nothing is named or all is wanted.
     fn columns(&self, rows: &[Json], wide: bool) -> Vec<Name> {
         let first = match self.answer {
-            Answer::Rows(first) | Answer::Feed { columns: first, .. } => first,
+            ResponseShape::Rows(first) | ResponseShape::Feed { columns: first, .. } => first,
             _ => &[],
         };
         let found: BTreeSet<&str> =
@@ -206,10 +211,15 @@ impl View {
 }
 
 /// Returns the fields that are no secret in an answer that holds one.
-const fn public_fields(answer: Answer) -> &'static [&'static str] {
+const fn public_fields(answer: ResponseShape) -> &'static [&'static str] {
     match answer {
-        Answer::Record(open) | Answer::Rows(open) | Answer::Feed { columns: open, .. } => open,
-        Answer::Nothing | Answer::Object | Answer::Grid | Answer::Document { .. } => &[],
+        ResponseShape::Record(open)
+        | ResponseShape::Rows(open)
+        | ResponseShape::Feed { columns: open, .. } => open,
+        ResponseShape::Empty
+        | ResponseShape::Object
+        | ResponseShape::QueryResult
+        | ResponseShape::Document { .. } => &[],
     }
 }
 
@@ -249,7 +259,7 @@ fn payload_rows(payload: &Json) -> &[Json] {
     payload.as_array().or_else(inner).map_or(&[], Vec::as_slice)
 }
 
-fn grid_table(payload: &Json) -> Table {
+fn grid_table(payload: &Json) -> ReportTable {
     let texts = |json: &Json| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
     // A column is a name, or a record with one.
     let name = |json: &Json| texts(json.get("name").unwrap_or(json));
@@ -257,20 +267,20 @@ fn grid_table(payload: &Json) -> Table {
     let names: Vec<String> = columns.iter().map(name).collect();
     let rows = payload.get("rows").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
     let cell = |json: Option<&Json>| match json {
-        None | Some(Json::Null) => Cell::Empty,
-        Some(json) => Cell::Value(Value::from_json(json)),
+        None | Some(Json::Null) => TableCell::Empty,
+        Some(json) => TableCell::Value(Value::from_json(json)),
     };
     let row =
         |row: &Json| (0..names.len()).map(|at| cell(row.get(at).or_else(|| row.get(&names[at])))).collect();
     let right = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(Json::is_number));
     let columns =
-        names.iter().enumerate().map(|(at, name)| Column { key: Name::new(name), right: right(at) });
-    Table { columns: columns.collect(), rows: rows.iter().map(row).collect() }
+        names.iter().enumerate().map(|(at, name)| TableColumn { key: Name::new(name), right: right(at) });
+    ReportTable { columns: columns.collect(), rows: rows.iter().map(row).collect() }
 }
 
 fn flatten_json(json: &Json, path: &str, depth: usize, into: &mut Vec<(String, Json)>) {
     match json {
-        Json::Object(map) if depth < DEEPEST => {
+        Json::Object(map) if depth < MAX_DEPTH => {
             for (key, value) in map {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 flatten_json(value, &path, depth + 1, into);
@@ -315,12 +325,13 @@ mod tests {
         })
     }
 
-    const OPEN: Answer = Answer::Record(&["private.host", "private.port", "user", "new_field"]);
+    const OPEN: ResponseShape =
+        ResponseShape::Record(&["private.host", "private.port", "user", "new_field"]);
 
     #[test]
     fn of_a_secret_answer_only_what_is_named_is_shown() {
-        let view = View::new(OPEN, &connection(), true, false);
-        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        let view = ActionOutput::new(OPEN, &connection(), true, false);
+        insta::assert_snapshot!(view.text(TextStyle::plain(80)), @r"
         database         (hidden)
         new_field.token  (hidden)
         password         (hidden)
@@ -331,36 +342,40 @@ mod tests {
         ");
         assert!(!view.json().to_string().contains("canary"));
         assert_eq!(view.hidden_paths().len(), 4);
-        let revealed = View::new(OPEN, &connection(), true, true);
-        assert!(revealed.hidden_paths().is_empty() && revealed.text(Style::plain(80)).contains("canary"));
+        let revealed = ActionOutput::new(OPEN, &connection(), true, true);
+        assert!(
+            revealed.hidden_paths().is_empty() && revealed.text(TextStyle::plain(80)).contains("canary")
+        );
     }
 
     #[test]
     fn rows_have_the_named_columns_first() {
         let rows =
             json!([{"id": 7, "extra": [1, 2], "name": "a"}, {"name": "evil\u{1b}[2J\nx", "id": null}]);
-        let view = View::new(Answer::Rows(&["name", "absent", "id"]), &rows, false, false);
-        assert_eq!(view.text(Style::plain(80)).lines().next(), Some("NAME              ID"));
+        let view = ActionOutput::new(ResponseShape::Rows(&["name", "absent", "id"]), &rows, false, false);
+        assert_eq!(view.text(TextStyle::plain(80)).lines().next(), Some("NAME              ID"));
         let view = view.wide(true);
-        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        insta::assert_snapshot!(view.text(TextStyle::plain(80)), @r"
         NAME              ID  EXTRA
         a                  7  [1, 2]
         evil\u{1b}[2J\nx
         ");
         assert_eq!(
-            View::new(Answer::Rows(&[]), &json!([]), false, false).text(Style::plain(80)),
+            ActionOutput::new(ResponseShape::Rows(&[]), &json!([]), false, false)
+                .text(TextStyle::plain(80)),
             "There is nothing.\n"
         );
-        let plain = View::new(Answer::Rows(&["cidr"]), &json!(["10.0.0.0/16"]), false, false);
-        assert_eq!(plain.text(Style::plain(80)), "CIDR\n10.0.0.0/16\n");
+        let plain =
+            ActionOutput::new(ResponseShape::Rows(&["cidr"]), &json!(["10.0.0.0/16"]), false, false);
+        assert_eq!(plain.text(TextStyle::plain(80)), "CIDR\n10.0.0.0/16\n");
     }
 
     #[test]
     fn what_stands_beside_a_list_is_told() {
         let usage =
             json!({"period": "current", "services": [{"usd": 1.5, "service_id": "a"}], "total_usd": 1.5});
-        let view = View::new(Answer::Rows(&["service_id", "usd"]), &usage, false, false);
-        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        let view = ActionOutput::new(ResponseShape::Rows(&["service_id", "usd"]), &usage, false, false);
+        insta::assert_snapshot!(view.text(TextStyle::plain(80)), @r"
         SERVICE_ID  USD
         a           1.5
         period     current
@@ -371,8 +386,8 @@ mod tests {
     #[test]
     fn a_grid_is_a_table_and_csv() {
         let grid = json!({"columns": ["n", {"name": "text"}], "rows": [[1, "a,\"b\""], [22, null]], "truncated": false});
-        let view = View::new(Answer::Grid, &grid, false, false);
-        insta::assert_snapshot!(view.text(Style::plain(80)), @r#"
+        let view = ActionOutput::new(ResponseShape::QueryResult, &grid, false, false);
+        insta::assert_snapshot!(view.text(TextStyle::plain(80)), @r#"
          N  TEXT
          1  a,"b"
         22
@@ -400,11 +415,11 @@ mod tests {
         #[test]
         fn no_shape_of_an_answer_shows_its_secret(payload in any_json()) {
             for answer in [
-                Answer::Record(&[]), Answer::Rows(&[]), Answer::Grid, Answer::Object,
-                Answer::Document { field: "a", merge: None },
+                ResponseShape::Record(&[]), ResponseShape::Rows(&[]), ResponseShape::QueryResult, ResponseShape::Object,
+                ResponseShape::Document { field: "a", merge: None },
             ] {
-                let view = View::new(answer, &payload, true, false);
-                for text in [view.text(Style::plain(80)), view.to_csv(), view.json().to_string()] {
+                let view = ActionOutput::new(answer, &payload, true, false);
+                for text in [view.text(TextStyle::plain(80)), view.to_csv(), view.json().to_string()] {
                     prop_assert!(!text.contains("canary"), "{text}");
                 }
             }

@@ -1,42 +1,42 @@
 //! How an apply ended, in plain words: what was done, what was not and why, and what to do now.
 
-use crate::apply::event::{Outcome, Refusal, StepError};
+use crate::apply::event::{ApiError, Outcome, StepError};
 use crate::model::address::Address;
-use crate::report::text::page::{Line, Page};
+use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// Addresses that a list names before it counts.
-const MOST_NAMED: usize = 20;
+const MAX_LISTED_ADDRESSES: usize = 20;
 
 /// What someone was about when something went wrong: it decides what there is to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occasion {
+pub enum FailureContext {
     /// A step of an apply.
-    Step,
+    Apply,
     /// A step of a destruction.
-    Removal,
+    Destroy,
     /// A look at what is live: nothing was to be changed.
-    Look,
+    Read,
     /// An action, once.
-    Act,
+    Action,
 }
 
-impl Occasion {
+impl FailureContext {
     /// Returns how one goes on, in the middle of a sentence.
     const fn retry_phrase(self) -> &'static str {
         match self {
-            Self::Step => "apply again: it goes on where it stopped",
-            Self::Removal => "destroy again: it removes what stays",
-            Self::Look => "run this again",
-            Self::Act => "repeat it",
+            Self::Apply => "apply again: it goes on where it stopped",
+            Self::Destroy => "destroy again: it removes what stays",
+            Self::Read => "run this again",
+            Self::Action => "repeat it",
         }
     }
 }
 
 /// A failure in plain words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InWords {
+pub struct FailureText {
     /// What happened, in the service's own words where there are some.
     pub what: String,
     /// What that means.
@@ -47,25 +47,25 @@ pub struct InWords {
 
 /// Returns a failure of a step of an apply in plain words.
 #[must_use]
-pub fn in_words(error: &StepError) -> InWords {
-    describe_failure(error, Occasion::Step)
+pub fn in_words(error: &StepError) -> FailureText {
+    describe_failure(error, FailureContext::Apply)
 }
 
 /// Returns a failure of a step in plain words.
-pub(in crate::report) fn describe_failure(error: &StepError, occasion: Occasion) -> InWords {
+pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureContext) -> FailureText {
     let (means, next) = match error {
-        StepError::Ungranted { refusal, written } => {
+        StepError::NotGranted { refusal, written } => {
             let next = format!(
                 "Ask the service's support to grant it, or write another value than `{written}`, then {}.",
                 occasion.retry_phrase()
             );
             let means = "Only the service's support grants this value; the key's role is not the reason.";
-            return InWords { what: describe_refusal(refusal, occasion).what, means, next };
+            return FailureText { what: describe_refusal(refusal, occasion).what, means, next };
         }
-        StepError::Refused(refusal) | StepError::Broken(refusal) => {
+        StepError::Refused(refusal) | StepError::ServerError(refusal) => {
             return describe_refusal(refusal, occasion);
         }
-        StepError::Moved(_) => (
+        StepError::ObjectChanged(_) => (
             "The object is not as the plan saw it, so it was left alone.",
             "Plan again and look at the difference.",
         ),
@@ -73,15 +73,15 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: Occasion)
             "The service took the request and shows another value. The object is in the ledger.",
             "Write the value that the service keeps, list the attribute under `lifecycle.ignore_drift`, or remove it.",
         ),
-        StepError::Unsettled(_) => (
+        StepError::NotReady(_) => (
             "The service took the request, but the object did not reach a usable state.",
             "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",
         ),
-        StepError::Question(_) => (
+        StepError::Ambiguous(_) => (
             "Nobody can tell what became of the request, and guessing could make a second object.",
             "Look at the candidates that are named, and say it: stead resolve.",
         ),
-        StepError::Displaced(_) => (
+        StepError::LeaseLost(_) => (
             "Someone else has the ledger, or may have it before a request is answered.",
             "Wait for them to end, then plan again.",
         ),
@@ -97,20 +97,20 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: Occasion)
             "Check the network and the service's address, then run it again: it first finds out what came of the request.",
         ),
     };
-    InWords { what: error.to_string(), means, next: next.to_owned() }
+    FailureText { what: error.to_string(), means, next: next.to_owned() }
 }
 
 /// Returns what the service said no to, or broke at, in plain words.
 #[must_use]
-pub fn describe_refusal(refusal: &Refusal, occasion: Occasion) -> InWords {
-    let Refusal { status, error, message, reason } = refusal;
+pub fn describe_refusal(refusal: &ApiError, occasion: FailureContext) -> FailureText {
+    let ApiError { status, error, message, reason } = refusal;
     let own = match (error.is_empty(), message.is_empty()) {
         (_, false) => message,
         (false, true) => error,
         (true, true) => "no message",
     };
     let reason_text = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    InWords {
+    FailureText {
         what: format!("{status} {own}{reason_text}"),
         means: status_meaning(*status, reason.is_some()),
         next: status_advice(*status, reason.is_some(), occasion),
@@ -145,20 +145,22 @@ const fn status_meaning(status: u16, billing: bool) -> &'static str {
 }
 
 /// What there is to do about a status.
-fn status_advice(status: u16, billing: bool, occasion: Occasion) -> String {
+fn status_advice(status: u16, billing: bool, occasion: FailureContext) -> String {
     let again = occasion.retry_phrase();
     let missing = match occasion {
-        Occasion::Step | Occasion::Removal | Occasion::Look => "Plan again: it shows what is gone.",
-        Occasion::Act => "Check the id and the project: stead ls shows what there is.",
+        FailureContext::Apply | FailureContext::Destroy | FailureContext::Read => {
+            "Plan again: it shows what is gone."
+        }
+        FailureContext::Action => "Check the id and the project: stead ls shows what there is.",
     };
     let wrong = match occasion {
-        Occasion::Step => {
+        FailureContext::Apply => {
             "Correct the value that the message names; if `stead validate` should have said so, please report it."
         }
-        Occasion::Removal | Occasion::Look => {
+        FailureContext::Destroy | FailureContext::Read => {
             "If the message names nothing that you gave, please report it."
         }
-        Occasion::Act => "Correct the option that the message names, then repeat it.",
+        FailureContext::Action => "Correct the option that the message names, then repeat it.",
     };
     match (status, billing) {
         (400 | 422, _) => wrong.to_owned(),
@@ -167,15 +169,15 @@ fn status_advice(status: u16, billing: bool, occasion: Occasion) -> String {
         (403, true) => format!("Update the payment method, then {again}."),
         (403, false) => "Use a key with a role that may do it, or the right --project.".to_owned(),
         (404, _) => missing.to_owned(),
-        (409, _) if occasion == Occasion::Removal => {
+        (409, _) if occasion == FailureContext::Destroy => {
             format!("Wait until nothing uses the object any more, or take away what does, then {again}.")
         }
         (409, _) => format!("Give it another name, or wait until the object is free, then {again}."),
         (412, _) => format!("Do what the message says (raise or lift the cap), then {again}."),
         (429, _) => format!("Something else may use the same key: wait a minute, then {again}."),
         (501, _) => match occasion {
-            Occasion::Step => "Take it out of the configuration.".to_owned(),
-            Occasion::Removal | Occasion::Look | Occasion::Act => {
+            FailureContext::Apply => "Take it out of the configuration.".to_owned(),
+            FailureContext::Destroy | FailureContext::Read | FailureContext::Action => {
                 "There is nothing to do about it here.".to_owned()
             }
         },
@@ -189,7 +191,7 @@ fn status_advice(status: u16, billing: bool, occasion: Occasion) -> String {
 
 /// How the page ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ending<'a> {
+pub struct OutcomeFooter<'a> {
     /// How long the apply took, in words.
     pub took: Option<&'a str>,
     /// Everything was to go.
@@ -202,17 +204,17 @@ pub struct Ending<'a> {
 
 /// Returns the page at the end of an apply: totals, failures in plain words, outputs, the next step.
 #[must_use]
-pub fn outcome_page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     page.add_line(outcome_headline(outcome, ending, style));
     for (address, error) in &outcome.failed {
-        let occasion = if ending.destroys { Occasion::Removal } else { Occasion::Step };
+        let occasion = if ending.destroys { FailureContext::Destroy } else { FailureContext::Apply };
         add_failure(&mut page, address, error, occasion);
     }
     for question in &outcome.questions {
         page.add_line(
-            Line::indent(2)
-                .push_styled(Role::Warn, page.sign(Sign::Question))
+            TextLine::indent(2)
+                .push_styled(TextRole::Warning, page.sign(Symbol::Unknown))
                 .push_text("  ")
                 .push_text(question)
                 .continue_at(5),
@@ -220,8 +222,8 @@ pub fn outcome_page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Stri
     }
     for note in &outcome.notes {
         page.add_line(
-            Line::indent(2)
-                .push_styled(Role::Warn, page.sign(Sign::Bang))
+            TextLine::indent(2)
+                .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
                 .push_text("  ")
                 .push_text(note)
                 .continue_at(5),
@@ -238,73 +240,77 @@ pub fn outcome_page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Stri
     if let (Some(next), false) = (next_step(outcome, ending), ending.quiet) {
         // A line to copy from stays one line.
         text.push_str(
-            &Line::indent(0).push_styled(Role::Faint, "next: ").push_text(next).to_unwrapped(style),
+            &TextLine::indent(0).push_styled(TextRole::Faint, "next: ").push_text(next).to_unwrapped(style),
         );
         text.push('\n');
     }
     text
 }
 
-fn outcome_headline(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
+fn outcome_headline(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextStyle) -> TextLine {
     let open = !outcome.questions.is_empty() || !outcome.notes.is_empty();
     let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && !open;
     let (role, word) = match (whole, outcome.interrupted, outcome.done.is_empty()) {
-        (_, true, _) => (Role::Warn, "Interrupted"),
-        (true, false, _) => (Role::Good, if ending.destroys { "Destroyed" } else { "Applied" }),
-        (false, false, false) if ending.destroys => (Role::Danger, "Partly destroyed"),
-        (false, false, false) => (Role::Danger, "Partly applied"),
-        (false, false, true) => (Role::Danger, "Failed"),
+        (_, true, _) => (TextRole::Warning, "Interrupted"),
+        (true, false, _) => (TextRole::Success, if ending.destroys { "Destroyed" } else { "Applied" }),
+        (false, false, false) if ending.destroys => (TextRole::Danger, "Partly destroyed"),
+        (false, false, false) => (TextRole::Danger, "Partly applied"),
+        (false, false, true) => (TextRole::Danger, "Failed"),
     };
     let counts = [
         (outcome.done.len(), "done"),
         (outcome.failed.len(), "failed"),
         (outcome.skipped.len(), "skipped"),
     ];
-    let mut line = Line::indent(0).push_styled(role, word);
+    let mut line = TextLine::indent(0).push_styled(role, word);
     let shown = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
     for (at, (count, word)) in shown {
         let sign = if at == 0 { ":" } else { "," };
         line = line.push_text(format!("{sign} {count} {word}"));
     }
     match ending.took {
-        Some(took) => line.push_styled(Role::Faint, format!(" {} {took}", style.sign(Sign::Dot))),
+        Some(took) => line.push_styled(TextRole::Faint, format!(" {} {took}", style.sign(Symbol::Dot))),
         None => line,
     }
 }
 
-fn add_failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
+fn add_failure(page: &mut TextPage, address: &Address, error: &StepError, occasion: FailureContext) {
     let words = describe_failure(error, occasion);
     // Some failures name the resource themselves.
     let what = words.what.strip_prefix(&format!("{address}: ")).unwrap_or(&words.what);
     let column = if page.style().unicode { 4 } else { 5 };
     page.add_line(
-        Line::indent(2)
-            .push_styled(Role::Danger, page.sign(Sign::Cross))
+        TextLine::indent(2)
+            .push_styled(TextRole::Danger, page.sign(Symbol::Cross))
             .to_column(column)
-            .push_styled(Role::Strong, address.as_str())
+            .push_styled(TextRole::Strong, address.as_str())
             .push_text("  ")
             .push_text(what)
             .continue_at(6),
     );
-    page.add_line(Line::indent(6).push_text(words.means).continue_at(6));
-    page.add_line(Line::indent(6).push_styled(Role::Faint, words.next).continue_at(6));
+    page.add_line(TextLine::indent(6).push_text(words.means).continue_at(6));
+    page.add_line(TextLine::indent(6).push_styled(TextRole::Faint, words.next).continue_at(6));
 }
 
-fn add_addresses(page: &mut Page, word: &str, addresses: &[Address]) {
+fn add_addresses(page: &mut TextPage, word: &str, addresses: &[Address]) {
     if addresses.is_empty() {
         return;
     }
-    let text = phrases::join_words(addresses.iter().map(Address::as_str), MOST_NAMED);
+    let text = phrases::join_words(addresses.iter().map(Address::as_str), MAX_LISTED_ADDRESSES);
     page.add_line(
-        Line::indent(2).push_styled(Role::Faint, word).to_column(11).push_text(text).continue_at(11),
+        TextLine::indent(2)
+            .push_styled(TextRole::Faint, word)
+            .to_column(11)
+            .push_text(text)
+            .continue_at(11),
     );
 }
 
-fn add_outputs(page: &mut Page, outcome: &Outcome) {
+fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
     if outcome.outputs.is_empty() {
         return;
     }
-    page.add_line(Line::indent(0).push_styled(Role::Strong, "Outputs"));
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, "Outputs"));
     let column = 4 + outcome
         .outputs
         .keys()
@@ -314,7 +320,7 @@ fn add_outputs(page: &mut Page, outcome: &Outcome) {
         .min(32);
     for (name, value) in &outcome.outputs {
         page.add_line(
-            Line::indent(2)
+            TextLine::indent(2)
                 .push_text(name)
                 .to_column(column)
                 .push_text(phrases::format_value(value))
@@ -324,14 +330,14 @@ fn add_outputs(page: &mut Page, outcome: &Outcome) {
 }
 
 /// Returns what to do now. What only a human can answer goes first: nothing is done there before.
-fn next_step(outcome: &Outcome, ending: Ending<'_>) -> Option<String> {
+fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
     let (again, rest) = if ending.destroys {
         (format!("{stead} destroy"), "it removes what stays")
     } else {
         (format!("{stead} apply"), "it does the rest only")
     };
-    let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Question(_));
+    let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Ambiguous(_));
     if outcome.interrupted {
         return Some(format!("{again} goes on where it stopped"));
     }
@@ -351,7 +357,7 @@ mod tests {
     use crate::model::value::Value;
 
     fn refusal(status: u16, reason: Option<&str>) -> StepError {
-        StepError::Refused(Refusal {
+        StepError::Refused(ApiError {
             status,
             error: "payment required".into(),
             message: "Insufficient\u{1b}[2J balance".into(),
@@ -370,7 +376,7 @@ mod tests {
             .into(),
             ..Outcome::default()
         };
-        insta::assert_snapshot!(outcome_page(&outcome, Ending { took: Some("1m52s"), ..Ending::default() }, Style::plain(80)), @r"
+        insta::assert_snapshot!(outcome_page(&outcome, OutcomeFooter { took: Some("1m52s"), ..OutcomeFooter::default() }, TextStyle::plain(80)), @r"
         Applied: 2 done · 1m52s
         Outputs
           password  (secret)
@@ -384,13 +390,13 @@ mod tests {
             done: vec![Address::new("vpc", "main")],
             failed: vec![
                 (Address::new("vm", "web"), refusal(402, None)),
-                (Address::new("database", "main"), StepError::Unsettled("status failed: no room".into())),
+                (Address::new("database", "main"), StepError::NotReady("status failed: no room".into())),
             ],
             skipped: vec![Address::new("volume", "media")],
             questions: vec!["Which of vm-1 and vm-2 is vm.api?".into()],
             ..Outcome::default()
         };
-        insta::assert_snapshot!(outcome_page(&outcome, Ending::default(), Style::plain(80)), @r"
+        insta::assert_snapshot!(outcome_page(&outcome, OutcomeFooter::default(), TextStyle::plain(80)), @r"
         Partly applied: 1 done, 2 failed, 1 skipped
           ✗ vm.web  402 Insufficient\u{1b}[2J balance
               The account cannot pay for this: its balance is too low, or no card can be
@@ -405,7 +411,11 @@ mod tests {
           skipped  volume.media
         next: answer what is asked, stead resolve, then stead apply: it does the rest only
         ");
-        let quiet = outcome_page(&outcome, Ending { quiet: true, ..Ending::default() }, Style::plain(80));
+        let quiet = outcome_page(
+            &outcome,
+            OutcomeFooter { quiet: true, ..OutcomeFooter::default() },
+            TextStyle::plain(80),
+        );
         assert!(!quiet.contains("next:"));
     }
 
@@ -417,8 +427,8 @@ mod tests {
             skipped: vec![Address::new("project", "shop")],
             ..Outcome::default()
         };
-        let ending = Ending { destroys: true, stead: "stead -e prod", ..Ending::default() };
-        insta::assert_snapshot!(outcome_page(&outcome, ending, Style::plain(80)), @r"
+        let ending = OutcomeFooter { destroys: true, stead: "stead -e prod", ..OutcomeFooter::default() };
+        insta::assert_snapshot!(outcome_page(&outcome, ending, TextStyle::plain(80)), @r"
         Partly destroyed: 1 done, 1 failed, 1 skipped
           ✗ volume.media  409 Insufficient\u{1b}[2J balance
               It clashes with what the service names: a name is taken, or an object is
@@ -430,39 +440,43 @@ mod tests {
         next: mend what failed, then stead -e prod destroy: it removes what stays
         ");
         let done = Outcome { done: vec![Address::new("vm", "web")], ..Outcome::default() };
-        assert_eq!(outcome_page(&done, ending, Style::plain(80)), "Destroyed: 1 done\n");
+        assert_eq!(outcome_page(&done, ending, TextStyle::plain(80)), "Destroyed: 1 done\n");
     }
 
     #[test]
     fn every_status_says_what_it_means_and_what_to_do() {
         let mut seen = std::collections::BTreeSet::new();
-        let of = |status, reason: Option<&str>| Refusal {
+        let of = |status, reason: Option<&str>| ApiError {
             status,
             error: "payment required".into(),
             message: "Insufficient\u{1b}[2J balance".into(),
             reason: reason.map(Into::into),
         };
         for status in [400, 401, 402, 403, 404, 409, 412, 429, 500, 501, 503] {
-            for occasion in [Occasion::Step, Occasion::Look, Occasion::Act] {
+            for occasion in [FailureContext::Apply, FailureContext::Read, FailureContext::Action] {
                 let words = describe_refusal(&of(status, None), occasion);
                 assert!(words.what.starts_with(&status.to_string()) && words.what.contains("Insufficient"));
                 assert!(words.means.ends_with('.') && words.next.ends_with('.'));
                 let applies = words.next.contains("apply") || words.next.contains("configuration");
-                assert!(occasion == Occasion::Step || !applies, "{status} {occasion:?}: {}", words.next);
-                assert!(occasion != Occasion::Step || seen.insert(words.means), "{status}");
+                assert!(
+                    occasion == FailureContext::Apply || !applies,
+                    "{status} {occasion:?}: {}",
+                    words.next
+                );
+                assert!(occasion != FailureContext::Apply || seen.insert(words.means), "{status}");
             }
         }
-        let billing = describe_refusal(&of(403, Some("banned")), Occasion::Step);
-        assert_ne!(billing.next, describe_refusal(&of(403, None), Occasion::Step).next);
+        let billing = describe_refusal(&of(403, Some("banned")), FailureContext::Apply);
+        assert_ne!(billing.next, describe_refusal(&of(403, None), FailureContext::Apply).next);
         assert_eq!(billing.what, "403 Insufficient\u{1b}[2J balance (banned)");
-        let silent = Refusal { error: String::new(), message: String::new(), ..of(418, None) };
-        assert_eq!(describe_refusal(&silent, Occasion::Look).what, "418 no message");
+        let silent = ApiError { error: String::new(), message: String::new(), ..of(418, None) };
+        assert_eq!(describe_refusal(&silent, FailureContext::Read).what, "418 no message");
     }
 
     #[test]
     fn what_broke_inside_the_service_is_no_trouble_of_the_network() {
-        let no_room = Refusal { status: 503, error: "E".into(), message: "m".into(), reason: None };
-        let words = in_words(&StepError::Broken(no_room));
+        let no_room = ApiError { status: 503, error: "E".into(), message: "m".into(), reason: None };
+        let words = in_words(&StepError::ServerError(no_room));
         assert!(words.means.contains("no room") && words.next.contains("apply again"), "{words:?}");
         assert!(in_words(&StepError::Unreachable("reset".into())).next.contains("network"));
     }

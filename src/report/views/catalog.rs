@@ -1,4 +1,4 @@
-//! `Offers`: a catalog table as people choose from it: filtered, sorted, with prices by hour and month.
+//! `CatalogListing`: a catalog table as people choose from it: filtered, sorted, with prices by hour and month.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -9,10 +9,10 @@ use crate::model::address::Name;
 use crate::model::catalog::CatalogRecord;
 use crate::model::value::{Attributes, Value};
 use crate::report::text::phrases;
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// Fields that stand first, in this order; others follow by name.
-const FIRST: &[&str] = &[
+const LEADING_FIELDS: &[&str] = &[
     "engine",
     "os_family",
     "version",
@@ -21,19 +21,19 @@ const FIRST: &[&str] = &[
     "ram",
     "storage",
     "included_storage_gb",
-    HOUR,
-    MONTH,
+    HOURLY_PRICE_FIELD,
+    MONTHLY_PRICE_FIELD,
 ];
 
-const HOUR: &str = "price_per_hour";
-const MONTH: &str = "monthly_price";
+const HOURLY_PRICE_FIELD: &str = "price_per_hour";
+const MONTHLY_PRICE_FIELD: &str = "monthly_price";
 
 /// Hours of a month, as the service bills them.
-const HOURS: u32 = 730;
+const HOURS_PER_MONTH: u32 = 730;
 
 /// What is wanted of a table.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wish {
+pub struct CatalogQuery {
     /// Fields that must be at least so large.
     pub least: Vec<(&'static str, Decimal)>,
     /// Fields that must be at most so large.
@@ -48,31 +48,31 @@ pub struct Wish {
 
 /// Records of a table that fit a wish.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Offers {
+pub struct CatalogListing {
     rows: Vec<Attributes>,
 }
 
 /// A wish for a field that no record of the table has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the table has no {field}")]
-pub struct NoField {
+pub struct UnknownField {
     /// The field.
     pub field: String,
     /// The fields that it has.
     pub known: Vec<String>,
 }
 
-impl Offers {
+impl CatalogListing {
     /// Returns the records that fit.
     ///
     /// # Errors
     /// When the wish names a field that no record has.
-    pub fn new(records: &[CatalogRecord], wish: &Wish) -> Result<Self, NoField> {
+    pub fn new(records: &[CatalogRecord], wish: &CatalogQuery) -> Result<Self, UnknownField> {
         let mut rows: Vec<Attributes> =
             records.iter().flat_map(expand_record).map(add_missing_price).collect();
         check_fields(&rows, wish)?;
         rows.retain(|row| matches_query(row, wish));
-        let (field, down) = wish.sort.clone().unwrap_or_else(|| (MONTH.to_owned(), false));
+        let (field, down) = wish.sort.clone().unwrap_or_else(|| (MONTHLY_PRICE_FIELD.to_owned(), false));
         rows.sort_by(|a, b| {
             let order = compare_values(a.get(field.as_str()), b.get(field.as_str()));
             let order = if down { order.reverse() } else { order };
@@ -83,28 +83,29 @@ impl Offers {
 
     /// Returns the table.
     #[must_use]
-    pub fn to_table(&self) -> Table {
+    pub fn to_table(&self) -> ReportTable {
         let found: BTreeSet<&Name> = self.rows.iter().flat_map(Attributes::keys).collect();
         let has = |name: &&str| found.iter().any(|known| known == name);
-        let front = ["name", "id"].iter().chain(FIRST).copied().filter(has).map(Name::new_static);
+        let front = ["name", "id"].iter().chain(LEADING_FIELDS).copied().filter(has).map(Name::new_static);
         let rest = found.iter().map(|name| (*name).clone());
-        let rest =
-            rest.filter(|name| !["name", "id"].contains(&name.as_str()) && !FIRST.contains(&name.as_str()));
+        let rest = rest.filter(|name| {
+            !["name", "id"].contains(&name.as_str()) && !LEADING_FIELDS.contains(&name.as_str())
+        });
         let keys: Vec<Name> = front.chain(rest).collect();
         let cell = |row: &Attributes, key: &Name| match row.get(key) {
-            None | Some(Value::Null) => Cell::Empty,
+            None | Some(Value::Null) => TableCell::Empty,
             Some(value) => match value.as_decimal().filter(|_| is_price(key)) {
-                Some(amount) if key == MONTH => Cell::Money(amount),
-                Some(amount) => Cell::Value(Value::Decimal(amount)),
-                None => Cell::Value(value.clone()),
+                Some(amount) if key == MONTHLY_PRICE_FIELD => TableCell::Money(amount),
+                Some(amount) => TableCell::Value(Value::Decimal(amount)),
+                None => TableCell::Value(value.clone()),
             },
         };
         let right = |key: &Name| {
             key != "id" && self.rows.iter().any(|row| row.get(key).and_then(Value::as_decimal).is_some())
         };
-        Table {
+        ReportTable {
             rows: self.rows.iter().map(|row| keys.iter().map(|key| cell(row, key)).collect()).collect(),
-            columns: keys.iter().map(|key| Column { key: key.clone(), right: right(key) }).collect(),
+            columns: keys.iter().map(|key| TableColumn { key: key.clone(), right: right(key) }).collect(),
         }
     }
 }
@@ -149,18 +150,18 @@ fn record_row(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attribute
 /// Adds the price of an hour or of a month, where only the other one is known.
 fn add_missing_price(mut row: Attributes) -> Attributes {
     let number = |row: &Attributes, key: &str| row.get(key).and_then(Value::as_decimal);
-    let hours = Decimal::from(HOURS);
-    let (hour, month) = (number(&row, HOUR), number(&row, MONTH));
+    let hours = Decimal::from(HOURS_PER_MONTH);
+    let (hour, month) = (number(&row, HOURLY_PRICE_FIELD), number(&row, MONTHLY_PRICE_FIELD));
     if let (None, Some(month)) = (hour, month) {
-        row.insert(Name::new_static(HOUR), Value::Decimal((month / hours).round_dp(4)));
+        row.insert(Name::new_static(HOURLY_PRICE_FIELD), Value::Decimal((month / hours).round_dp(4)));
     }
     if let (Some(hour), None) = (hour, month) {
-        row.insert(Name::new_static(MONTH), Value::Decimal((hour * hours).round_dp(2)));
+        row.insert(Name::new_static(MONTHLY_PRICE_FIELD), Value::Decimal((hour * hours).round_dp(2)));
     }
     row
 }
 
-fn check_fields(rows: &[Attributes], wish: &Wish) -> Result<(), NoField> {
+fn check_fields(rows: &[Attributes], wish: &CatalogQuery) -> Result<(), UnknownField> {
     let asked = wish.least.iter().chain(&wish.most).map(|(field, _)| (*field).to_owned());
     let asked = asked.chain(wish.equal.iter().map(|(field, _)| field.clone()));
     let asked = asked.chain(wish.sort.iter().map(|(field, _)| field.clone()));
@@ -168,13 +169,13 @@ fn check_fields(rows: &[Attributes], wish: &Wish) -> Result<(), NoField> {
         if !rows.is_empty() && !rows.iter().any(|row| row.contains_key(field.as_str())) {
             let known: BTreeSet<String> =
                 rows.iter().flat_map(Attributes::keys).map(ToString::to_string).collect();
-            return Err(NoField { field, known: known.into_iter().collect() });
+            return Err(UnknownField { field, known: known.into_iter().collect() });
         }
     }
     Ok(())
 }
 
-fn matches_query(row: &Attributes, wish: &Wish) -> bool {
+fn matches_query(row: &Attributes, wish: &CatalogQuery) -> bool {
     let number = |field: &str| row.get(field).and_then(Value::as_decimal);
     let text = |field: &str| row.get(field).map(phrases::format_value).unwrap_or_default();
     let search = |part: &String| text("name").to_lowercase().contains(&part.to_lowercase());
@@ -184,7 +185,7 @@ fn matches_query(row: &Attributes, wish: &Wish) -> bool {
         && wish.search.as_ref().is_none_or(search)
 }
 
-/// Compares numbers as numbers, else as texts; what is not there comes last.
+/// Compares numbers, else as texts; what is not there comes last.
 fn compare_values(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => match (a.as_decimal(), b.as_decimal()) {
@@ -236,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::report::text::style::Style;
+    use crate::report::text::style::TextStyle;
 
     fn record(id: i64, slug: &str, fields: &serde_json::Value) -> CatalogRecord {
         let Value::Map(fields) = Value::from_json(fields) else { panic!("a map") };
@@ -259,13 +260,16 @@ mod tests {
         ]
     }
 
-    fn text(records: &[CatalogRecord], wish: &Wish) -> String {
-        Offers::new(records, wish).unwrap().to_table().to_text("Nothing fits.", Style::plain(100))
+    fn text(records: &[CatalogRecord], wish: &CatalogQuery) -> String {
+        CatalogListing::new(records, wish)
+            .unwrap()
+            .to_table()
+            .to_text("Nothing fits.", TextStyle::plain(100))
     }
 
     #[test]
     fn the_cheapest_comes_first_with_both_prices() {
-        insta::assert_snapshot!(text(&plans(), &Wish::default()), @r"
+        insta::assert_snapshot!(text(&plans(), &CatalogQuery::default()), @r"
         NAME    ID  CPU    RAM  PRICE_PER_HOUR  MONTHLY_PRICE
         small   1     1   2048            0.01          $7.30
         middle  2     2   4096          0.0274         $20.00
@@ -276,20 +280,37 @@ mod tests {
     #[test]
     fn wishes_narrow_it_down() {
         let number = |n: i64| Decimal::from(n);
-        let names = |wish: Wish| -> Vec<String> {
-            let offers = Offers::new(&plans(), &wish).unwrap();
+        let names = |wish: CatalogQuery| -> Vec<String> {
+            let offers = CatalogListing::new(&plans(), &wish).unwrap();
             offers.rows.iter().map(|row| phrases::format_value(&row["name"])).collect()
         };
-        assert_eq!(names(Wish { least: vec![("cpu", number(2))], ..Wish::default() }), ["middle", "big"]);
-        assert_eq!(names(Wish { most: vec![(MONTH, number(20))], ..Wish::default() }), ["small", "middle"]);
-        assert_eq!(names(Wish { equal: vec![("cpu".into(), "8".into())], ..Wish::default() }), ["big"]);
-        assert_eq!(names(Wish { search: Some("MID".into()), ..Wish::default() }), ["middle"]);
         assert_eq!(
-            names(Wish { sort: Some(("cpu".into(), true)), ..Wish::default() }),
+            names(CatalogQuery { least: vec![("cpu", number(2))], ..CatalogQuery::default() }),
+            ["middle", "big"]
+        );
+        assert_eq!(
+            names(CatalogQuery {
+                most: vec![(MONTHLY_PRICE_FIELD, number(20))],
+                ..CatalogQuery::default()
+            }),
+            ["small", "middle"]
+        );
+        assert_eq!(
+            names(CatalogQuery { equal: vec![("cpu".into(), "8".into())], ..CatalogQuery::default() }),
+            ["big"]
+        );
+        assert_eq!(
+            names(CatalogQuery { search: Some("MID".into()), ..CatalogQuery::default() }),
+            ["middle"]
+        );
+        assert_eq!(
+            names(CatalogQuery { sort: Some(("cpu".into(), true)), ..CatalogQuery::default() }),
             ["big", "middle", "small"]
         );
-        let error =
-            Offers::new(&plans(), &Wish { equal: vec![("engine".into(), "x".into())], ..Wish::default() });
+        let error = CatalogListing::new(
+            &plans(),
+            &CatalogQuery { equal: vec![("engine".into(), "x".into())], ..CatalogQuery::default() },
+        );
         let error = error.unwrap_err();
         assert_eq!(error.to_string(), "the table has no engine");
         assert!(error.known.contains(&"cpu".to_owned()));
@@ -302,11 +323,14 @@ mod tests {
             slug: Name::default(),
             fields: [("ipv4", 3), ("ipv6", 0)]
                 .map(|(name, price)| {
-                    (name.into(), Value::Map([(Name::new(MONTH), Value::Integer(price))].into()))
+                    (
+                        name.into(),
+                        Value::Map([(Name::new(MONTHLY_PRICE_FIELD), Value::Integer(price))].into()),
+                    )
                 })
                 .into(),
         };
-        insta::assert_snapshot!(text(&[ip], &Wish::default()), @r"
+        insta::assert_snapshot!(text(&[ip], &CatalogQuery::default()), @r"
         NAME  PRICE_PER_HOUR  MONTHLY_PRICE
         ipv6               0          $0.00
         ipv4          0.0041          $3.00

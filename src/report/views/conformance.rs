@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::text::page::{self, Line, Page};
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::page::{self, TextLine, TextPage};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// Widest column of subjects.
-const WIDEST: usize = 44;
+const MAX_SUBJECT_WIDTH: usize = 44;
 
 /// What a service showed of one assumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shown {
+pub enum ConformanceStatus {
     /// It is as the contract has it.
     Confirmed,
     /// It is not.
@@ -24,7 +24,7 @@ pub enum Shown {
 
 /// One assumption, and what was seen of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct AssumptionResult {
     /// What it is about.
     pub subject: String,
     /// What the contract has.
@@ -34,14 +34,14 @@ pub struct Row {
     /// The specification says it; else it is assumed.
     pub documented: bool,
     /// What was seen.
-    pub verdict: Shown,
+    pub verdict: ConformanceStatus,
     /// How it differs, or why it was not seen.
     pub how: Option<String>,
 }
 
 /// What a service showed of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct ConformanceReport {
     /// The service.
     pub service: String,
     /// Requests that were sent.
@@ -53,37 +53,43 @@ pub struct Report {
     /// Requests a second, where the service tells.
     pub rate: Option<u32>,
     /// The assumptions.
-    pub rows: Vec<Row>,
+    pub rows: Vec<AssumptionResult>,
 }
 
-impl Report {
+impl ConformanceReport {
     /// Returns how many assumptions came to a verdict.
     #[must_use]
-    pub fn count(&self, verdict: Shown) -> usize {
+    pub fn count(&self, verdict: ConformanceStatus) -> usize {
         self.rows_with(verdict).count()
     }
 
-    fn rows_with(&self, verdict: Shown) -> impl Iterator<Item = &Row> {
+    fn rows_with(&self, verdict: ConformanceStatus) -> impl Iterator<Item = &AssumptionResult> {
         self.rows.iter().filter(move |row| row.verdict == verdict)
     }
 }
 
 /// Returns the page: what differs in full, what was not seen by its reason; with `all`, every line.
 #[must_use]
-pub fn contract_page(report: &Report, all: bool, style: Style) -> String {
-    let mut page = Page::new(style);
-    let dot = style.sign(Sign::Dot);
-    page.add_line(Line::indent(0).push_styled(Role::Strong, &report.service).push_text(format!(
+pub fn contract_page(report: &ConformanceReport, all: bool, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    let dot = style.sign(Symbol::Dot);
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, &report.service).push_text(format!(
         " {dot} {} GET requests {dot} {} confirmed, {} different, {} not seen",
         report.requests,
-        report.count(Shown::Confirmed),
-        report.count(Shown::Different),
-        report.count(Shown::NotSeen)
+        report.count(ConformanceStatus::Confirmed),
+        report.count(ConformanceStatus::Different),
+        report.count(ConformanceStatus::NotSeen)
     )));
-    add_verdict_rows(&mut page, report, Shown::Different, "DIFFERENT  from what the contract has", style);
+    add_verdict_rows(
+        &mut page,
+        report,
+        ConformanceStatus::Different,
+        "DIFFERENT  from what the contract has",
+        style,
+    );
     if all {
-        add_verdict_rows(&mut page, report, Shown::Confirmed, "CONFIRMED", style);
-        add_verdict_rows(&mut page, report, Shown::NotSeen, "NOT SEEN", style);
+        add_verdict_rows(&mut page, report, ConformanceStatus::Confirmed, "CONFIRMED", style);
+        add_verdict_rows(&mut page, report, ConformanceStatus::NotSeen, "NOT SEEN", style);
     } else {
         add_unseen(&mut page, report, style);
     }
@@ -91,47 +97,58 @@ pub fn contract_page(report: &Report, all: bool, style: Style) -> String {
     page.finish()
 }
 
-fn add_verdict_rows(page: &mut Page, report: &Report, verdict: Shown, heading: &str, style: Style) {
-    let rows: Vec<&Row> = report.rows_with(verdict).collect();
+fn add_verdict_rows(
+    page: &mut TextPage,
+    report: &ConformanceReport,
+    verdict: ConformanceStatus,
+    heading: &str,
+    style: TextStyle,
+) {
+    let rows: Vec<&AssumptionResult> = report.rows_with(verdict).collect();
     if rows.is_empty() {
         return;
     }
-    page.add_line(Line::indent(0).push_styled(Role::Strong, heading));
-    let widest = rows.iter().map(|row| page::display_width(&row.subject)).max().unwrap_or(0).min(WIDEST);
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, heading));
+    let widest =
+        rows.iter().map(|row| page::display_width(&row.subject)).max().unwrap_or(0).min(MAX_SUBJECT_WIDTH);
     let (sign, role) = match verdict {
-        Shown::Confirmed => (Sign::Tick, Role::Good),
-        Shown::Different => (Sign::Unequal, Role::Warn),
-        Shown::NotSeen => (Sign::Dot, Role::Faint),
+        ConformanceStatus::Confirmed => (Symbol::Tick, TextRole::Success),
+        ConformanceStatus::Different => (Symbol::NotEqual, TextRole::Warning),
+        ConformanceStatus::NotSeen => (Symbol::Dot, TextRole::Faint),
     };
     for row in rows {
-        let line = Line::indent(2)
+        let line = TextLine::indent(2)
             .push_styled(role, style.sign(sign))
             .to_column(5)
-            .push_styled(Role::Strong, &row.subject);
+            .push_styled(TextRole::Strong, &row.subject);
         let line = line.to_column(7 + widest).continue_at(7 + widest).push_text(&row.says);
         let line = match &row.how {
             Some(how) => line.push_text(": ").push_styled(role, how),
             None => line,
         };
         let said = if row.documented { "said" } else { "assumed" };
-        page.add_line(line.push_styled(Role::Faint, format!(" ({said}: {})", row.place)));
+        page.add_line(line.push_styled(TextRole::Faint, format!(" ({said}: {})", row.place)));
     }
 }
 
-fn add_unseen(page: &mut Page, report: &Report, style: Style) {
+fn add_unseen(page: &mut TextPage, report: &ConformanceReport, style: TextStyle) {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in report.rows_with(Shown::NotSeen) {
+    for row in report.rows_with(ConformanceStatus::NotSeen) {
         reasons.entry(row.how.as_deref().unwrap_or_default()).or_default().push(&row.subject);
     }
     if reasons.is_empty() {
         return;
     }
     page.add_line(
-        Line::indent(0).push_styled(Role::Strong, "NOT SEEN").push_styled(Role::Faint, "  -v names each"),
+        TextLine::indent(0)
+            .push_styled(TextRole::Strong, "NOT SEEN")
+            .push_styled(TextRole::Faint, "  -v names each"),
     );
     for (reason, subjects) in reasons {
-        let line =
-            Line::indent(2).push_styled(Role::Faint, style.sign(Sign::Dot)).to_column(5).push_text(reason);
+        let line = TextLine::indent(2)
+            .push_styled(TextRole::Faint, style.sign(Symbol::Dot))
+            .to_column(5)
+            .push_text(reason);
         let line = match subjects.as_slice() {
             [subject] => line.push_text(format!(": {subject}")),
             subjects => line.push_text(format!(": {} assumptions", subjects.len())),
@@ -140,11 +157,11 @@ fn add_unseen(page: &mut Page, report: &Report, style: Style) {
     }
 }
 
-fn add_capabilities(page: &mut Page, report: &Report) {
+fn add_capabilities(page: &mut TextPage, report: &ConformanceReport) {
     if !report.learned.is_empty() {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Strong, "LEARNED")
+            TextLine::indent(0)
+                .push_styled(TextRole::Strong, "LEARNED")
                 .push_text(format!("  {}", report.learned.join(", "))),
         );
     }
@@ -154,8 +171,8 @@ fn add_capabilities(page: &mut Page, report: &Report) {
 mod tests {
     use super::*;
 
-    fn report() -> Report {
-        let row = |subject: &str, verdict, how: Option<&str>| Row {
+    fn report() -> ConformanceReport {
+        let row = |subject: &str, verdict, how: Option<&str>| AssumptionResult {
             subject: subject.into(),
             says: "a whole number".into(),
             place: "contract, 3".into(),
@@ -163,24 +180,24 @@ mod tests {
             verdict,
             how: how.map(Into::into),
         };
-        Report {
+        ConformanceReport {
             service: "https://api.example.com".into(),
             requests: 40,
             learned: vec!["pages of 50 rows".into(), "30 requests a second".into()],
             page_limit: Some(50),
             rate: Some(30),
             rows: vec![
-                row("machine.ram", Shown::Different, Some("text in 3 of 3 records")),
-                row("machine.cpu", Shown::Confirmed, None),
-                row("machine.x", Shown::NotSeen, Some("no object has it")),
-                row("machine.y", Shown::NotSeen, Some("no object has it")),
+                row("machine.ram", ConformanceStatus::Different, Some("text in 3 of 3 records")),
+                row("machine.cpu", ConformanceStatus::Confirmed, None),
+                row("machine.x", ConformanceStatus::NotSeen, Some("no object has it")),
+                row("machine.y", ConformanceStatus::NotSeen, Some("no object has it")),
             ],
         }
     }
 
     #[test]
     fn what_differs_is_told_and_what_was_not_seen_is_summed_up() {
-        insta::assert_snapshot!(contract_page(&report(), false, Style::plain(100)), @r#"
+        insta::assert_snapshot!(contract_page(&report(), false, TextStyle::plain(100)), @r#"
     https://api.example.com · 40 GET requests · 1 confirmed, 1 different, 2 not seen
     DIFFERENT  from what the contract has
       ≠  machine.ram  a whole number: text in 3 of 3 records (said: contract, 3)
@@ -188,7 +205,7 @@ mod tests {
       ·  no object has it: 2 assumptions
     LEARNED  pages of 50 rows, 30 requests a second
     "#);
-        let all = contract_page(&report(), true, Style::plain(100));
+        let all = contract_page(&report(), true, TextStyle::plain(100));
         let subjects = ["machine.ram", "machine.cpu", "machine.x", "machine.y"];
         assert!(subjects.iter().all(|subject| all.contains(subject)), "{all}");
     }

@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::model::address::{Address, Name};
 use crate::report::json::{SCHEMA_VERSION, to_pretty};
-use crate::report::text::page::{Line, Page};
+use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign, Style};
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// What is paid for on one side: now, after an apply, or in one environment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Side {
+pub struct CostColumn {
     /// What the side is called.
     pub name: Name,
     /// Monthly prices by resource; `None` where a price is not known, or there is nothing.
@@ -26,15 +26,15 @@ pub struct Side {
 
 /// The monthly bill of a stack.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Bill {
+pub struct CostReport {
     /// The stack.
     pub stack: Name,
     /// The environment.
     pub environment: Name,
     /// What it is held against.
-    pub first: Option<Side>,
+    pub first: Option<CostColumn>,
     /// What it is about.
-    pub second: Side,
+    pub second: CostColumn,
     /// Billed resources whose price is not known.
     pub unpriced: usize,
     /// When the prices were read.
@@ -43,10 +43,10 @@ pub struct Bill {
     pub built_in: bool,
 }
 
-impl Bill {
+impl CostReport {
     /// Returns the table of what costs something on either side, the dearest first.
-    fn to_table(&self) -> Table {
-        let of = |side: Option<&Side>, address: &Address| {
+    fn to_table(&self) -> ReportTable {
+        let of = |side: Option<&CostColumn>, address: &Address| {
             side.and_then(|side| side.rows.get(address).copied().flatten()).filter(|price| !price.is_zero())
         };
         let sides = self.first.iter().chain([&self.second]);
@@ -55,31 +55,31 @@ impl Bill {
         let mut rows: Vec<_> =
             all.into_iter().map(row).filter(|(_, a, b)| a.is_some() || b.is_some()).collect();
         rows.sort_by_key(|(address, first, second)| (std::cmp::Reverse((*second).max(*first)), *address));
-        let money = |price: Option<Decimal>| price.map_or(Cell::Empty, Cell::Money);
+        let money = |price: Option<Decimal>| price.map_or(TableCell::Empty, TableCell::Money);
         let cells = |(address, first, second): (&Address, Option<Decimal>, Option<Decimal>)| {
-            let mut cells = vec![Cell::Text(address.to_string())];
+            let mut cells = vec![TableCell::Text(address.to_string())];
             if self.first.is_some() {
                 cells.push(money(first));
             }
             cells.push(money(second));
             cells
         };
-        let mut columns = vec![Column::text("resource")];
+        let mut columns = vec![TableColumn::text("resource")];
         let sides = self.first.iter().chain([&self.second]);
-        columns.extend(sides.map(|side| Column { key: side.name.clone(), right: true }));
-        Table { columns, rows: rows.into_iter().map(cells).collect() }
+        columns.extend(sides.map(|side| TableColumn { key: side.name.clone(), right: true }));
+        ReportTable { columns, rows: rows.into_iter().map(cells).collect() }
     }
 }
 
 /// Returns the page.
 #[must_use]
-pub fn cost_page(bill: &Bill, style: Style) -> String {
+pub fn cost_page(bill: &CostReport, style: TextStyle) -> String {
     let mut table = bill.to_table();
-    let mut total = vec![Cell::Text("total".to_owned())];
-    total.extend(bill.first.iter().map(|first| Cell::Money(first.total)));
-    total.push(Cell::Money(bill.second.total));
+    let mut total = vec![TableCell::Text("total".to_owned())];
+    total.extend(bill.first.iter().map(|first| TableCell::Money(first.total)));
+    total.push(TableCell::Money(bill.second.total));
     table.rows.push(total);
-    let dot = style.sign(Sign::Dot);
+    let dot = style.sign(Symbol::Dot);
     let mut said = vec!["a month".to_owned()];
     if let Some(first) = &bill.first {
         let change = phrases::money_change(bill.second.total - first.total);
@@ -96,9 +96,9 @@ pub fn cost_page(bill: &Bill, style: Style) -> String {
             phrases::count_noun(bill.unpriced, "resource")
         ));
     }
-    let mut page = Page::new(style);
+    let mut page = TextPage::new(style);
     let mut line =
-        Line::indent(0).push_styled(Role::Strong, format!("{}/{}", bill.stack, bill.environment));
+        TextLine::indent(0).push_styled(TextRole::Strong, format!("{}/{}", bill.stack, bill.environment));
     for fact in said {
         line = line.push_text(format!(" {dot} {fact}"));
     }
@@ -107,13 +107,13 @@ pub fn cost_page(bill: &Bill, style: Style) -> String {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct CostDocument<'a> {
     schema_version: u32,
     stack: &'a Name,
     env: &'a Name,
     columns: Vec<&'a Name>,
-    resources: Table,
-    total: Table,
+    resources: ReportTable,
+    total: ReportTable,
     unpriced: usize,
     priced_at: Option<Timestamp>,
     built_in_prices: bool,
@@ -121,13 +121,13 @@ struct Document<'a> {
 
 /// Returns the document.
 #[must_use]
-pub fn cost_document(bill: &Bill) -> String {
+pub fn cost_document(bill: &CostReport) -> String {
     let sides = || bill.first.iter().chain([&bill.second]);
-    let total = Table {
-        columns: sides().map(|side| Column { key: side.name.clone(), right: true }).collect(),
-        rows: vec![sides().map(|side| Cell::Money(side.total)).collect()],
+    let total = ReportTable {
+        columns: sides().map(|side| TableColumn { key: side.name.clone(), right: true }).collect(),
+        rows: vec![sides().map(|side| TableCell::Money(side.total)).collect()],
     };
-    to_pretty(&Document {
+    to_pretty(&CostDocument {
         schema_version: SCHEMA_VERSION,
         stack: &bill.stack,
         env: &bill.environment,
@@ -144,26 +144,26 @@ pub fn cost_document(bill: &Bill) -> String {
 mod tests {
     use super::*;
 
-    fn side(name: &str, rows: &[(&str, i64)]) -> Side {
+    fn side(name: &str, rows: &[(&str, i64)]) -> CostColumn {
         let row = |(address, price): &(&str, i64)| {
             (Address::parse(address).unwrap(), (*price >= 0).then(|| Decimal::from(*price)))
         };
         let total =
             rows.iter().filter(|(_, price)| *price > 0).map(|(_, price)| Decimal::from(*price)).sum();
-        Side { name: name.into(), rows: rows.iter().map(row).collect(), total }
+        CostColumn { name: name.into(), rows: rows.iter().map(row).collect(), total }
     }
 
     #[test]
     fn a_bill_has_the_dearest_first_and_a_total() {
-        let bill = Bill {
+        let bill = CostReport {
             stack: "shop".into(),
             environment: "prod".into(),
             first: Some(side("staging", &[("vm.web", 5), ("vpc.main", 0), ("app.web", -1)])),
             second: side("prod", &[("vm.web", 10), ("database.main", 40), ("vpc.main", 0)]),
             unpriced: 1,
-            ..Bill::default()
+            ..CostReport::default()
         };
-        insta::assert_snapshot!(cost_page(&bill, Style::plain(100)), @"
+        insta::assert_snapshot!(cost_page(&bill, TextStyle::plain(100)), @"
         shop/prod · a month · prod against staging: +$45.00 · 1 resource without a known price, not counted
         RESOURCE       STAGING    PROD
         database.main           $40.00
@@ -202,8 +202,8 @@ mod tests {
           "built_in_prices": false
         }
         "#);
-        let alone = Bill { first: None, built_in: true, ..bill };
-        insta::assert_snapshot!(cost_page(&alone, Style::plain(100)), @"
+        let alone = CostReport { first: None, built_in: true, ..bill };
+        insta::assert_snapshot!(cost_page(&alone, TextStyle::plain(100)), @"
         shop/prod · a month · prices of the built-in cloud, not of your account · 1 resource without a known
           price, not counted
         RESOURCE         PROD

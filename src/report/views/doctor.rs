@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::report::text::page::{self, Line, Page};
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::page::{self, TextLine, TextPage};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// What a check came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CheckStatus {
     /// As it should be.
     Ok,
     /// It works, and should be looked at.
@@ -21,44 +21,44 @@ pub enum Verdict {
 
 /// One line of the checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct DoctorCheck {
     /// What was looked at.
     pub name: &'static str,
     /// What it came to.
-    pub verdict: Verdict,
+    pub verdict: CheckStatus,
     /// One sentence.
     pub detail: String,
     /// What to do about it; a command where there is one.
     pub remedy: Option<String>,
 }
 
-impl Check {
-    const fn new(name: &'static str, verdict: Verdict, detail: String) -> Self {
+impl DoctorCheck {
+    const fn new(name: &'static str, verdict: CheckStatus, detail: String) -> Self {
         Self { name, verdict, detail, remedy: None }
     }
 
     /// Returns a check that found everything as it should be.
     #[must_use]
     pub fn new_ok(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, Verdict::Ok, detail.into())
+        Self::new(name, CheckStatus::Ok, detail.into())
     }
 
     /// Returns a check that found something to look at.
     #[must_use]
     pub fn new_warning(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, Verdict::Warning, detail.into())
+        Self::new(name, CheckStatus::Warning, detail.into())
     }
 
     /// Returns a check that found something that does not work.
     #[must_use]
     pub fn new_failed(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, Verdict::Failed, detail.into())
+        Self::new(name, CheckStatus::Failed, detail.into())
     }
 
     /// Returns a check that was not made.
     #[must_use]
     pub fn new_skipped(name: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(name, Verdict::Skipped, detail.into())
+        Self::new(name, CheckStatus::Skipped, detail.into())
     }
 
     /// Adds what to do about it.
@@ -71,49 +71,49 @@ impl Check {
 
 /// Tells whether any check failed.
 #[must_use]
-pub fn any_failed(checks: &[Check]) -> bool {
-    checks.iter().any(|check| check.verdict == Verdict::Failed)
+pub fn any_failed(checks: &[DoctorCheck]) -> bool {
+    checks.iter().any(|check| check.verdict == CheckStatus::Failed)
 }
 
 /// Returns the checklist for people.
 #[must_use]
-pub fn render_checklist(checks: &[Check], style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn render_checklist(checks: &[DoctorCheck], style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     let column = 4 + checks.iter().map(|check| page::display_width(check.name)).max().unwrap_or(0);
     for check in checks {
         let (sign, role) = verdict_sign(check.verdict);
-        let line = Line::indent(0)
+        let line = TextLine::indent(0)
             .push_styled(role, style.sign(sign))
             .to_column(3)
-            .push_styled(Role::Strong, check.name);
+            .push_styled(TextRole::Strong, check.name);
         page.add_line(line.to_column(column + 1).continue_at(column + 1).push_text(&check.detail));
         if let Some(remedy) = &check.remedy {
             page.add_line(
-                Line::indent(column + 1).continue_at(column + 1).push_styled(Role::Change, remedy),
+                TextLine::indent(column + 1).continue_at(column + 1).push_styled(TextRole::Change, remedy),
             );
         }
     }
-    page.add_line(Line::indent(0).push_styled(Role::Faint, summarize_checks(checks)));
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, summarize_checks(checks)));
     page.finish()
 }
 
-const fn verdict_sign(verdict: Verdict) -> (Sign, Role) {
+const fn verdict_sign(verdict: CheckStatus) -> (Symbol, TextRole) {
     match verdict {
-        Verdict::Ok => (Sign::Tick, Role::Good),
-        Verdict::Warning => (Sign::Bang, Role::Warn),
-        Verdict::Failed => (Sign::Cross, Role::Danger),
-        Verdict::Skipped => (Sign::Dot, Role::Faint),
+        CheckStatus::Ok => (Symbol::Tick, TextRole::Success),
+        CheckStatus::Warning => (Symbol::Warning, TextRole::Warning),
+        CheckStatus::Failed => (Symbol::Cross, TextRole::Danger),
+        CheckStatus::Skipped => (Symbol::Dot, TextRole::Faint),
     }
 }
 
-fn summarize_checks(checks: &[Check]) -> String {
+fn summarize_checks(checks: &[DoctorCheck]) -> String {
     let count = |wanted| checks.iter().filter(|check| check.verdict == wanted).count();
     format!(
         "{} ok, {} to look at, {} failed, {} not checked",
-        count(Verdict::Ok),
-        count(Verdict::Warning),
-        count(Verdict::Failed),
-        count(Verdict::Skipped)
+        count(CheckStatus::Ok),
+        count(CheckStatus::Warning),
+        count(CheckStatus::Failed),
+        count(CheckStatus::Skipped)
     )
 }
 
@@ -122,18 +122,18 @@ mod tests {
     use super::*;
     use crate::report::json;
 
-    fn checks() -> Vec<Check> {
+    fn checks() -> Vec<DoctorCheck> {
         vec![
-            Check::new_ok("service", "https://api.example.com"),
-            Check::new_warning("clock", "It is 90 s behind the service's.").with_remedy("Set it."),
-            Check::new_failed("key", "There is \u{1b}[2J none.").with_remedy("stead login"),
-            Check::new_skipped("ledger", "There is no stack here."),
+            DoctorCheck::new_ok("service", "https://api.example.com"),
+            DoctorCheck::new_warning("clock", "It is 90 s behind the service's.").with_remedy("Set it."),
+            DoctorCheck::new_failed("key", "There is \u{1b}[2J none.").with_remedy("stead login"),
+            DoctorCheck::new_skipped("ledger", "There is no stack here."),
         ]
     }
 
     #[test]
     fn a_checklist_has_a_remedy_below_each_trouble() {
-        insta::assert_snapshot!(render_checklist(&checks(), Style::plain(80)), @r#"
+        insta::assert_snapshot!(render_checklist(&checks(), TextStyle::plain(80)), @r#"
     ✓  service  https://api.example.com
     !  clock    It is 90 s behind the service's.
                 Set it.

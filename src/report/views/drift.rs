@@ -1,24 +1,24 @@
 //! Drift: what differs between the last apply and the live world, in the plan's page and on its own.
 
-use super::list::Listed;
+use super::list::ObjectSummary;
 use crate::model::address::Name;
 use crate::model::value::Value;
-use crate::plan::artifact::drift_history::Memory;
-use crate::plan::model::change::{Drift, DriftClass, Leave, Note};
+use crate::plan::artifact::drift_history::DriftHistoryDiff;
+use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote};
 use crate::report::terminal::notes;
-use crate::report::text::page::{self, Line, Page};
+use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// The widest column of attributes.
-const WIDEST: usize = 40;
+const MAX_PATH_WIDTH: usize = 40;
 
 /// Characters of a value.
-const MOST_OF_VALUE: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 
 /// What a look for drift found.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct DriftReport<'a> {
     /// The stack.
     pub stack: &'a Name,
     /// The environment.
@@ -26,20 +26,20 @@ pub struct Found<'a> {
     /// Differences of managed objects.
     pub drift: &'a [Drift],
     /// Live objects that no address owns, in the projects that the stack is about.
-    pub unmanaged: &'a [Listed],
+    pub unmanaged: &'a [ObjectSummary],
     /// Number of managed objects.
     pub managed: usize,
     /// What else there is in the account.
-    pub elsewhere: Elsewhere,
+    pub elsewhere: OtherProjectCounts,
     /// What the look before this one saw.
-    pub memory: &'a Memory,
+    pub memory: &'a DriftHistoryDiff,
     /// What the service does not keep or does not show of what is declared: no drift.
-    pub notes: &'a [Note],
+    pub notes: &'a [PlanNote],
 }
 
 /// What is in the account and not in the projects that a stack is about: only counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct OtherProjectCounts {
     /// Other projects.
     pub projects: usize,
     /// Objects of the account that are in no project, and that no address owns.
@@ -48,7 +48,7 @@ pub struct Elsewhere {
     pub unread: bool,
 }
 
-impl Elsewhere {
+impl OtherProjectCounts {
     /// Says what was not looked at; `None` where there is nothing else.
     #[must_use]
     pub fn describe_unread(self) -> Option<String> {
@@ -72,19 +72,19 @@ pub fn drift_key(drift: &Drift) -> String {
 /// Returns what names an unmanaged object from one look to the next: never what names a difference, which
 /// has no blank in its first part.
 #[must_use]
-pub fn key_of_object(object: &Listed) -> String {
+pub fn key_of_object(object: &ObjectSummary) -> String {
     let parent = object.parent.as_ref().map(|parent| format!("{parent}/")).unwrap_or_default();
     format!("unmanaged {}:{parent}{}", object.kind, object.id)
 }
 
 /// Returns how an unmanaged object is told: kind, name and id.
 #[must_use]
-pub fn object_name(object: &Listed) -> String {
+pub fn object_name(object: &ObjectSummary) -> String {
     let name = object.name.as_deref().unwrap_or_default();
     format!("{} {name} {}", object.kind, object.id).replace("  ", " ")
 }
 
-impl Found<'_> {
+impl DriftReport<'_> {
     /// Returns all that a look saw: what names each thing, and how it is told to people.
     pub fn observed_items(&self) -> impl Iterator<Item = (String, String)> {
         let drift = self.drift.iter().map(|drift| (drift_key(drift), drift_name(drift)));
@@ -114,17 +114,17 @@ pub(in crate::report) const fn is_settled(class: DriftClass) -> bool {
 
 /// Returns the page of `stead drift`; one line when there is nothing.
 #[must_use]
-pub fn drift_page(found: &Found<'_>, style: Style) -> String {
-    let mut page = Page::new(style);
-    let dot = style.sign(Sign::Dot);
+pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    let dot = style.sign(Symbol::Dot);
     let keys = found.drift.iter().filter(|drift| drift.class == DriftClass::Unmanaged).count();
     let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide() - keys);
     let all = found.managed + found.unmanaged.len();
     let mut line =
-        Line::indent(0).push_styled(Role::Strong, format!("{}/{}", found.stack, found.environment));
+        TextLine::indent(0).push_styled(TextRole::Strong, format!("{}/{}", found.stack, found.environment));
     line = match open {
-        0 => line.push_text(format!(" {dot} ")).push_styled(Role::Good, "no drift"),
-        _ => line.push_text(format!(" {dot} ")).push_styled(Role::Warn, format!("{open} drifted")),
+        0 => line.push_text(format!(" {dot} ")).push_styled(TextRole::Success, "no drift"),
+        _ => line.push_text(format!(" {dot} ")).push_styled(TextRole::Warning, format!("{open} drifted")),
     };
     if settled > 0 {
         line = line.push_text(format!(" {dot} {settled} left alone"));
@@ -145,12 +145,12 @@ pub fn drift_page(found: &Found<'_>, style: Style) -> String {
     page.add_lines(lines_with(&all, page.style(), |drift| first_seen(found.memory, &drift_key(drift))));
     page.add_lines(found.unmanaged.iter().map(|object| unmanaged_line(object, found.memory, style)));
     page.add_lines(found.memory.resolved.iter().map(|gone| {
-        Line::indent(2)
-            .push_styled(Role::Good, style.sign(Sign::Tick))
+        TextLine::indent(2)
+            .push_styled(TextRole::Success, style.sign(Symbol::Tick))
             .to_column(4)
             .push_text(&gone.name)
             .push_styled(
-                Role::Faint,
+                TextRole::Faint,
                 format!(
                     "  resolved, was first seen {}",
                     phrases::format_age(gone.first_seen, found.memory.now)
@@ -161,17 +161,17 @@ pub fn drift_page(found: &Found<'_>, style: Style) -> String {
     if let Some(told) = found.elsewhere.describe_unread() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
         page.add_line(
-            Line::indent(2)
-                .push_styled(Role::Faint, style.sign(Sign::Dot))
+            TextLine::indent(2)
+                .push_styled(TextRole::Faint, style.sign(Symbol::Dot))
                 .to_column(4)
-                .push_styled(Role::Faint, text),
+                .push_styled(TextRole::Faint, text),
         );
     }
     page.finish()
 }
 
 /// Says since when something is known; nothing where the look before is not remembered.
-pub(in crate::report) fn first_seen(memory: &Memory, key: &str) -> Option<String> {
+pub(in crate::report) fn first_seen(memory: &DriftHistoryDiff, key: &str) -> Option<String> {
     let first = memory.first_seen(key).filter(|_| memory.last_look.is_some())?;
     let is_new = memory.is_new(key);
     Some(if is_new {
@@ -181,17 +181,17 @@ pub(in crate::report) fn first_seen(memory: &Memory, key: &str) -> Option<String
     })
 }
 
-fn unmanaged_line(object: &Listed, memory: &Memory, style: Style) -> Line {
-    let mut line = Line::indent(2)
-        .push_styled(Role::Warn, style.sign(Sign::Question))
+fn unmanaged_line(object: &ObjectSummary, memory: &DriftHistoryDiff, style: TextStyle) -> TextLine {
+    let mut line = TextLine::indent(2)
+        .push_styled(TextRole::Warning, style.sign(Symbol::Unknown))
         .to_column(4)
         .push_text(object_name(object))
-        .push_styled(Role::Faint, "  unmanaged");
+        .push_styled(TextRole::Faint, "  unmanaged");
     if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
-        line = line.push_styled(Role::Faint, format!(", {} a month", phrases::format_money(price)));
+        line = line.push_styled(TextRole::Faint, format!(", {} a month", phrases::format_money(price)));
     }
     match first_seen(memory, &key_of_object(object)) {
-        Some(since) => line.push_styled(Role::Faint, format!(" {} {since}", style.sign(Sign::Dot))),
+        Some(since) => line.push_styled(TextRole::Faint, format!(" {} {since}", style.sign(Symbol::Dot))),
         None => line,
     }
 }
@@ -206,49 +206,62 @@ pub(in crate::report) fn drift_name(drift: &Drift) -> String {
 
 /// Returns one line for each difference, aligned.
 #[must_use]
-pub fn drift_lines(drift: &[&Drift], style: Style) -> Vec<Line> {
+pub fn drift_lines(drift: &[&Drift], style: TextStyle) -> Vec<TextLine> {
     lines_with(drift, style, |_| None)
 }
 
 /// Returns the lines, each with what else there is to say of it.
-fn lines_with(drift: &[&Drift], style: Style, more: impl Fn(&Drift) -> Option<String>) -> Vec<Line> {
+fn lines_with(
+    drift: &[&Drift],
+    style: TextStyle,
+    more: impl Fn(&Drift) -> Option<String>,
+) -> Vec<TextLine> {
     let names: Vec<String> = drift.iter().copied().map(drift_name).collect();
     let column = if style.unicode { 6 } else { 7 };
-    let column = column + names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(WIDEST);
+    let column =
+        column + names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(MAX_PATH_WIDTH);
     let line = |(drift, name): (&&Drift, &String)| drift_line(drift, name, (column, more(drift)), style);
     drift.iter().zip(&names).map(line).collect()
 }
 
-fn drift_line(drift: &Drift, name: &str, (column, more): (usize, Option<String>), style: Style) -> Line {
+fn drift_line(
+    drift: &Drift,
+    name: &str,
+    (column, more): (usize, Option<String>),
+    style: TextStyle,
+) -> TextLine {
     let (role, sign) = match drift.class {
-        DriftClass::Unmanaged => (Role::Warn, Sign::Question),
-        class if is_settled(class) => (Role::Faint, Sign::Dot),
-        _ => (Role::Warn, Sign::Unequal),
+        DriftClass::Unmanaged => (TextRole::Warning, Symbol::Unknown),
+        class if is_settled(class) => (TextRole::Faint, Symbol::Dot),
+        _ => (TextRole::Warning, Symbol::NotEqual),
     };
-    let mut line =
-        Line::indent(2).push_styled(role, style.sign(sign)).to_column(if style.unicode { 4 } else { 5 });
+    let mut line = TextLine::indent(2).push_styled(role, style.sign(sign)).to_column(if style.unicode {
+        4
+    } else {
+        5
+    });
     line = line.push_text(name).to_column(column).continue_at(column);
     if drift.path.is_some() {
         line = line.push_styled(role, value_change(drift, style)).push_text("  ");
     }
     line = line.push_text(explain_drift(drift, style));
     if let Some(more) = more {
-        line = line.push_styled(Role::Faint, format!(" {} {more}", style.sign(Sign::Dot)));
+        line = line.push_styled(TextRole::Faint, format!(" {} {more}", style.sign(Symbol::Dot)));
     }
     let said = drift.leave.as_ref().filter(|_| drift.class == DriftClass::Ignored);
     match said.and_then(|leave| leave.source.as_ref()).or(drift.source.as_ref()) {
-        Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        Some(place) => line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line)),
         None => line,
     }
 }
 
-fn value_change(drift: &Drift, style: Style) -> String {
-    let show = |value: &Value| phrases::shorten_text(phrases::format_value(value), MOST_OF_VALUE, style);
+fn value_change(drift: &Drift, style: TextStyle) -> String {
+    let show = |value: &Value| phrases::shorten_text(phrases::format_value(value), MAX_VALUE_CHARS, style);
     if drift.class == DriftClass::Unmanaged {
         return show(&drift.live);
     }
     let (old, new) = (show(&drift.last_applied), show(&drift.live));
-    let arrow = style.sign(Sign::Arrow);
+    let arrow = style.sign(Symbol::Arrow);
     if old == new {
         return format!(
             "{} {arrow} {}",
@@ -260,20 +273,20 @@ fn value_change(drift: &Drift, style: Style) -> String {
 }
 
 /// Says what is made of a difference, and what a human can do.
-pub(in crate::report) fn explain_drift(drift: &Drift, style: Style) -> String {
+pub(in crate::report) fn explain_drift(drift: &Drift, style: TextStyle) -> String {
     let mut meaning = made_of(drift, style);
     if drift.unconfirmed {
         meaning.push_str("; no earlier reading showed what was applied");
     }
     match &drift.leave {
-        Some(Leave { ended: true, until: Some(day), .. }) => {
+        Some(IgnoreDriftMatch { ended: true, until: Some(day), .. }) => {
             format!("{meaning}; its ignore_drift ended on {day}")
         }
         _ => meaning,
     }
 }
 
-fn made_of(drift: &Drift, style: Style) -> String {
+fn made_of(drift: &Drift, style: TextStyle) -> String {
     if let Some(code) = &drift.blocked_by {
         let gone = if drift.class == DriftClass::Gone { "the object is gone, and " } else { "" };
         return format!("{gone}apply is blocked ({code}): stead plan says by what");
@@ -288,12 +301,12 @@ fn made_of(drift: &Drift, style: Style) -> String {
             if let Some(path) = accept {
                 return format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address);
             }
-            let live = phrases::shorten_text(phrases::format_value(&drift.live), MOST_OF_VALUE, style);
+            let live = phrases::shorten_text(phrases::format_value(&drift.live), MAX_VALUE_CHARS, style);
             format!("cannot go back: write {live} in the configuration")
         }
         DriftClass::Accepted => "the configuration says the same now".to_owned(),
         DriftClass::Ignored => match &drift.leave {
-            Some(Leave { reason, until, .. }) => {
+            Some(IgnoreDriftMatch { reason, until, .. }) => {
                 let until = until.as_ref().map(|day| format!(" until {day}")).unwrap_or_default();
                 let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 format!("left alone (ignore_drift{until}{reason})")

@@ -6,31 +6,31 @@ use similar::udiff::UnifiedHunkHeader;
 use similar::{ChangeTag, group_diff_ops};
 
 use crate::report::text::line_diff::diff_operations;
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
 
 /// Lines around a difference that are shown too.
-const CONTEXT: usize = 2;
+const CONTEXT_LINES: usize = 2;
 
 /// Returns the page of one file's change.
 #[must_use]
-pub fn edit_page(path: &str, before: &str, after: &str, style: Style) -> String {
+pub fn edit_page(path: &str, before: &str, after: &str, style: TextStyle) -> String {
     let (old, new) = (split_lines(before), split_lines(after));
-    let mut page = Page::new(style);
-    page.add_line(Line::indent(0).push_styled(Role::Strong, path));
-    for group in group_diff_ops(diff_operations(&old, &new, None), CONTEXT) {
+    let mut page = TextPage::new(style);
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, path));
+    for group in group_diff_ops(diff_operations(&old, &new, None), CONTEXT_LINES) {
         let first = group.first().map_or(0, |op| op.old_range().start);
-        page.add_line(Line::indent(0).push_styled(Role::Faint, format!("@@ line {}", first + 1)));
+        page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, format!("@@ line {}", first + 1)));
         for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
             let (role, sign) = match change.tag() {
-                ChangeTag::Delete => (Role::Danger, "- "),
-                ChangeTag::Insert => (Role::Good, "+ "),
-                ChangeTag::Equal => (Role::Faint, "  "),
+                ChangeTag::Delete => (TextRole::Danger, "- "),
+                ChangeTag::Insert => (TextRole::Success, "+ "),
+                ChangeTag::Equal => (TextRole::Faint, "  "),
             };
             let text = change.value();
             let text = text.strip_suffix('\n').unwrap_or(&text);
             let text = text.strip_suffix('\r').unwrap_or(text);
-            page.add_line(Line::indent(0).push_styled(role, format!("{sign}{text}")).continue_at(4));
+            page.add_line(TextLine::indent(0).push_styled(role, format!("{sign}{text}")).continue_at(4));
         }
     }
     page.finish()
@@ -41,7 +41,7 @@ pub fn edit_page(path: &str, before: &str, after: &str, style: Style) -> String 
 pub fn unified_diff(path: &str, before: &str, after: &str, until: Option<Instant>) -> String {
     let (old, new) = (split_lines(before), split_lines(after));
     let mut text = String::new();
-    for group in group_diff_ops(diff_operations(&old, &new, until), CONTEXT) {
+    for group in group_diff_ops(diff_operations(&old, &new, until), CONTEXT_LINES) {
         if text.is_empty() {
             text = format!("--- {path}\n+++ {path}\n");
         }
@@ -70,7 +70,7 @@ mod tests {
     fn shows_the_lines_around_a_change() {
         let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n";
         let after = "a: 1\nb: 2\nc: 3\nd: 5 # x\ne: 5\nf: 6\n";
-        insta::assert_snapshot!(edit_page("stead.yaml", before, after, Style::plain(60)), @r"
+        insta::assert_snapshot!(edit_page("stead.yaml", before, after, TextStyle::plain(60)), @r"
         stead.yaml
         @@ line 2
           b: 2

@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 
 use crate::model::value::Value;
-use crate::report::text::page::{Line, Page};
+use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Style};
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::style::{TextRole, TextStyle};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// One apply, as people see it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Past {
+pub struct RunRecord {
     /// Its number: 1 is the last one.
     pub number: usize,
     /// Its id.
@@ -30,38 +30,38 @@ pub struct Past {
     /// Policies that said no and were overridden, and why.
     pub overridden: Option<(String, String)>,
     /// How it ended.
-    pub outcome: Ending,
+    pub outcome: ApplyStatus,
     /// Resources done, failed and skipped, and open questions.
     pub tally: [usize; 4],
 }
 
 /// How a past apply ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum ApplyStatus {
     /// Every step was done.
     Done,
     /// Some steps were not.
-    Partly,
+    Partial,
     /// Nobody recorded its end: it was killed, or it runs.
     #[default]
-    Open,
+    Unfinished,
 }
 
-impl Ending {
+impl ApplyStatus {
     /// Returns the word for it.
     #[must_use]
     pub const fn as_text(self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Partly => "partly",
-            Self::Open => "no end recorded",
+            Self::Partial => "partly",
+            Self::Unfinished => "no end recorded",
         }
     }
 }
 
 /// What happened to the ledger itself, as people see it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Happened {
+pub struct IncidentRecord {
     /// When.
     pub at: Timestamp,
     /// Who.
@@ -91,55 +91,59 @@ pub struct LockHolder {
 
 /// Returns the table of past applies.
 #[must_use]
-pub fn runs_table(runs: &[Past]) -> Table {
+pub fn runs_table(runs: &[RunRecord]) -> ReportTable {
     let columns = vec![
-        Column::number("n"),
-        Column::text("at"),
-        Column::text("outcome"),
-        Column::number("done"),
-        Column::number("failed"),
-        Column::number("skipped"),
-        Column::text("plan"),
-        Column::text("commit"),
-        Column::text("who"),
+        TableColumn::number("n"),
+        TableColumn::text("at"),
+        TableColumn::text("outcome"),
+        TableColumn::number("done"),
+        TableColumn::number("failed"),
+        TableColumn::number("skipped"),
+        TableColumn::text("plan"),
+        TableColumn::text("commit"),
+        TableColumn::text("who"),
     ];
-    let row = |past: &Past| {
+    let row = |past: &RunRecord| {
         let [done, failed, skipped, _] = past.tally.map(count_cell);
         vec![
             count_cell(past.number),
-            Cell::Text(format_time(past.at)),
-            Cell::Text(past.outcome.as_text().to_owned()),
+            TableCell::Text(format_time(past.at)),
+            TableCell::Text(past.outcome.as_text().to_owned()),
             done,
             failed,
             skipped,
-            Cell::text(past.plan.as_deref().map(phrases::short_fingerprint)),
-            Cell::text(past.commit.as_deref().map(short_commit)),
-            Cell::Text(past.who.clone()),
+            TableCell::text(past.plan.as_deref().map(phrases::short_fingerprint)),
+            TableCell::text(past.commit.as_deref().map(short_commit)),
+            TableCell::Text(past.who.clone()),
         ]
     };
-    Table { rows: runs.iter().map(row).collect(), columns }
+    ReportTable { rows: runs.iter().map(row).collect(), columns }
 }
 
 /// Returns the table of what happened to the ledger itself.
 #[must_use]
-pub fn incidents_table(incidents: &[Happened]) -> Table {
-    let columns =
-        vec![Column::text("at"), Column::text("what"), Column::text("who"), Column::text("reason")];
-    let row = |happened: &Happened| {
+pub fn incidents_table(incidents: &[IncidentRecord]) -> ReportTable {
+    let columns = vec![
+        TableColumn::text("at"),
+        TableColumn::text("what"),
+        TableColumn::text("who"),
+        TableColumn::text("reason"),
+    ];
+    let row = |happened: &IncidentRecord| {
         vec![
-            Cell::Text(format_time(happened.at)),
-            Cell::Text(happened.what.clone()),
-            Cell::Text(happened.who.clone()),
-            Cell::text(happened.reason.as_ref()),
+            TableCell::Text(format_time(happened.at)),
+            TableCell::Text(happened.what.clone()),
+            TableCell::Text(happened.who.clone()),
+            TableCell::text(happened.reason.as_ref()),
         ]
     };
-    Table { rows: incidents.iter().map(row).collect(), columns }
+    ReportTable { rows: incidents.iter().map(row).collect(), columns }
 }
 
 /// Returns the page of one past apply.
 #[must_use]
-pub fn run_page(past: &Past, style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     let [done, failed, skipped, questions] = past.tally;
     let counts = format!("{done} done, {failed} failed, {skipped} skipped, {questions} open questions");
     let took = past.ended.map(|end| end.duration_since(past.at).unsigned_abs());
@@ -158,27 +162,27 @@ pub fn run_page(past: &Past, style: Style) -> String {
     ];
     for (name, text) in rows {
         let Some(text) = text else { continue };
-        page.add_line(Line::indent(0).push_styled(Role::Faint, name).to_column(15).push_text(text));
+        page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, name).to_column(15).push_text(text));
     }
     page.finish()
 }
 
 /// Returns the page of a lock.
 #[must_use]
-pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     let Some(holder) = holder else {
-        page.add_line(Line::indent(0).push_text(format!("Nobody has the lock of {place}.")));
+        page.add_line(TextLine::indent(0).push_text(format!("Nobody has the lock of {place}.")));
         return page.finish();
     };
-    page.add_line(Line::indent(0).push_text(format!("{} has the lock of {place}.", holder.who)));
+    page.add_line(TextLine::indent(0).push_text(format!("{} has the lock of {place}.", holder.who)));
     let since = format!("since {} by its own clock", format_time(holder.since));
-    page.add_line(Line::indent(2).push_text(match holder.process {
+    page.add_line(TextLine::indent(2).push_text(match holder.process {
         Some(process) => format!("{since}, process {process}"),
         None => since,
     }));
     page.add_line(
-        Line::indent(2).push_text(match (holder.standing, holder.left) {
+        TextLine::indent(2).push_text(match (holder.standing, holder.left) {
             ("dead", _) => "its process is gone: the next apply takes the lock over".to_owned(),
             ("run_out", _) => {
                 "it ran out: the next apply takes the lock over, and asks what became of its requests"
@@ -202,16 +206,16 @@ fn short_commit(commit: &str) -> String {
     commit.chars().take(12).collect()
 }
 
-fn count_cell(count: usize) -> Cell {
-    Cell::Value(Value::Integer(i64::try_from(count).unwrap_or(i64::MAX)))
+fn count_cell(count: usize) -> TableCell {
+    TableCell::Value(Value::Integer(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn past() -> Past {
-        Past {
+    fn past() -> RunRecord {
+        RunRecord {
             number: 1,
             run: "7d0c".into(),
             at: "2026-11-21T12:00:00Z".parse().unwrap(),
@@ -221,21 +225,22 @@ mod tests {
             plan: Some("7f3a-c91e".into()),
             config: Some("3f9c2e1".into()),
             overridden: Some(("budget".into(), "agreed with finance".into())),
-            outcome: Ending::Partly,
+            outcome: ApplyStatus::Partial,
             tally: [4, 1, 2, 0],
         }
     }
 
     #[test]
     fn a_run_in_a_row_and_in_full() {
-        let open = Past { number: 2, at: past().at, who: "evil\u{1b}[2J".into(), ..Past::default() };
-        let table = runs_table(&[past(), open]).to_text("", Style::plain(200));
+        let open =
+            RunRecord { number: 2, at: past().at, who: "evil\u{1b}[2J".into(), ..RunRecord::default() };
+        let table = runs_table(&[past(), open]).to_text("", TextStyle::plain(200));
         let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["N", "AT", "OUTCOME", "DONE", "FAILED", "SKIPPED", "PLAN", "COMMIT", "WHO"]);
         assert_eq!(lines[1][..8].join(" "), "1 2026-11-21 12:00:00 UTC partly 4 1 2");
         assert!(table.contains("7f3a-c91e  0123456789ab  ada@build-7 (https://ci/jobs/9)"), "{table}");
         assert!(table.contains("no end recorded") && table.contains("evil\\u{1b}[2J"), "{table}");
-        let page = run_page(&past(), Style::plain(80));
+        let page = run_page(&past(), TextStyle::plain(80));
         for text in [
             "took           2m31s",
             "4 done, 1 failed, 2 skipped, 0 open questions",
@@ -256,7 +261,7 @@ mod tests {
             renewed: Some(10),
             left: Some(230),
         };
-        let text = |holder: &LockHolder| lock_page(Some(holder), "s3://b/p", Style::plain(100));
+        let text = |holder: &LockHolder| lock_page(Some(holder), "s3://b/p", TextStyle::plain(100));
         assert_eq!(
             text(&holder),
             "ada@build-7 has the lock of s3://b/p.\n  since 2026-11-21 12:00:00 UTC by its own clock, process 7\n  \
@@ -265,6 +270,6 @@ mod tests {
         assert!(text(&LockHolder { standing: "dead", ..holder.clone() }).contains("process is gone"));
         assert!(text(&LockHolder { standing: "run_out", ..holder.clone() }).contains("it ran out"));
         assert!(text(&LockHolder { left: None, ..holder }).contains("as long as its process"));
-        assert_eq!(lock_page(None, "file:x", Style::plain(80)), "Nobody has the lock of file:x.\n");
+        assert_eq!(lock_page(None, "file:x", TextStyle::plain(80)), "Nobody has the lock of file:x.\n");
     }
 }

@@ -2,42 +2,43 @@
 
 use crate::model::address::Address;
 use crate::model::diagnostic::nearest_name;
-use crate::plan::import::{Accepted, Left};
+use crate::plan::import::{ImportOmission, ImportResult};
 use crate::plan::model::change::Change;
-use crate::report::text::page::{Line, Page};
+use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// Things left out that are told one by one.
-const MOST: usize = 40;
+const MAX_LISTED_OMISSIONS: usize = 40;
 
 /// Returns the page of an accepted takeover; in full with the files' texts.
 #[must_use]
-pub fn takeover_page(accepted: &Accepted, full: bool, style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn takeover_page(accepted: &ImportResult, full: bool, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     for (name, text) in &accepted.files {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Good, "+ ")
-                .push_styled(Role::Strong, name)
+            TextLine::indent(0)
+                .push_styled(TextRole::Success, "+ ")
+                .push_styled(TextRole::Strong, name)
                 .push_text(format!("  {}", phrases::count_noun(text.lines().count(), "line"))),
         );
         for line in text.lines().filter(|_| full) {
-            page.add_row(Line::indent(4).push_text(line));
+            page.add_row(TextLine::indent(4).push_text(line));
         }
     }
-    let line = Line::indent(0).push_styled(Role::Good, page.sign(Sign::Adopt)).push_text(format!(
-        " {} taken over; a plan of it has nothing to do",
-        phrases::count_noun(accepted.entries.len(), "object")
-    ));
+    let line =
+        TextLine::indent(0).push_styled(TextRole::Success, page.sign(Symbol::Adopt)).push_text(format!(
+            " {} taken over; a plan of it has nothing to do",
+            phrases::count_noun(accepted.entries.len(), "object")
+        ));
     page.add_line(line);
     for variable in &accepted.variables {
         let name = variable.name.to_uppercase();
         let verb = if variable.of.len() > 1 { "are one variable" } else { "is a variable" };
         let text = format!("{} {verb} now: STEAD_VAR_{name} must be set", variable.describe_uses());
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Warn, page.sign(Sign::Bang))
+            TextLine::indent(0)
+                .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
                 .push_text(" ")
                 .push_text(text)
                 .continue_at(2),
@@ -45,28 +46,32 @@ pub fn takeover_page(accepted: &Accepted, full: bool, style: Style) -> String {
     }
     in_clear(&mut page, accepted);
     add_unmatched(&mut page, accepted);
-    for left in accepted.left.iter().take(MOST) {
-        let line = Line::indent(0)
-            .push_styled(Role::Warn, "left out ")
-            .push_styled(Role::Strong, left_out_name(left))
+    for left in accepted.left.iter().take(MAX_LISTED_OMISSIONS) {
+        let line = TextLine::indent(0)
+            .push_styled(TextRole::Warning, "left out ")
+            .push_styled(TextRole::Strong, left_out_name(left))
             .push_text("  ");
         page.add_row(line.push_text(&left.why).continue_at(4));
     }
-    if accepted.left.len() > MOST {
+    if accepted.left.len() > MAX_LISTED_OMISSIONS {
         page.add_line(
-            Line::indent(0).push_text(format!("and {} more left out", accepted.left.len() - MOST)),
+            TextLine::indent(0)
+                .push_text(format!("and {} more left out", accepted.left.len() - MAX_LISTED_OMISSIONS)),
         );
     }
-    for suggestion in accepted.suggestions.iter().take(MOST) {
+    for suggestion in accepted.suggestions.iter().take(MAX_LISTED_OMISSIONS) {
         page.add_line(
-            Line::indent(0).push_styled(Role::Faint, "help: ").push_text(&suggestion.text).continue_at(6),
+            TextLine::indent(0)
+                .push_styled(TextRole::Faint, "help: ")
+                .push_text(&suggestion.text)
+                .continue_at(6),
         );
     }
     page.finish()
 }
 
 /// Tells which private values can be read in the files, and how to keep them out.
-fn in_clear(page: &mut Page, accepted: &Accepted) {
+fn in_clear(page: &mut TextPage, accepted: &ImportResult) {
     let mut places: Vec<(String, Vec<&str>)> = Vec::new();
     for one in &accepted.in_clear {
         let place = format!("{}.{}", one.address, one.attribute);
@@ -75,39 +80,42 @@ fn in_clear(page: &mut Page, accepted: &Accepted) {
             _ => places.push((place, vec![&one.key])),
         }
     }
-    for (place, keys) in places.iter().take(MOST) {
-        let line = Line::indent(0)
-            .push_styled(Role::Warn, "in clear ")
-            .push_styled(Role::Strong, place)
+    for (place, keys) in places.iter().take(MAX_LISTED_OMISSIONS) {
+        let line = TextLine::indent(0)
+            .push_styled(TextRole::Warning, "in clear ")
+            .push_styled(TextRole::Strong, place)
             .push_text("  ");
         page.add_row(line.push_text(keys.join(", ")).continue_at(4));
     }
-    if places.len() > MOST {
-        page.add_line(Line::indent(0).push_text(format!("and {} more in clear", places.len() - MOST)));
+    if places.len() > MAX_LISTED_OMISSIONS {
+        page.add_line(
+            TextLine::indent(0)
+                .push_text(format!("and {} more in clear", places.len() - MAX_LISTED_OMISSIONS)),
+        );
     }
     if let Some(first) = accepted.in_clear.first() {
         let text = format!(
             "Whoever reads the files reads these. A secret among them becomes a variable: --secret {}, or --secret '*'",
             first.key
         );
-        page.add_line(Line::indent(4).push_text(text).continue_at(4));
+        page.add_line(TextLine::indent(4).push_text(text).continue_at(4));
     }
 }
 
 /// Tells which keys that were to be secrets nothing has.
-fn add_unmatched(page: &mut Page, accepted: &Accepted) {
+fn add_unmatched(page: &mut TextPage, accepted: &ImportResult) {
     let known: Vec<&str> = accepted.in_clear.iter().map(|one| one.key.as_str()).collect();
     for key in &accepted.unmatched {
         let near = nearest_name(key, known.iter().copied()).map(|near| format!(": did you mean {near}?"));
-        let line = Line::indent(0)
-            .push_styled(Role::Warn, page.sign(Sign::Bang))
-            .push_styled(Role::Strong, format!(" --secret {key}"));
+        let line = TextLine::indent(0)
+            .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
+            .push_styled(TextRole::Strong, format!(" --secret {key}"));
         let why = "  nothing that is taken over has a private value of this key";
         page.add_line(line.push_text(why).push_text(near.unwrap_or_default()).continue_at(4));
     }
 }
 
-fn left_out_name(left: &Left) -> String {
+fn left_out_name(left: &ImportOmission) -> String {
     match &left.attribute {
         Some(attribute) => format!("{}:{} {attribute}", left.key.kind, left.key.id),
         None => format!("{}:{}", left.key.kind, left.key.id),
@@ -116,15 +124,15 @@ fn left_out_name(left: &Left) -> String {
 
 /// Returns the page of one object that a written block takes over.
 #[must_use]
-pub fn adoption_page(address: &Address, id: &str, change: Option<&Change>, style: Style) -> String {
-    let mut page = Page::new(style);
-    let head = Line::indent(0).push_styled(Role::Good, page.sign(Sign::Adopt)).push_text(" ");
-    page.add_line(head.push_styled(Role::Strong, address.as_str()).push_text(format!("  {id}")));
+pub fn adoption_page(address: &Address, id: &str, change: Option<&Change>, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    let head = TextLine::indent(0).push_styled(TextRole::Success, page.sign(Symbol::Adopt)).push_text(" ");
+    page.add_line(head.push_styled(TextRole::Strong, address.as_str()).push_text(format!("  {id}")));
     for attribute in change.into_iter().flat_map(|change| &change.attributes) {
         let (before, after) =
             (phrases::format_value(&attribute.before), phrases::format_value(&attribute.after));
-        let text = format!("{}  {before} {} {after}", attribute.path, page.sign(Sign::Arrow));
-        page.add_line(Line::indent(4).push_styled(Role::Change, text));
+        let text = format!("{}  {before} {} {after}", attribute.path, page.sign(Symbol::Arrow));
+        page.add_line(TextLine::indent(4).push_styled(TextRole::Change, text));
     }
     page.finish()
 }

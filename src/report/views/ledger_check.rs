@@ -1,11 +1,11 @@
 //! Pages of `state verify` and `state repair`.
 
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
 
 /// What a check of a ledger found, as people see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct LedgerCheckReport {
     /// Where the ledger is.
     pub place: String,
     /// Summaries that are kept; none where that is the place's own business.
@@ -19,12 +19,12 @@ pub struct Checked {
     /// The end of the last line was torn off.
     pub torn: bool,
     /// What does not fit.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<LedgerFlaw>,
 }
 
 /// Something that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
+pub struct LedgerFlaw {
     /// Where.
     pub place: String,
     /// What.
@@ -33,7 +33,7 @@ pub struct Flaw {
 
 /// A line that cannot be got back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loss {
+pub struct LostRecords {
     /// Where it stood.
     pub place: String,
     /// Why.
@@ -44,20 +44,22 @@ pub struct Loss {
 
 /// Returns the page of a check.
 #[must_use]
-pub fn check_page(checked: &Checked, style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn check_page(checked: &LedgerCheckReport, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     for flaw in &checked.flaws {
         page.add_line(
-            Line::indent(0).push_styled(Role::Danger, &flaw.place).push_text(format!(": {}", flaw.reason)),
+            TextLine::indent(0)
+                .push_styled(TextRole::Danger, &flaw.place)
+                .push_text(format!(": {}", flaw.reason)),
         );
     }
-    let Checked { summaries, journals, records, serial, .. } = checked;
+    let LedgerCheckReport { summaries, journals, records, serial, .. } = checked;
     if checked.torn {
         let text =
             "The end of the last line is torn off: a write that was never acknowledged. Nothing is lost.";
-        page.add_line(Line::indent(0).push_text(text));
+        page.add_line(TextLine::indent(0).push_text(text));
     }
-    page.add_line(Line::indent(0).push_text(if checked.flaws.is_empty() {
+    page.add_line(TextLine::indent(0).push_text(if checked.flaws.is_empty() {
         let files = format!("{summaries} summaries and {journals} journals with {records} records");
         let files = if *journals > 0 { format!(" ({files})") } else { String::new() };
         format!("The ledger at {} is whole up to record {serial}{files}.", checked.place)
@@ -69,19 +71,19 @@ pub fn check_page(checked: &Checked, style: Style) -> String {
 
 /// Returns the page of a repair that is about to be done.
 #[must_use]
-pub fn repair_page(kept: usize, losses: &[Loss], style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn repair_page(kept: usize, losses: &[LostRecords], style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     for loss in losses {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Danger, &loss.place)
+            TextLine::indent(0)
+                .push_styled(TextRole::Danger, &loss.place)
                 .push_text(format!(" is lost: {}", loss.reason)),
         );
         for record in &loss.records {
-            page.add_line(Line::indent(2).push_text(record));
+            page.add_line(TextLine::indent(2).push_text(record));
         }
     }
-    page.add_line(Line::indent(0).push_text(match losses.len() {
+    page.add_line(TextLine::indent(0).push_text(match losses.len() {
         0 => format!("Everything can be got back: {kept} resources."),
         lost => format!("{kept} resources can be got back; {lost} lines cannot."),
     }));

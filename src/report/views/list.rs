@@ -5,11 +5,11 @@ use rust_decimal::Decimal;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::{Attributes, Value};
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// One object in a list.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Listed {
+pub struct ObjectSummary {
     /// The resource that owns it; `None` for an unmanaged object.
     pub address: Option<Address>,
     /// Its kind.
@@ -32,7 +32,7 @@ pub struct Listed {
     pub of: Option<Name>,
 }
 
-impl Listed {
+impl ObjectSummary {
     /// Returns what names the object.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
@@ -42,122 +42,131 @@ impl Listed {
 
 /// Returns the table of managed objects; `wide` adds kind, name, project and age.
 #[must_use]
-pub fn managed_table(objects: &[Listed], wide: bool) -> Table {
+pub fn managed_table(objects: &[ObjectSummary], wide: bool) -> ReportTable {
     let mut columns = vec![
-        Column::text("address"),
-        Column::text("id"),
-        Column::text("status"),
-        Column::number("monthly"),
+        TableColumn::text("address"),
+        TableColumn::text("id"),
+        TableColumn::text("status"),
+        TableColumn::number("monthly"),
     ];
     if wide {
         columns.extend([
-            Column::text("kind"),
-            Column::text("name"),
-            Column::text("project"),
-            Column::text("created_at"),
+            TableColumn::text("kind"),
+            TableColumn::text("name"),
+            TableColumn::text("project"),
+            TableColumn::text("created_at"),
         ]);
     }
-    let row = |object: &Listed| {
+    let row = |object: &ObjectSummary| {
         let mut cells = vec![
-            Cell::text(object.address.as_ref().map(Address::as_str)),
-            Cell::text((!object.id.is_empty()).then_some(&object.id)),
-            Cell::text(object.status.as_ref()),
-            object.monthly.map_or(Cell::Empty, Cell::Money),
+            TableCell::text(object.address.as_ref().map(Address::as_str)),
+            TableCell::text((!object.id.is_empty()).then_some(&object.id)),
+            TableCell::text(object.status.as_ref()),
+            object.monthly.map_or(TableCell::Empty, TableCell::Money),
         ];
         if wide {
-            cells.push(Cell::Text(object.kind.to_string()));
+            cells.push(TableCell::Text(object.kind.to_string()));
             cells.extend(
-                [&object.name, &object.project, &object.created_at].map(|text| Cell::text(text.as_ref())),
+                [&object.name, &object.project, &object.created_at]
+                    .map(|text| TableCell::text(text.as_ref())),
             );
         }
         cells
     };
-    Table { rows: objects.iter().map(row).collect(), columns }
+    ReportTable { rows: objects.iter().map(row).collect(), columns }
 }
 
 /// Returns the table of live objects that no address owns.
 #[must_use]
-pub fn unmanaged_table(objects: &[Listed]) -> Table {
+pub fn unmanaged_table(objects: &[ObjectSummary]) -> ReportTable {
     let columns = vec![
-        Column::text("kind"),
-        Column::text("id"),
-        Column::text("name"),
-        Column::text("status"),
-        Column::number("monthly"),
-        Column::text("belongs_to"),
-        Column::text("project"),
-        Column::text("created_at"),
+        TableColumn::text("kind"),
+        TableColumn::text("id"),
+        TableColumn::text("name"),
+        TableColumn::text("status"),
+        TableColumn::number("monthly"),
+        TableColumn::text("belongs_to"),
+        TableColumn::text("project"),
+        TableColumn::text("created_at"),
     ];
-    let row = |object: &Listed| {
+    let row = |object: &ObjectSummary| {
         vec![
-            Cell::Text(object.kind.to_string()),
-            Cell::Text(object.id.to_string()),
-            Cell::text(object.name.as_ref()),
-            Cell::text(object.status.as_ref()),
-            object.monthly.map_or(Cell::Empty, Cell::Money),
-            Cell::text(object.of.as_ref()),
-            Cell::text(object.project.as_ref()),
-            Cell::text(object.created_at.as_ref()),
+            TableCell::Text(object.kind.to_string()),
+            TableCell::Text(object.id.to_string()),
+            TableCell::text(object.name.as_ref()),
+            TableCell::text(object.status.as_ref()),
+            object.monthly.map_or(TableCell::Empty, TableCell::Money),
+            TableCell::text(object.of.as_ref()),
+            TableCell::text(object.project.as_ref()),
+            TableCell::text(object.created_at.as_ref()),
         ]
     };
-    Table { rows: objects.iter().map(row).collect(), columns }
+    ReportTable { rows: objects.iter().map(row).collect(), columns }
 }
 
 /// Returns the table of owned objects as the ledger has them; `wide` adds kind, project and age.
 #[must_use]
-pub fn owned_table(objects: &[Listed], wide: bool) -> Table {
-    let mut columns = vec![Column::text("address"), Column::text("id"), Column::text("note")];
+pub fn owned_table(objects: &[ObjectSummary], wide: bool) -> ReportTable {
+    let mut columns =
+        vec![TableColumn::text("address"), TableColumn::text("id"), TableColumn::text("note")];
     if wide {
-        columns.extend([Column::text("kind"), Column::text("project"), Column::text("created_at")]);
+        columns.extend([
+            TableColumn::text("kind"),
+            TableColumn::text("project"),
+            TableColumn::text("created_at"),
+        ]);
     }
-    let row = |object: &Listed| {
+    let row = |object: &ObjectSummary| {
         let mut cells = vec![
-            Cell::text(object.address.as_ref().map(Address::as_str)),
-            Cell::Text(object.id.to_string()),
-            Cell::text(object.status.as_ref()),
+            TableCell::text(object.address.as_ref().map(Address::as_str)),
+            TableCell::Text(object.id.to_string()),
+            TableCell::text(object.status.as_ref()),
         ];
         if wide {
-            cells.push(Cell::Text(object.kind.to_string()));
-            cells.extend([&object.project, &object.created_at].map(|text| Cell::text(text.as_ref())));
+            cells.push(TableCell::Text(object.kind.to_string()));
+            cells.extend([&object.project, &object.created_at].map(|text| TableCell::text(text.as_ref())));
         }
         cells
     };
-    Table { rows: objects.iter().map(row).collect(), columns }
+    ReportTable { rows: objects.iter().map(row).collect(), columns }
 }
 
 /// Returns the table of one object's attributes: what was applied, and what is live.
 #[must_use]
-pub fn attributes_table(applied: &Attributes, live: &Attributes) -> Table {
-    let columns = vec![Column::text("attribute"), Column::text("live"), Column::text("applied")];
-    let cell = |value: Option<&Value>| value.map_or(Cell::Empty, |value| Cell::Value(value.clone()));
+pub fn attributes_table(applied: &Attributes, live: &Attributes) -> ReportTable {
+    let columns =
+        vec![TableColumn::text("attribute"), TableColumn::text("live"), TableColumn::text("applied")];
+    let cell =
+        |value: Option<&Value>| value.map_or(TableCell::Empty, |value| TableCell::Value(value.clone()));
     let names: std::collections::BTreeSet<&Name> = applied.keys().chain(live.keys()).collect();
-    let row =
-        |name: &&Name| vec![Cell::Text(name.to_string()), cell(live.get(*name)), cell(applied.get(*name))];
-    Table { rows: names.iter().map(row).collect(), columns }
+    let row = |name: &&Name| {
+        vec![TableCell::Text(name.to_string()), cell(live.get(*name)), cell(applied.get(*name))]
+    };
+    ReportTable { rows: names.iter().map(row).collect(), columns }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::json;
-    use crate::report::text::style::Style;
+    use crate::report::text::style::TextStyle;
 
-    fn objects() -> Vec<Listed> {
+    fn objects() -> Vec<ObjectSummary> {
         vec![
-            Listed {
+            ObjectSummary {
                 address: Some(Address::new("vm", "web")),
                 kind: "vm".into(),
                 id: "5b1e09c2".into(),
                 status: Some("active".into()),
                 monthly: Some(Decimal::from(24)),
-                ..Listed::default()
+                ..ObjectSummary::default()
             },
-            Listed {
+            ObjectSummary {
                 address: Some(Address::parse("database.main.users.reporting").unwrap()),
                 kind: "database_user".into(),
                 name: Some("evil\u{1b}[2J\nname".into()),
                 status: Some("gone".into()),
-                ..Listed::default()
+                ..ObjectSummary::default()
             },
         ]
     }
@@ -165,7 +174,7 @@ mod tests {
     #[test]
     fn ls_is_aligned_and_has_the_same_keys_in_json() {
         let table = managed_table(&objects(), false);
-        insta::assert_snapshot!(table.to_text("Nothing is managed yet.", Style::plain(80)), @r"
+        insta::assert_snapshot!(table.to_text("Nothing is managed yet.", TextStyle::plain(80)), @r"
         ADDRESS                        ID        STATUS  MONTHLY
         vm.web                         5b1e09c2  active   $24.00
         database.main.users.reporting            gone
@@ -189,12 +198,12 @@ mod tests {
           ]
         }
         "#);
-        let wide = managed_table(&objects(), true).to_text("", Style::plain(200));
+        let wide = managed_table(&objects(), true).to_text("", TextStyle::plain(200));
         assert!(wide.contains("evil\\u{1b}[2J\\nname"), "{wide}");
-        let piped = Style { whole_rows: true, ..Style::plain(40) };
+        let piped = TextStyle { whole_rows: true, ..TextStyle::plain(40) };
         assert_eq!(managed_table(&objects(), true).to_text("", piped), wide, "a pipe has no width");
         assert_eq!(
-            managed_table(&[], true).to_text("Nothing is managed yet.", Style::plain(80)),
+            managed_table(&[], true).to_text("Nothing is managed yet.", TextStyle::plain(80)),
             "Nothing is managed yet.\n"
         );
     }
@@ -205,7 +214,7 @@ mod tests {
             [("size".into(), Value::Integer(40)), ("vm".into(), Value::text("5b1e"))].into();
         let live: Attributes =
             [("size".into(), Value::Integer(60)), ("status".into(), Value::text("in_use"))].into();
-        insta::assert_snapshot!(attributes_table(&applied, &live).to_text("", Style::plain(80)), @r"
+        insta::assert_snapshot!(attributes_table(&applied, &live).to_text("", TextStyle::plain(80)), @r"
         ATTRIBUTE  LIVE    APPLIED
         size       60      40
         status     in_use

@@ -1,40 +1,40 @@
 //! The page of `recover`: what was found again, what is ambiguous, what is not there.
 
 use crate::model::address::Address;
-use crate::plan::import::rebuild_ledger::{Candidate, Found, Recovery, Tie};
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
-use crate::report::text::table::{Cell, Column, Table};
+use crate::plan::import::rebuild_ledger::{AmbiguousMatch, MatchCandidate, RebuiltEntry, RebuiltLedger};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// Returns the word for how sure it is that an object is a resource's.
 #[must_use]
-pub fn confidence_text(candidate: &Candidate) -> &'static str {
+pub fn confidence_text(candidate: &MatchCandidate) -> &'static str {
     if candidate.is_exact() { "exact" } else { "likely" }
 }
 
 /// Returns the page of a recovery.
 #[must_use]
-pub fn recovery_page(recovery: &Recovery, style: Style) -> String {
+pub fn recovery_page(recovery: &RebuiltLedger, style: TextStyle) -> String {
     let mut text = found_table(recovery).to_text("Nothing was found again.", style);
-    let mut page = Page::new(style);
+    let mut page = TextPage::new(style);
     for tie in &recovery.ties {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Warn, tie.address.as_str())
+            TextLine::indent(0)
+                .push_styled(TextRole::Warning, tie.address.as_str())
                 .push_text(" could be any of these:"),
         );
         for candidate in &tie.candidates {
-            page.add_line(Line::indent(2).push_text(in_words(candidate)));
+            page.add_line(TextLine::indent(2).push_text(in_words(candidate)));
         }
         if !tie.rivals.is_empty() {
             let rivals: Vec<&str> = tie.rivals.iter().map(Address::as_str).collect();
-            page.add_line(Line::indent(2).push_text(format!("and so could {}", rivals.join(", "))));
+            page.add_line(TextLine::indent(2).push_text(format!("and so could {}", rivals.join(", "))));
         }
     }
     for address in &recovery.missing {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Faint, address.as_str())
+            TextLine::indent(0)
+                .push_styled(TextRole::Faint, address.as_str())
                 .push_text(" is not live: an apply makes it"),
         );
     }
@@ -42,27 +42,27 @@ pub fn recovery_page(recovery: &Recovery, style: Style) -> String {
     text
 }
 
-fn found_table(recovery: &Recovery) -> Table {
+fn found_table(recovery: &RebuiltLedger) -> ReportTable {
     let columns = vec![
-        Column::text("address"),
-        Column::text("id"),
-        Column::text("confidence"),
-        Column::text("differs"),
+        TableColumn::text("address"),
+        TableColumn::text("id"),
+        TableColumn::text("confidence"),
+        TableColumn::text("differs"),
     ];
-    let row = |found: &Found| {
+    let row = |found: &RebuiltEntry| {
         vec![
-            Cell::Text(found.address.to_string()),
-            Cell::Text(found.candidate.id.to_string()),
-            Cell::Text(confidence_text(&found.candidate).to_owned()),
-            Cell::Text(found.candidate.differs.join(", ")),
+            TableCell::Text(found.address.to_string()),
+            TableCell::Text(found.candidate.id.to_string()),
+            TableCell::Text(confidence_text(&found.candidate).to_owned()),
+            TableCell::Text(found.candidate.differs.join(", ")),
         ]
     };
-    Table { rows: recovery.found.iter().map(row).collect(), columns }
+    ReportTable { rows: recovery.found.iter().map(row).collect(), columns }
 }
 
 /// Returns an object in a line: its id, its age, and in what it differs.
 #[must_use]
-pub fn in_words(candidate: &Candidate) -> String {
+pub fn in_words(candidate: &MatchCandidate) -> String {
     let made = candidate.created_at.as_ref().map_or_else(String::new, |at| format!(", made {at}"));
     let differs = match candidate.differs.join(", ") {
         names if names.is_empty() => ", as written".to_owned(),
@@ -73,11 +73,11 @@ pub fn in_words(candidate: &Candidate) -> String {
 
 /// Returns the question of a tie: its objects by number.
 #[must_use]
-pub fn ambiguity_prompt(tie: &Tie, style: Style) -> String {
-    let mut page = Page::new(style);
-    page.add_line(Line::indent(0).push_text(format!("Which one is {}?", tie.address)));
+pub fn ambiguity_prompt(tie: &AmbiguousMatch, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    page.add_line(TextLine::indent(0).push_text(format!("Which one is {}?", tie.address)));
     for (number, candidate) in (1..).zip(&tie.candidates) {
-        page.add_line(Line::indent(2).push_text(format!("{number}  {}", in_words(candidate))));
+        page.add_line(TextLine::indent(2).push_text(format!("{number}  {}", in_words(candidate))));
     }
     page.finish()
 }

@@ -1,81 +1,81 @@
 //! The resolved configuration: each value, where it stands and what decided it.
 
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::model::value::Value;
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
-use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
+use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// A value of the configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolved {
+pub struct ConfigValue {
     /// Address and attribute.
     pub path: String,
     /// The value; where it waits for something, the expression that is left, as text.
     pub value: Value,
     /// Where it was written.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What decided it besides that place: `vars.size, set by environments.prod`.
     pub by: Option<String>,
     /// It was not written: it follows from the block's name.
     pub default: bool,
     /// The modules that it comes from and where they are used, innermost first.
-    pub calls: Vec<(String, Option<Place>)>,
+    pub calls: Vec<(String, Option<SourceLocation>)>,
 }
 
 /// Returns all values as a table, with the keys of the JSON document.
 #[must_use]
-pub fn resolved_table(values: &[Resolved]) -> Table {
+pub fn resolved_table(values: &[ConfigValue]) -> ReportTable {
     let columns = vec![
-        Column::text("path"),
-        Column::text("value"),
-        Column::text("source"),
-        Column::text("set_by"),
-        Column::text("module"),
+        TableColumn::text("path"),
+        TableColumn::text("value"),
+        TableColumn::text("source"),
+        TableColumn::text("set_by"),
+        TableColumn::text("module"),
     ];
-    let row = |value: &Resolved| {
+    let row = |value: &ConfigValue| {
         vec![
-            Cell::Text(value.path.clone()),
-            Cell::Value(value.value.clone()),
-            Cell::text(value.place.as_ref().map(display_location)),
-            Cell::text(value_origin(value)),
-            Cell::text(
+            TableCell::Text(value.path.clone()),
+            TableCell::Value(value.value.clone()),
+            TableCell::text(value.place.as_ref().map(display_location)),
+            TableCell::text(value_origin(value)),
+            TableCell::text(
                 value.calls.first().map(|(module, place)| describe_module_call(module, place.as_ref())),
             ),
         ]
     };
-    Table { rows: values.iter().map(row).collect(), columns }
+    ReportTable { rows: values.iter().map(row).collect(), columns }
 }
 
 /// Returns all values for people.
 #[must_use]
-pub fn resolved_page(values: &[Resolved], style: Style) -> String {
+pub fn resolved_page(values: &[ConfigValue], style: TextStyle) -> String {
     resolved_table(values).to_text("The stack is empty.", style)
 }
 
 /// Returns what decided each value, a step a line.
 #[must_use]
-pub fn provenance_page(values: &[Resolved], style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn provenance_page(values: &[ConfigValue], style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     for value in values {
         page.add_line(
-            Line::indent(0)
-                .push_styled(Role::Strong, &value.path)
+            TextLine::indent(0)
+                .push_styled(TextRole::Strong, &value.path)
                 .push_text(" = ")
                 .push_text(value.value.to_string()),
         );
         if let Some(place) = &value.place {
             let word = if value.default { "by the name of the block" } else { "written" };
-            page.add_line(Line::indent(2).push_text(format!("{word} at {}", display_location(place))));
+            page.add_line(TextLine::indent(2).push_text(format!("{word} at {}", display_location(place))));
         }
         if let Some(by) = &value.by {
             // A variable says itself who gave it.
             let text = if by.starts_with("set by ") { by.clone() } else { format!("decided by {by}") };
-            page.add_line(Line::indent(2).push_text(text));
+            page.add_line(TextLine::indent(2).push_text(text));
         }
         for (module, place) in &value.calls {
             page.add_line(
-                Line::indent(2)
+                TextLine::indent(2)
                     .push_text(format!("in the module {}", describe_module_call(module, place.as_ref()))),
             );
         }
@@ -83,18 +83,18 @@ pub fn provenance_page(values: &[Resolved], style: Style) -> String {
     page.finish()
 }
 
-fn value_origin(value: &Resolved) -> Option<String> {
+fn value_origin(value: &ConfigValue) -> Option<String> {
     if value.default { Some("default".to_owned()) } else { value.by.clone() }
 }
 
-fn describe_module_call(module: &str, place: Option<&Place>) -> String {
+fn describe_module_call(module: &str, place: Option<&SourceLocation>) -> String {
     match place {
         Some(place) => format!("{module}, used at {}", display_location(place)),
         None => module.to_owned(),
     }
 }
 
-fn display_location(place: &Place) -> String {
+fn display_location(place: &SourceLocation) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn each_step_is_told() {
-        let place = |line| Some(Place { file: "m/stead.yaml".into(), line, column: 1 });
+        let place = |line| Some(SourceLocation { file: "m/stead.yaml".into(), line, column: 1 });
         let values = [
-            Resolved {
+            ConfigValue {
                 path: "east.vm.web.plan".into(),
                 value: Value::text("std-1c-2g"),
                 place: place(3),
@@ -114,7 +114,7 @@ mod tests {
                 default: false,
                 calls: vec![("east".into(), place(9))],
             },
-            Resolved {
+            ConfigValue {
                 path: "vm.web.name".into(),
                 value: Value::text("web"),
                 place: place(1),
@@ -123,7 +123,7 @@ mod tests {
                 calls: Vec::new(),
             },
         ];
-        insta::assert_snapshot!(provenance_page(&values, Style::plain(100)), @r#"
+        insta::assert_snapshot!(provenance_page(&values, TextStyle::plain(100)), @r#"
     east.vm.web.plan = std-1c-2g
       written at m/stead.yaml:3
       decided by vars.plan, given by use.east
@@ -131,7 +131,7 @@ mod tests {
     vm.web.name = web
       by the name of the block at m/stead.yaml:1
     "#);
-        insta::assert_snapshot!(resolved_page(&values, Style::plain(100)), @r#"
+        insta::assert_snapshot!(resolved_page(&values, TextStyle::plain(100)), @r#"
     PATH              VALUE      SOURCE          SET_BY                        MODULE
     east.vm.web.plan  std-1c-2g  m/stead.yaml:3  vars.plan, given by use.east  east, used at
                                                       m/stead.yaml:9

@@ -4,91 +4,94 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::source::Place;
+use crate::model::source::SourceLocation;
 use crate::report::json;
-use crate::report::text::junit_xml::{self, Case, Suite};
-use crate::report::text::page::{Line, Page};
-use crate::report::text::style::{Role, Style};
+use crate::report::text::junit_xml::{self, JunitCase, JunitSuite};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::{escape, phrases};
 
 /// What one test came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tested {
+pub struct TestResult {
     /// Its name.
     pub name: String,
     /// Its file.
     pub file: String,
     /// Where it stands.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What is not as it wants it; nothing when it passed.
-    pub missed: Vec<Miss>,
+    pub missed: Vec<TestFailure>,
     /// How long it took.
     pub took: Duration,
 }
 
 /// Something that is not as a test wants it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Miss {
+pub struct TestFailure {
     /// Where the test says it.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What is wanted, and what is there.
     pub text: String,
 }
 
 /// Returns the page of a run.
 #[must_use]
-pub fn test_run_page(tests: &[Tested], style: Style) -> String {
-    let mut page = Page::new(style);
+pub fn test_run_page(tests: &[TestResult], style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
     for test in tests {
         let (role, word) =
-            if test.missed.is_empty() { (Role::Good, "ok   ") } else { (Role::Danger, "FAIL ") };
-        let line = Line::indent(0)
+            if test.missed.is_empty() { (TextRole::Success, "ok   ") } else { (TextRole::Danger, "FAIL ") };
+        let line = TextLine::indent(0)
             .push_styled(role, word)
-            .push_styled(Role::Plain, escape::escape_line(&test.name));
-        page.add_line(line.push_styled(Role::Faint, format!("  {}", test_location(test.place.as_ref()))));
+            .push_styled(TextRole::Plain, escape::escape_line(&test.name));
+        page.add_line(
+            line.push_styled(TextRole::Faint, format!("  {}", test_location(test.place.as_ref()))),
+        );
         for miss in &test.missed {
             let place = format!("{}  ", test_location(miss.place.as_ref()));
             page.add_line(
-                Line::indent(5)
-                    .push_styled(Role::Strong, place)
-                    .push_styled(Role::Plain, escape::escape_line(&miss.text))
+                TextLine::indent(5)
+                    .push_styled(TextRole::Strong, place)
+                    .push_styled(TextRole::Plain, escape::escape_line(&miss.text))
                     .continue_at(9),
             );
         }
     }
     let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
-    let (role, passed) = (if failed == 0 { Role::Good } else { Role::Danger }, tests.len() - failed);
-    page.add_line(Line::indent(0).push_styled(
+    let (role, passed) =
+        (if failed == 0 { TextRole::Success } else { TextRole::Danger }, tests.len() - failed);
+    page.add_line(TextLine::indent(0).push_styled(
         role,
         format!("{}: {passed} passed, {failed} failed", phrases::count_noun(tests.len(), "test")),
     ));
     page.finish()
 }
 
-fn test_location(place: Option<&Place>) -> String {
+fn test_location(place: Option<&SourceLocation>) -> String {
     place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default()
 }
 
 #[derive(Serialize)]
-struct Document<'t> {
+struct TestRunDocument<'t> {
     schema_version: u32,
     passed: usize,
     failed: usize,
-    tests: Vec<OfTest<'t>>,
+    tests: Vec<TestEntry<'t>>,
 }
 
 #[derive(Serialize)]
-struct OfTest<'t> {
+struct TestEntry<'t> {
     name: &'t str,
     file: &'t str,
     line: Option<u32>,
     passed: bool,
     seconds: f64,
-    failures: Vec<OfMiss<'t>>,
+    failures: Vec<TestFailureEntry<'t>>,
 }
 
 #[derive(Serialize)]
-struct OfMiss<'t> {
+struct TestFailureEntry<'t> {
     line: Option<u32>,
     column: Option<u32>,
     text: &'t str,
@@ -96,19 +99,19 @@ struct OfMiss<'t> {
 
 /// Returns the document of a run.
 #[must_use]
-pub fn test_run_document(tests: &[Tested]) -> String {
-    let of_miss = |miss: &'_ Miss| -> (Option<u32>, Option<u32>) {
+pub fn test_run_document(tests: &[TestResult]) -> String {
+    let of_miss = |miss: &'_ TestFailure| -> (Option<u32>, Option<u32>) {
         (miss.place.as_ref().map(|place| place.line), miss.place.as_ref().map(|place| place.column))
     };
-    let of_test = |test: &'_ Tested| test.place.as_ref().map(|place| place.line);
+    let of_test = |test: &'_ TestResult| test.place.as_ref().map(|place| place.line);
     let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
-    json::to_pretty(&Document {
+    json::to_pretty(&TestRunDocument {
         schema_version: json::SCHEMA_VERSION,
         passed: tests.len() - failed,
         failed,
         tests: tests
             .iter()
-            .map(|test| OfTest {
+            .map(|test| TestEntry {
                 name: &test.name,
                 file: &test.file,
                 line: of_test(test),
@@ -119,7 +122,7 @@ pub fn test_run_document(tests: &[Tested]) -> String {
                     .iter()
                     .map(|miss| {
                         let (line, column) = of_miss(miss);
-                        OfMiss { line, column, text: &miss.text }
+                        TestFailureEntry { line, column, text: &miss.text }
                     })
                     .collect(),
             })
@@ -129,17 +132,17 @@ pub fn test_run_document(tests: &[Tested]) -> String {
 
 /// Returns the run as JUnit has it: a suite for each file.
 #[must_use]
-pub fn test_run_junit(tests: &[Tested]) -> String {
+pub fn test_run_junit(tests: &[TestResult]) -> String {
     let suites = tests.chunk_by(|a, b| a.file == b.file);
-    let suite = |tests: &[Tested]| Suite {
+    let suite = |tests: &[TestResult]| JunitSuite {
         name: tests.first().map(|test| test.file.clone()).unwrap_or_default(),
         cases: tests.iter().map(test_case).collect(),
     };
     junit_xml::junit_document(&suites.map(suite).collect::<Vec<_>>())
 }
 
-fn test_case(test: &Tested) -> Case {
-    Case {
+fn test_case(test: &TestResult) -> JunitCase {
+    JunitCase {
         name: test.name.clone(),
         place: test.place.as_ref().map(|place| (test.file.clone(), place.line)),
         seconds: Some(test.took.as_secs_f64()),
@@ -156,23 +159,25 @@ fn test_case(test: &Tested) -> Case {
 mod tests {
     use super::*;
 
-    fn run() -> Vec<Tested> {
-        let place = |line| Some(Place { file: "shop.test.yaml".into(), line, column: 3 });
-        let tested = |name: &str, line, missed| Tested {
+    fn run() -> Vec<TestResult> {
+        let place = |line| Some(SourceLocation { file: "shop.test.yaml".into(), line, column: 3 });
+        let tested = |name: &str, line, missed| TestResult {
             name: name.to_owned(),
             file: "shop.test.yaml".to_owned(),
             place: place(line),
             missed,
             took: Duration::from_millis(20),
         };
-        let miss =
-            Miss { place: place(9), text: "create: expected <a & b>, got \"none\"\u{1b}".to_owned() };
+        let miss = TestFailure {
+            place: place(9),
+            text: "create: expected <a & b>, got \"none\"\u{1b}".to_owned(),
+        };
         vec![tested("one machine", 2, Vec::new()), tested("two", 7, vec![miss])]
     }
 
     #[test]
     fn people_see_places_and_counts() {
-        insta::assert_snapshot!(test_run_page(&run(), Style::plain(100)), @r#"
+        insta::assert_snapshot!(test_run_page(&run(), TextStyle::plain(100)), @r#"
     ok   one machine  shop.test.yaml:2:3
     FAIL two  shop.test.yaml:7:3
          shop.test.yaml:9:3  create: expected <a & b>, got "none"\u{1b}

@@ -1,7 +1,7 @@
 //! Short texts that name something: places of ledgers, addresses, ids in paths; and leases.
 
 use stead::cloud::http::url_path::{fill_path, is_id, is_segment};
-use stead::ledger::stores::location::Place;
+use stead::ledger::stores::location::LedgerLocation;
 use stead::ledger::stores::shared::lease::Lease;
 use stead::model::address::Address;
 
@@ -33,14 +33,14 @@ fn place(text: &str) {
         user.split_once(':').map(|(_, password)| password)
     });
     let telling = secret.filter(|secret| secret.len() >= 6);
-    match Place::parse(text) {
-        Ok(Place::Http(url)) => assert!(url.starts_with("https:") || url.starts_with("http:")),
-        Ok(Place::S3 { bucket, prefix }) => {
+    match LedgerLocation::parse(text) {
+        Ok(LedgerLocation::Http(url)) => assert!(url.starts_with("https:") || url.starts_with("http:")),
+        Ok(LedgerLocation::S3 { bucket, prefix }) => {
             assert!(!bucket.is_empty() && !bucket.contains('/'));
             assert!(prefix.split('/').all(|part| part != ".." && part != "."), "{prefix}");
         }
-        Ok(Place::Directory(directory)) => assert!(!directory.as_os_str().is_empty()),
-        Ok(Place::Postgres(url)) => assert_eq!(url, text),
+        Ok(LedgerLocation::Directory(directory)) => assert!(!directory.as_os_str().is_empty()),
+        Ok(LedgerLocation::Postgres(url)) => assert_eq!(url, text),
         Err(bad) => {
             let rest = text.replacen(telling.unwrap_or_default(), "", 1);
             let told =
@@ -55,5 +55,5 @@ fn lease(bytes: &[u8]) {
     let Ok(lease) = serde_json::from_slice::<Lease>(bytes) else { return };
     let written = serde_json::to_vec(&lease).expect("a lease can be written");
     assert_eq!(serde_json::from_slice::<Lease>(&written).expect("what was written can be read"), lease);
-    let _ = lease.holder.as_ref().map(stead::ledger::state::holder::Holder::in_words);
+    let _ = lease.holder.as_ref().map(stead::ledger::state::holder::LeaseHolder::in_words);
 }

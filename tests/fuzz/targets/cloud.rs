@@ -8,14 +8,14 @@ use futures_util::FutureExt;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 use stead::cloud::client::Client;
-use stead::cloud::error::Mutation;
+use stead::cloud::error::MutationOutcome;
 use stead::cloud::http::decode;
-use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, TransportError};
 use stead::cloud::http::url_path::{fill_path, is_segment};
 use stead::kinds::REGISTRY;
 use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Envelope, Kind};
-use stead::model::snapshot::{Object, ObjectKey, Wanted};
+use stead::model::snapshot::{Object, ObjectKey, RefreshRequest};
 use uuid::Uuid;
 
 const ENVELOPES: &[Envelope] = &[
@@ -101,18 +101,18 @@ pub fn exchange(bytes: &[u8]) {
         let parent = kind.child_of().map(|_| "p-1".into());
         let body = serde_json::json!({"name": "a"});
         let made = now(client().changes(&|_| Ok(())).create(kind, parent.as_ref(), None, body));
-        if let Mutation::Done(object, secret) = &made {
+        if let MutationOutcome::Done(object, secret) = &made {
             object_holds(kind, object.as_ref().expect("a creation is done with its object only"));
             let hidden = secret.as_ref().and_then(|secret| secret.0.expose()).unwrap_or_default();
             assert!(!hidden.contains("canary") || !format!("{made:?}").contains(hidden));
         }
     }
     let gone = now(client().changes(&|_| Ok(())).delete(vm, &key, None));
-    assert!(!matches!(gone, Mutation::Done(Some(_), _)));
+    assert!(!matches!(gone, MutationOutcome::Done(Some(_), _)));
     let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
     let _ = now(client().catalog(&tables));
     let kinds = REGISTRY.top_level().map(|kind| kind.name.into()).collect();
-    let _ = now(client().refresh(&Wanted { kinds, owned: vec![key], ..Wanted::default() }));
+    let _ = now(client().refresh(&RefreshRequest { kinds, owned: vec![key], ..RefreshRequest::default() }));
 }
 
 fn assert_each_once(objects: &[Object]) {
@@ -144,15 +144,15 @@ impl<'a> Tape<'a> {
     }
 }
 
-impl Cloud for Tape<'_> {
-    async fn exchange(&self, _request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for Tape<'_> {
+    async fn exchange(&self, _request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let next = self.next.replace(self.next.get() + 1);
         assert!(next < 20_000, "the client asks without end");
         match self.answers[next % self.answers.len()] {
-            (0, _) => Err(ExchangeError::Lost { host: "h".to_owned(), reason: "reset".to_owned() }),
+            (0, _) => Err(TransportError::Lost { host: "h".to_owned(), reason: "reset".to_owned() }),
             (status, body) => {
                 let date = Some("Sat, 21 Nov 2026 12:00:00 GMT".into());
-                Ok(Answer {
+                Ok(HttpResponse {
                     status,
                     retry_after: None,
                     limit: None,

@@ -6,21 +6,21 @@ use std::path::Path;
 use jiff::Timestamp;
 use stead::config::input::files::Files;
 use stead::config::load::load;
-use stead::config::request::Request;
+use stead::config::request::LoadRequest;
 use stead::config::stack::model::Stack;
 use stead::config::stack::module_path::kind_at;
 use stead::config::syntax::decode::decode_utf8;
 use stead::kinds::REGISTRY;
-use stead::ledger::state::entry::{Entry, Identity, Owned};
+use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use stead::ledger::state::ledger::Ledger;
 use stead::model::catalog::Catalog;
 use stead::model::diagnostic::{Diagnostic, Severity};
 use stead::model::snapshot::Snapshot;
 use stead::model::source::{Source, SourceId, Sources};
 use stead::model::value::Attributes;
-use stead::plan::inputs::{Inputs, Options};
+use stead::plan::inputs::{PlanInputs, PlanningOptions};
 use stead::plan::pipeline::make_plan;
-use stead::report::text::style::Style;
+use stead::report::text::style::TextStyle;
 use stead::report::{diagnostics, json, terminal};
 use uuid::Uuid;
 
@@ -79,7 +79,7 @@ fn config(path: &str, bytes: &[u8], files: &dyn Files) {
         }
         Ok(text) => {
             sources.add(Source::new(path, text));
-            match load(REGISTRY, sources, &Request::default(), files) {
+            match load(REGISTRY, sources, &LoadRequest::default(), files) {
                 Err(rejected) => {
                     let problems = &rejected.diagnostics;
                     assert!(problems.iter().any(|problem| problem.severity == Severity::Error));
@@ -114,8 +114,8 @@ fn show(problems: &[Diagnostic], sources: &Sources) {
             assert!(text.is_some(), "{span:?} is not in {:?}: {problem:?}", source.text);
         }
     }
-    assert_harmless(&diagnostics::diagnostics_page(problems, sources, Style::plain(80)));
-    assert_harmless(&diagnostics::diagnostic_lines(problems, sources, Style::plain(80)));
+    assert_harmless(&diagnostics::diagnostics_page(problems, sources, TextStyle::plain(80)));
+    assert_harmless(&diagnostics::diagnostic_lines(problems, sources, TextStyle::plain(80)));
     assert_json(&json::diagnostics_document(problems, sources), false);
 }
 
@@ -128,7 +128,7 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
     for (number, (address, kind)) in moved.chain(removed).enumerate() {
         let entry = Entry {
             kind: kind.name.into(),
-            current: Some(Owned {
+            current: Some(OwnedObject {
                 id: format!("id-{number}").into(),
                 parent: None,
                 project: None,
@@ -153,20 +153,20 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
 
 /// The first plan of a stack in an empty world: whole, and harmless to show.
 fn plan(stack: &Stack) {
-    let mut ledger = Ledger::new(Identity::new_placeholder(&stack.name, &stack.environment.name));
+    let mut ledger = Ledger::new(LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name));
     remember(&mut ledger, stack);
-    let plan = make_plan(&Inputs {
+    let plan = make_plan(&PlanInputs {
         registry: REGISTRY,
         stack,
         ledger: &ledger,
         snapshot: &Snapshot::default(),
         catalog: &Catalog::default(),
         pinned: None,
-        options: &Options::default(),
+        options: &PlanningOptions::default(),
         now: Timestamp::UNIX_EPOCH,
         nonce: Uuid::nil(),
     });
-    let facts = terminal::Facts::default();
-    assert_harmless(&terminal::plan_page(&plan, &facts, true, Style::plain(80)));
-    assert_json(&json::render_plan_document(&plan, REGISTRY, json::PlanOptions::default()), false);
+    let facts = terminal::PlanContext::default();
+    assert_harmless(&terminal::plan_page(&plan, &facts, true, TextStyle::plain(80)));
+    assert_json(&json::render_plan_document(&plan, REGISTRY, json::PlanDocumentOptions::default()), false);
 }

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use stead::apply::event::{Event, Outcome, StepError};
-use stead::cloud::error::Refusal;
+use stead::apply::event::{ApplyEvent, Outcome, StepError};
+use stead::cloud::error::ApiError;
 use stead::model::address::Address;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::source::{Source, SourceId, Sources, Span};
 use stead::report::json::plan::apply_events;
 use stead::report::text::escape;
-use stead::report::text::page::{Line, Page};
-use stead::report::text::style::{Role, Style};
+use stead::report::text::page::{TextLine, TextPage};
+use stead::report::text::style::{TextRole, TextStyle};
 use stead::report::{diagnostics, json};
 
 use super::output::{assert_harmless, assert_json, is_hostile};
@@ -34,13 +34,14 @@ pub fn escape(bytes: &[u8]) {
 
 fn pages(text: &str) {
     for width in [0, 40, 80] {
-        let style = Style::plain(width);
+        let style = TextStyle::plain(width);
         let line = || {
-            let line = Line::indent(2).push_text(text).push_styled(Role::Danger, text).to_column(30);
-            line.ending_at(20, Role::Plain, text).at_end(Role::Faint, text)
+            let line =
+                TextLine::indent(2).push_text(text).push_styled(TextRole::Danger, text).to_column(30);
+            line.ending_at(20, TextRole::Plain, text).at_end(TextRole::Faint, text)
         };
-        let mut page = Page::new(style);
-        page.add_line(Line::indent(0).push_text(text));
+        let mut page = TextPage::new(style);
+        page.add_line(TextLine::indent(0).push_text(text));
         page.add_line(line());
         assert_harmless(&page.finish());
         assert_harmless(&line().to_unwrapped(style));
@@ -50,7 +51,7 @@ fn pages(text: &str) {
 
 fn events(text: &str) {
     let web = Address::new("vm", "web");
-    let refusal = Refusal {
+    let refusal = ApiError {
         status: 409,
         error: text.to_owned(),
         message: text.to_owned(),
@@ -58,16 +59,16 @@ fn events(text: &str) {
     };
     let error = StepError::Refused(refusal);
     let told = [
-        Event::Recovering { address: web.clone(), text: text.to_owned() },
-        Event::Retrying { step: Some(1), text: text.to_owned() },
-        Event::Succeeded {
+        ApplyEvent::Recovering { address: web.clone(), text: text.to_owned() },
+        ApplyEvent::Retrying { step: Some(1), text: text.to_owned() },
+        ApplyEvent::Succeeded {
             step: 1,
             address: web.clone(),
             done: "created",
             id: Some(text.into()),
             took: Duration::MAX,
         },
-        Event::Failed { step: 1, address: web.clone(), error: error.clone() },
+        ApplyEvent::Failed { step: 1, address: web.clone(), error: error.clone() },
     ];
     for event in &told {
         assert_json(&apply_events::event_line(Timestamp::UNIX_EPOCH, event), true);
@@ -92,7 +93,7 @@ fn problem(text: &str) {
         .detail(text)
         .help(text);
     let problems = [problem];
-    assert_harmless(&diagnostics::diagnostics_page(&problems, &sources, Style::plain(80)));
-    assert_harmless(&diagnostics::diagnostic_lines(&problems, &sources, Style::plain(80)));
+    assert_harmless(&diagnostics::diagnostics_page(&problems, &sources, TextStyle::plain(80)));
+    assert_harmless(&diagnostics::diagnostic_lines(&problems, &sources, TextStyle::plain(80)));
     assert_json(&json::diagnostics_document(&problems, &sources), false);
 }

@@ -1,10 +1,10 @@
 //! Expressions: the text between `${` and `}`, and texts of a configuration with such parts in them.
 
 use stead::config::load::load;
-use stead::config::request::Request;
+use stead::config::request::LoadRequest;
 use stead::kinds::REGISTRY;
 use stead::model::address::{Address, Name};
-use stead::model::cel::{Item, Object, Program, Scope, bind_path, evaluate_program};
+use stead::model::cel::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path, evaluate_program};
 use stead::model::expression::EvaluationError;
 use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
@@ -16,7 +16,7 @@ const CANARY: &str = "Zq7-canary";
 pub fn expression(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     template(text);
-    let program = match Program::parse(text) {
+    let program = match CelProgram::parse(text) {
         Ok(program) => program,
         Err(error) => {
             assert!(error.offset.is_none_or(|at| at <= text.len()), "{error:?} of {text:?}");
@@ -39,7 +39,7 @@ fn shown(result: &Result<Value, EvaluationError>) -> String {
     }
 }
 
-fn evaluate(program: &Program) -> Result<Value, EvaluationError> {
+fn evaluate(program: &CelProgram) -> Result<Value, EvaluationError> {
     let secret = Value::Secret(Secret::new(CANARY));
     let list = Value::List(vec![Value::Integer(3), Value::text("b"), Value::Null]);
     let vars = Value::Map(
@@ -58,15 +58,15 @@ fn evaluate(program: &Program) -> Result<Value, EvaluationError> {
     );
     let (env, id) = (Value::text("prod"), Value::text("5b1e09c2"));
     let attributes = Attributes::from([("id".into(), id), ("name".into(), Value::text("web-1"))]);
-    let vm = Object { address: Address::new("vm", "web"), attributes, complete: false };
+    let vm = CelObject { address: Address::new("vm", "web"), attributes, complete: false };
     let read = |path: &str| match path {
         "a" => Ok("text of a\n".to_owned()),
         _ => Err(format!("`{path}` cannot be read")),
     };
-    let mut scope = Scope { read: Some(&read), ..Scope::default() };
-    scope.roots.insert("vars".into(), Item::from_borrowed(&vars));
-    scope.roots.insert("env".into(), Item::from_borrowed(&env));
-    bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&vm));
+    let mut scope = ExpressionScope { read: Some(&read), ..ExpressionScope::default() };
+    scope.roots.insert("vars".into(), CelValue::from_borrowed(&vars));
+    scope.roots.insert("env".into(), CelValue::from_borrowed(&env));
+    bind_path(&mut scope.roots, ["vm", "web"].into_iter(), CelValue::of_object(&vm));
     evaluate_program(program, &scope)
 }
 
@@ -80,7 +80,7 @@ fn template(text: &str) {
     let mut sources = Sources::default();
     sources.add(Source::new("stead.yaml", yaml));
     let read = |_: &std::path::Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
-    match load(REGISTRY, sources, &Request::default(), &read) {
+    match load(REGISTRY, sources, &LoadRequest::default(), &read) {
         Ok((stack, _)) => assert!(stack.outputs.contains_key("y")),
         Err(rejected) => assert!(!rejected.diagnostics.is_empty()),
     }

@@ -4,7 +4,7 @@
 //! a ledger in JSON. The last two are framed here, by code that shares nothing with the ledger's own.
 
 use sha2::{Digest, Sha256};
-use stead::ledger::integrity::check_bytes::{Replayed, replay_bytes, summary_bytes};
+use stead::ledger::integrity::check_bytes::{ReplayResult, replay_bytes, summary_bytes};
 use stead::ledger::state::ledger::Ledger;
 
 /// Bits that are flipped in one input.
@@ -23,7 +23,7 @@ pub fn journal(bytes: &[u8]) {
 /// A journal that can be read: every cut of it is whole lines and a torn end, every flipped bit in its
 /// whole lines is seen.
 fn lines(bytes: &[u8]) {
-    let Ok(Replayed { ledger, whole }) = replay_bytes(None, bytes) else { return };
+    let Ok(ReplayResult { ledger, whole }) = replay_bytes(None, bytes) else { return };
     assert!(whole <= bytes.len() && bytes[..whole].last().is_none_or(|last| *last == b'\n'));
     assert!(!bytes[whole..].contains(&b'\n'), "what was torn off holds no whole line");
     let again = replay_bytes(None, &bytes[..whole]).expect("whole lines can be read");

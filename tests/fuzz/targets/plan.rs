@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 use stead::kinds::REGISTRY;
-use stead::ledger::state::entry::Identity;
+use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::snapshot::Snapshot;
-use stead::plan::artifact::binding::{Binding, ledger_digest};
-use stead::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};
+use stead::plan::artifact::binding::{PlanBinding, ledger_digest};
+use stead::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs, SavedPlan};
 use stead::plan::model::change::Plan;
-use stead::report::text::style::Style;
+use stead::report::text::style::TextStyle;
 use stead::report::{json, terminal};
 
 use super::output::{assert_harmless, assert_json};
@@ -23,7 +23,7 @@ pub fn plan(bytes: &[u8]) {
     let Some(plan) = document.get_mut("plan").map(Json::take) else { return };
     let Ok(plan) = serde_json::from_value::<Plan>(plan) else { return };
     let ledger = ledger_digest(&ledger_of(&plan)).expect("a ledger can be written");
-    let binding = Binding { ledger, ..Binding::default() };
+    let binding = PlanBinding { ledger, ..PlanBinding::default() };
     let forged = SavedPlan::new(plan, binding, "0.0.0").expect("a plan can be written");
     let text = forged.to_text().expect("a plan can be written");
     // One whose changes are not what its steps do is refused.
@@ -35,7 +35,7 @@ pub fn plan(bytes: &[u8]) {
 /// Returns a ledger that the plan may have been made from.
 fn ledger_of(plan: &Plan) -> Ledger {
     let base = &plan.base;
-    let mut ledger = Ledger::new(Identity::new_placeholder(&base.stack, &base.environment));
+    let mut ledger = Ledger::new(LedgerIdentity::new_placeholder(&base.stack, &base.environment));
     ledger.identity.lineage = base.lineage;
     ledger.serial = base.serial;
     ledger
@@ -45,14 +45,14 @@ fn holds(saved: &SavedPlan) {
     let base = &saved.plan.base;
     let ledger = ledger_of(&saved.plan);
     let snapshot = Snapshot { account: Some(base.account.clone()), ..Snapshot::default() };
-    let facts = Facts { registry: REGISTRY, reads: "", ledger: &ledger, snapshot: &snapshot };
+    let facts = LiveCheckInputs { registry: REGISTRY, reads: "", ledger: &ledger, snapshot: &snapshot };
     assert!(
         base.objects.is_empty() || saved.check_unchanged(&facts).is_err(),
         "an object that is gone is seen"
     );
     let mut applied = ledger.clone();
     applied.applied_plans.insert(base.nonce);
-    let origin = Origin {
+    let origin = LocalCheckInputs {
         stack: &base.stack,
         environment: &base.environment,
         config: &base.config,
@@ -60,10 +60,14 @@ fn holds(saved: &SavedPlan) {
         recipients: &[],
     };
     assert!(saved.check_origin(&origin).is_err(), "a plan is applied once");
-    let shown = terminal::Facts { saved: true, ..terminal::Facts::default() };
-    assert_harmless(&terminal::plan_page(&saved.plan, &shown, true, Style::plain(80)));
+    let shown = terminal::PlanContext { saved: true, ..terminal::PlanContext::default() };
+    assert_harmless(&terminal::plan_page(&saved.plan, &shown, true, TextStyle::plain(80)));
     assert_json(
-        &json::render_plan_document(&saved.plan, REGISTRY, json::PlanOptions { details: true, ran: None }),
+        &json::render_plan_document(
+            &saved.plan,
+            REGISTRY,
+            json::PlanDocumentOptions { details: true, ran: None },
+        ),
         false,
     );
 }

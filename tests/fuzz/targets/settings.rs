@@ -2,10 +2,10 @@
 //! the user's settings file.
 
 use clap::Parser;
-use stead::cli::args::{Cli, Global};
-use stead::cli::process::env::Variables;
+use stead::cli::args::{Cli, GlobalArgs};
+use stead::cli::process::env::EnvVariables;
 use stead::cli::process::profile::Profiles;
-use stead::cli::process::settings::{Cloud, merge};
+use stead::cli::process::settings::{CloudEndpoint, merge};
 
 /// What stands in for a key: it must not come back in any message.
 const KEY: &str = "canary-key-7f3a";
@@ -19,13 +19,13 @@ pub fn settings(bytes: &[u8]) {
         .lines()
         .filter(|line| !line.is_empty())
         .partition(|line| line.contains('=') && !line.starts_with('-'));
-    let mut variables: Variables = variables
+    let mut variables: EnvVariables = variables
         .into_iter()
         .filter_map(|line| line.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     variables.insert("STEAD_API_KEY".to_owned(), KEY.to_owned());
-    check(Global::default(), &variables, &profiles);
+    check(GlobalArgs::default(), &variables, &profiles);
     let line = std::iter::once("stead").chain(flags.into_iter().take(32));
     match Cli::try_parse_from(line) {
         Ok(cli) => check(cli.global, &variables, &profiles),
@@ -33,11 +33,11 @@ pub fn settings(bytes: &[u8]) {
     }
 }
 
-fn check(flags: Global, variables: &Variables, profiles: &Profiles) {
+fn check(flags: GlobalArgs, variables: &EnvVariables, profiles: &Profiles) {
     match merge(flags, variables, profiles) {
         Ok(settings) => {
             assert!(!format!("{settings:?}").contains(KEY));
-            if let Cloud::At(url) = &settings.cloud {
+            if let CloudEndpoint::Remote(url) = &settings.cloud {
                 let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
                 let host = host.expect("a key goes by http").split('/').next().unwrap_or_default();
                 assert!(!host.is_empty() && !host.contains('@') && !url.ends_with('/'), "{url}");

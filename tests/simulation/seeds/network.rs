@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, TransportError};
 use stead::kinds::REGISTRY;
 use stead::model::schema::Method;
 
@@ -27,14 +27,14 @@ const NEVER: Duration = Duration::from_secs(59);
 #[derive(Clone)]
 pub struct Wire(pub Rc<Universe>, pub Rc<Process>);
 
-impl Cloud for Wire {
-    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+impl Transport for Wire {
+    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         if request.method.mutates() { self.change(request).await } else { self.read(request).await }
     }
 }
 
 impl Wire {
-    async fn read(&self, request: &Request) -> Result<Answer, ExchangeError> {
+    async fn read(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let Self(universe, process) = self;
         let number = universe.reads.get();
         universe.reads.set(number + 1);
@@ -77,7 +77,7 @@ impl Wire {
         Ok(answer)
     }
 
-    async fn change(&self, request: &Request) -> Result<Answer, ExchangeError> {
+    async fn change(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let Self(universe, process) = self;
         let number = universe.changes.get();
         universe.changes.set(number + 1);
@@ -89,7 +89,7 @@ impl Wire {
         if fault == Some(Network::NotSent) {
             universe.machine.sleep(WAY).await;
             let (host, reason) = ("simulation".to_owned(), "refused".to_owned());
-            return Err(ExchangeError::NotSent { host, reason });
+            return Err(TransportError::NotSent { host, reason });
         }
         let op = universe.leaves(process.number, request, process.plan.borrow().as_ref());
         universe.twins(number, request);
@@ -101,7 +101,11 @@ impl Wire {
     }
 
     /// The request goes its way, and the answer comes back, as far as they do.
-    async fn travel(&self, sent: &Rc<Sent>, fault: Option<Network>) -> Result<Answer, ExchangeError> {
+    async fn travel(
+        &self,
+        sent: &Rc<Sent>,
+        fault: Option<Network>,
+    ) -> Result<HttpResponse, TransportError> {
         let Self(universe, process) = self;
         if let Some(early) = self.turned_away(sent, fault) {
             let never = matches!(fault, Some(Network::LostBefore));
@@ -135,7 +139,7 @@ impl Wire {
         &self,
         sent: &Rc<Sent>,
         fault: Option<Network>,
-    ) -> Option<Result<Answer, ExchangeError>> {
+    ) -> Option<Result<HttpResponse, TransportError>> {
         let universe = &self.0;
         let arrives = |time: u64| {
             universe.happens(universe.now() + millis(time), Event::Arrival(Rc::clone(sent)));
@@ -175,13 +179,13 @@ impl Wire {
 /// Says that it failed, with a status that does not.
 const NO: &[u8] = br#"{"success":false,"message":"no"}"#;
 
-fn lost() -> ExchangeError {
-    ExchangeError::Lost { host: "simulation".to_owned(), reason: "the connection was reset".to_owned() }
+fn lost() -> TransportError {
+    TransportError::Lost { host: "simulation".to_owned(), reason: "the connection was reset".to_owned() }
 }
 
-fn answer(universe: &Universe, status: u16, body: Vec<u8>) -> Answer {
+fn answer(universe: &Universe, status: u16, body: Vec<u8>) -> HttpResponse {
     let date = wall(universe.now()).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    Answer {
+    HttpResponse {
         status,
         retry_after: None,
         limit: None,
@@ -191,16 +195,16 @@ fn answer(universe: &Universe, status: u16, body: Vec<u8>) -> Answer {
     }
 }
 
-fn envelope(universe: &Universe, status: u16) -> Answer {
+fn envelope(universe: &Universe, status: u16) -> HttpResponse {
     answer(universe, status, br#"{"error":"No","message":"the simulation says no"}"#.to_vec())
 }
 
-fn page(universe: &Universe, status: u16) -> Answer {
+fn page(universe: &Universe, status: u16) -> HttpResponse {
     answer(universe, status, b"<html>something went wrong</html>".to_vec())
 }
 
-fn limited(universe: &Universe, tells: bool) -> Answer {
-    Answer { retry_after: tells.then_some(3), ..envelope(universe, 429) }
+fn limited(universe: &Universe, tells: bool) -> HttpResponse {
+    HttpResponse { retry_after: tells.then_some(3), ..envelope(universe, 429) }
 }
 
 impl Universe {
@@ -212,7 +216,7 @@ impl Universe {
     }
 
     /// Someone makes the same object as this creation.
-    fn twins(&self, number: usize, request: &Request) {
+    fn twins(&self, number: usize, request: &HttpRequest) {
         let Some((kind, _)) = created_by(request) else { return };
         for fault in self.faults() {
             match fault {
@@ -264,7 +268,7 @@ impl Universe {
     }
 
     /// Answers a read, with the lag of lists and the pages that the schedule wants.
-    fn read(&self, request: &Request) -> Answer {
+    fn read(&self, request: &HttpRequest) -> HttpResponse {
         let mut request = request.clone();
         if let Some(rows) = self.schedule.page.filter(|_| !self.calm.get()) {
             let limit = request.query.iter_mut().filter(|(key, _)| *key == "limit");
@@ -279,7 +283,7 @@ impl Universe {
     }
 
     /// Returns the objects that a list does not show yet.
-    fn too_young(&self, request: &Request) -> Vec<String> {
+    fn too_young(&self, request: &HttpRequest) -> Vec<String> {
         let (now, lag) = (self.now(), millis(self.schedule.lag));
         let lists = |kind: &str| REGISTRY.kind(kind).is_some_and(|kind| kind.api.list.path == request.path);
         let oracle = self.oracle.borrow();
@@ -290,7 +294,7 @@ impl Universe {
     /// Lists without some objects. A list that lags is a whole one, only an older one: its pages and its
     /// total leave the same objects out. (Pages of all objects, some of which are then left out, would
     /// show rows twice and not at all, and no reader could ever tell that from a list that changes.)
-    fn without(&self, request: &Request, young: &[String]) -> Vec<u8> {
+    fn without(&self, request: &HttpRequest, young: &[String]) -> Vec<u8> {
         let asked = |name: &str| {
             let found = request.query.iter().find(|(key, _)| *key == name);
             found.and_then(|(_, value)| value.parse::<usize>().ok())
@@ -309,7 +313,7 @@ impl Universe {
     }
 
     /// Puts an older object of the kind into a creation's answer, or only its id.
-    fn mix_up(&self, sent: &Sent, how: Network, answer: &mut Answer) {
+    fn mix_up(&self, sent: &Sent, how: Network, answer: &mut HttpResponse) {
         let Some((kind, _)) = created_by(&sent.request) else { return };
         let (_, listed) = self.ask(Method::Get, kind.api.list.path, None, None);
         let Ok(mut json) = serde_json::from_slice::<Json>(&answer.body) else { return };

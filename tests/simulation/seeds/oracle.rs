@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use stead::apply::event::Outcome;
-use stead::cloud::http::message::Request;
+use stead::cloud::http::message::HttpRequest;
 use stead::config::stack::model::Stack;
 use stead::kinds::REGISTRY;
-use stead::ledger::journal::record::{Answer, Record};
+use stead::ledger::journal::record::{IntentResolution, Record};
 use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::entry::{Intent, IntentAction};
 use stead::ledger::state::ledger::Ledger;
@@ -112,7 +112,8 @@ impl Oracle {
                     self.writer = Some(process);
                 }
                 Record::Intent(intent) => self.intended(intent),
-                Record::Bound { op, .. } | Record::Answered { op, answer: Answer::Made { .. } } => {
+                Record::Bound { op, .. }
+                | Record::Answered { op, answer: IntentResolution::Made { .. } } => {
                     if let Some(address) = self.address_of(*op) {
                         *self.given.entry(address).or_default() += 1;
                     }
@@ -144,7 +145,7 @@ impl Oracle {
 
     /// Returns the durable intent that means a request. In a shared ledger another may have turned it
     /// into a question meanwhile.
-    fn meant(&self, request: &Request) -> Option<&Intent> {
+    fn meant(&self, request: &HttpRequest) -> Option<&Intent> {
         let asked = self.ledger.questions.values().map(|question| &question.intent);
         let others = asked.chain(self.ledger.watched.values()).filter(|_| self.shared);
         let mut all: Vec<&Intent> =
@@ -155,7 +156,7 @@ impl Oracle {
     }
 }
 
-fn means(intent: &Intent, request: &Request) -> bool {
+fn means(intent: &Intent, request: &HttpRequest) -> bool {
     let Some(kind) = REGISTRY.kind(&intent.kind) else { return false };
     let (endpoint, id) = match &intent.action {
         IntentAction::Create { .. } => (kind.api.create, ""),
@@ -180,7 +181,7 @@ fn means(intent: &Intent, request: &Request) -> bool {
 }
 
 /// Tells whether a creation's body has an attribute at a value, as far as the two can be compared.
-fn carries(kind: &Kind, request: &Request, name: &str, value: &Value) -> bool {
+fn carries(kind: &Kind, request: &HttpRequest, name: &str, value: &Value) -> bool {
     let wire = kind.attribute(name).map_or(name, |attribute| attribute.wire);
     let Some(sent) = request.body.as_ref().and_then(|body| body.get(wire)) else {
         return name != "name";
@@ -197,7 +198,7 @@ pub fn payload(json: &Json) -> Option<&Json> {
 }
 
 /// Returns the kind that a creation makes, and its parent's id.
-pub fn created_by(request: &Request) -> Option<(&'static Kind, String)> {
+pub fn created_by(request: &HttpRequest) -> Option<(&'static Kind, String)> {
     REGISTRY.kinds.iter().filter(|kind| kind.api.create.method == request.method).find_map(|kind| {
         let (head, tail) =
             kind.api.create.path.split_once("{parent}").unwrap_or((kind.api.create.path, ""));
@@ -237,7 +238,7 @@ impl Universe {
 
     /// A request that changes something is about to leave: its intent is durable, and the plan that
     /// was shown has it. Returns the intent.
-    pub fn leaves(&self, process: usize, request: &Request, plan: Option<&Plan>) -> Option<Uuid> {
+    pub fn leaves(&self, process: usize, request: &HttpRequest, plan: Option<&Plan>) -> Option<Uuid> {
         let name = || format!("{} {}", request.method, request.path);
         let mut oracle = self.oracle.borrow_mut();
         let Some(intent) = oracle.meant(request).cloned() else {

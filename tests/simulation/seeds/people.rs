@@ -2,7 +2,7 @@
 //! questions that only they can.
 
 use serde_json::{Value as Json, json};
-use stead::cloud::http::message::Request;
+use stead::cloud::http::message::HttpRequest;
 use stead::kinds::REGISTRY;
 use stead::model::schema::Method;
 
@@ -15,7 +15,7 @@ pub enum Act {
     /// To an object that the number picks.
     Deed(Deed, u64),
     /// Makes an object as a request of ours would.
-    Make { kind: &'static str, request: Request },
+    Make { kind: &'static str, request: HttpRequest },
 }
 
 impl Universe {

@@ -9,22 +9,22 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use stead::apply::context::{Bounds, Context, PARALLEL};
-use stead::apply::event::{Event, Outcome};
+use stead::apply::context::{DEFAULT_CONCURRENCY, ExecutionContext, TimingBounds};
+use stead::apply::event::{ApplyEvent, Outcome};
 use stead::apply::run::{resolve_open_intents, run};
 use stead::cloud::client::Client;
 use stead::cloud::error::ReadError;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::handle::Journal;
-use stead::ledger::state::holder::{Holder, Process as Running};
-use stead::ledger::state::run_history::Origin;
-use stead::ledger::stores::shared::lease_rules::Opening;
+use stead::ledger::state::holder::{LeaseHolder, ProcessIdentity as Running};
+use stead::ledger::state::run_history::RunOrigin;
+use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::address::{Address, Name};
 use stead::model::clock::{Clock, Random};
-use stead::plan::inputs::{Inputs, Options};
-use stead::plan::model::block::Block;
+use stead::plan::inputs::{PlanInputs, PlanningOptions};
+use stead::plan::model::block::Blocker;
 use stead::plan::model::change::Plan;
 use stead::plan::pipeline::{make_plan, refresh_request};
 
@@ -68,7 +68,7 @@ pub enum End {
     Unopened(StoreError),
     /// The service or the ledger could not be read, or recovery failed.
     Failed(String),
-    Blocked(Vec<Block>),
+    Blocked(Vec<Blocker>),
     Done(Box<Report>),
 }
 
@@ -160,10 +160,10 @@ impl Process {
     }
 
     /// Returns this process as a lease names it.
-    fn as_holder(&self, universe: &Universe) -> Holder {
+    fn as_holder(&self, universe: &Universe) -> LeaseHolder {
         let id = u32::try_from(self.number).unwrap();
         let process = Running { boot: "boot".into(), namespace: "ns".into(), id, started: 1 };
-        Holder {
+        LeaseHolder {
             session: SimRandom::new(universe.schedule.seed ^ (77 + self.number as u64)).uuid(),
             who: format!("p{}", self.number),
             process: universe.schedule.provable.then_some(process),
@@ -179,11 +179,11 @@ pub async fn open(universe: &Rc<Universe>, process: &Rc<Process>, force: bool) -
     }
     let identity = identity(&universe.stacks[0]);
     let is_dead = |running: &Running| universe.oracle.borrow().dead.contains(&(running.id as usize));
-    let opening = Opening {
+    let opening = SharedStoreOptions {
         seal: None,
         identity: &identity,
         holder: process.as_holder(universe),
-        effect: Bounds::default().effect,
+        effect: TimingBounds::default().effect,
         is_dead: &is_dead,
         force: force.then_some("it hangs"),
     };
@@ -219,11 +219,11 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
     let wire = Wire(Rc::clone(universe), Rc::clone(process));
     let client = Client::new(wire, watch, random, REGISTRY);
     let stop = Cell::new(false);
-    let context = Context {
+    let context = ExecutionContext {
         client: &client,
         journal,
         who: "sim@sim",
-        origin: &Origin::default(),
+        origin: &RunOrigin::default(),
         strict: universe.schedule.strict,
         sources: &Packs { moved: false },
         secrets: &|address, name| {
@@ -239,8 +239,8 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
         rescue: &|_| {},
         tell: &|event| hear(universe, process, &event),
         stop: &stop,
-        parallel: PARALLEL,
-        bounds: Bounds::default(),
+        parallel: DEFAULT_CONCURRENCY,
+        bounds: TimingBounds::default(),
     };
     if let Err(error) = resolve_open_intents(&context).await {
         return End::Failed(format!("recovery: {error}"));
@@ -250,7 +250,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
         Err(error) => return End::Failed(format!("refresh: {error}")),
     };
     universe.note(|| shown(&plan), plan.steps.len() as u64);
-    if !plan.blocks.iter().all(Block::only_freezes) {
+    if !plan.blocks.iter().all(Blocker::only_freezes) {
         return End::Blocked(plan.blocks);
     }
     if universe.listens() {
@@ -273,18 +273,18 @@ async fn planned(
 ) -> Result<Plan, ReadError> {
     let stack = &*universe.stacks[job.order.stack];
     let ledger = journal.ledger().clone();
-    let options = Options {
+    let options = PlanningOptions {
         allow_deletes: true,
         destroy: job.order.destroy,
         adopt: job.adopt.clone(),
         replace: machines(&ledger).collect(),
         // What these stories are about is not whether data may go.
         delete_data: ledger.entries.keys().cloned().collect(),
-        ..Options::default()
+        ..PlanningOptions::default()
     };
     let (wanted, _) = refresh_request(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await?;
-    Ok(make_plan(&Inputs {
+    Ok(make_plan(&PlanInputs {
         registry: REGISTRY,
         stack,
         ledger: &ledger,
@@ -297,7 +297,7 @@ async fn planned(
     }))
 }
 
-fn hear(universe: &Universe, process: &Process, event: &Event) {
+fn hear(universe: &Universe, process: &Process, event: &ApplyEvent) {
     universe.note(|| format!("p{}: {event:?}", process.number), 31);
     if universe.listens() {
         universe.overhear(process, &format!("{event:?}"));

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use stead::cloud::client::Client;
-use stead::emulator::world::{Setup, Tier, World};
+use stead::emulator::world::{RateTier, World, WorldSetup};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::Record;
 use stead::model::catalog::Catalog;
-use stead::plan::inputs::Options;
+use stead::plan::inputs::PlanningOptions;
 use stead::plan::pipeline::refresh_request;
 
 use super::super::cloud::{KEY, SimCloud};
@@ -48,13 +48,13 @@ struct Tally {
 
 /// Reads the catalog once: it never changes.
 fn catalog() -> Rc<Catalog> {
-    let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+    let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
     let machine = Machine::at(std::time::Duration::ZERO);
     let world = World::new(&setup, wall(std::time::Duration::ZERO));
     let stack = shop();
     let outside = Rc::new(Outside::new(Rc::clone(&machine), world, vec![Record::birth(&identity(&stack))]));
     let ledger = stead::ledger::state::ledger::Ledger::new(identity(&stack));
-    let (_, tables) = refresh_request(REGISTRY, &stack, &ledger, &Options::default());
+    let (_, tables) = refresh_request(REGISTRY, &stack, &ledger, &PlanningOptions::default());
     let client = Client::new(SimCloud(outside), SimClock(Rc::clone(&machine)), SimRandom::new(1), REGISTRY);
     Rc::new(machine.run(client.catalog(&tables)).unwrap().unwrap())
 }

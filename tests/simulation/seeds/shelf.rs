@@ -4,9 +4,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use stead::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use stead::ledger::stores::shared::lease::Lease;
-use stead::ledger::stores::shared::memory_backend::MemoryShelf;
+use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 
 use super::process::Process;
 use super::schedule::Fault;
@@ -22,15 +22,15 @@ impl SimShelf {
     async fn operate<T>(
         &self,
         writes: bool,
-        operation: impl AsyncFnOnce(&MemoryShelf) -> Result<T, ShelfError>,
-    ) -> Result<T, ShelfError> {
+        operation: impl AsyncFnOnce(&MemoryBackend) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
         let Self(universe, process) = self;
         let number = universe.shelf_operations.get();
         universe.shelf_operations.set(number + 1);
         process.point(universe, "before the shelf").await;
         universe.machine.sleep(WAY).await;
         let failed =
-            || ShelfError::Failed { action: "reach it".to_owned(), reason: "simulated".to_owned() };
+            || BackendError::Failed { action: "reach it".to_owned(), reason: "simulated".to_owned() };
         let mut lost = None;
         for fault in universe.faults() {
             match fault {
@@ -60,24 +60,28 @@ impl SimShelf {
     }
 }
 
-impl Shelf for SimShelf {
+impl SharedBackend for SimShelf {
     fn display_location(&self) -> String {
         "simulation".to_owned()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         self.operate(false, async |shelf| shelf.lease().await).await
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         self.operate(true, async |shelf| shelf.put_lease(lease, mark).await).await
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         self.operate(false, async |shelf| shelf.lines(after).await).await
     }
 
-    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         let Self(universe, process) = self;
         self.operate(true, async |shelf| {
             shelf.put_line(number, epoch, line).await?;
@@ -87,19 +91,19 @@ impl Shelf for SimShelf {
         .await
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         self.operate(false, async |shelf| shelf.summaries().await).await
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         self.operate(false, async |shelf| shelf.summary(number).await).await
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         self.operate(true, async |shelf| shelf.put_summary(number, summary).await).await
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         self.operate(true, async |shelf| shelf.prune(before).await).await
     }
 }

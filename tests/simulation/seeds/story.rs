@@ -9,12 +9,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use stead::ledger::journal::handle::Journal;
-use stead::ledger::journal::intent_candidates::LATE_EFFECT;
-use stead::ledger::journal::record::{Answer, Record};
-use stead::ledger::state::entry::{IntentAction, Owned};
+use stead::ledger::journal::intent_candidates::LATE_EFFECT_REASON;
+use stead::ledger::journal::record::{IntentResolution, Record};
+use stead::ledger::state::entry::{IntentAction, OwnedObject};
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
-use stead::plan::model::block::Block;
+use stead::plan::model::block::Blocker;
 use uuid::Uuid;
 
 use super::actor::play;
@@ -119,7 +119,7 @@ fn converged(universe: &Universe, stack: usize) {
 }
 
 /// People see to what blocks a plan.
-fn unblock(universe: &Universe, blocks: &[Block], adopt: &mut BTreeMap<Address, Name>) {
+fn unblock(universe: &Universe, blocks: &[Blocker], adopt: &mut BTreeMap<Address, Name>) {
     let mut forget = Vec::new();
     for block in blocks {
         let Some(address) = &block.address else { continue };
@@ -201,13 +201,14 @@ fn answer(universe: &Universe, op: Uuid, asked: bool) -> Option<Record> {
         return None;
     }
     let Some(key) = made else {
-        let late = ledger.questions.get(&op).is_none_or(|question| question.text.contains(LATE_EFFECT));
-        let answer = if late { Answer::Dropped } else { Answer::Nothing };
+        let late =
+            ledger.questions.get(&op).is_none_or(|question| question.text.contains(LATE_EFFECT_REASON));
+        let answer = if late { IntentResolution::Dropped } else { IntentResolution::Nothing };
         return asked.then_some(Record::Answered { op, answer });
     };
     let IntentAction::Create { deposes, .. } = intent.action else { return None };
     let has = ledger.entries.get(&intent.address).is_some_and(|entry| entry.current.is_some());
-    let object = Owned {
+    let object = OwnedObject {
         id: Name::new(&key.2),
         parent: intent.parent.clone(),
         project: intent.project.clone(),
@@ -216,13 +217,13 @@ fn answer(universe: &Universe, op: Uuid, asked: bool) -> Option<Record> {
     };
     let entry = ledger.entries.contains_key(&intent.address);
     let answer = if has == deposes && (!deposes || ledger.questions.contains_key(&op)) {
-        Answer::Made { object }
+        IntentResolution::Made { object }
     } else if entry {
-        Answer::Surplus { object }
+        IntentResolution::Surplus { object }
     } else {
         drop(oracle);
         universe.take_away(&key);
-        Answer::Dropped
+        IntentResolution::Dropped
     };
     Some(Record::Answered { op, answer })
 }

@@ -9,12 +9,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::cloud::http::message::{Answer, Request};
+use stead::cloud::http::message::{HttpRequest, HttpResponse};
 use stead::config::stack::model::Stack;
-use stead::emulator::world::{self, Setup, Tier, World, handle_request};
+use stead::emulator::world::{self, RateTier, World, WorldSetup, handle_request};
 use stead::ledger::journal::record::Record;
-use stead::ledger::state::entry::Identity;
-use stead::ledger::stores::shared::memory_backend::MemoryShelf;
+use stead::ledger::state::entry::LedgerIdentity;
+use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 use stead::model::address::Address;
 use stead::model::catalog::Catalog;
 use stead::model::redact::SentSecrets;
@@ -41,12 +41,12 @@ pub enum Event {
 
 /// A changing request on its way.
 pub struct Sent {
-    pub request: Request,
+    pub request: HttpRequest,
     /// The intent that means it.
     pub op: Option<Uuid>,
     /// Its number among all changing requests.
     pub number: usize,
-    pub answer: RefCell<Option<Answer>>,
+    pub answer: RefCell<Option<HttpResponse>>,
 }
 
 pub struct Universe {
@@ -59,7 +59,7 @@ pub struct Universe {
     next: Cell<u64>,
     /// The journal on the disk.
     pub disk: RefCell<Vec<Record>>,
-    pub shelf: MemoryShelf,
+    pub shelf: MemoryBackend,
     pub shelf_down_until: Cell<Duration>,
     pub oracle: RefCell<Oracle>,
     /// Nothing goes wrong any more.
@@ -77,8 +77,8 @@ pub struct Universe {
 }
 
 /// Whose ledger it is.
-pub fn identity(stack: &Stack) -> Identity {
-    Identity {
+pub fn identity(stack: &Stack) -> LedgerIdentity {
+    LedgerIdentity {
         lineage: Uuid::from_u128(1),
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
@@ -89,7 +89,7 @@ pub fn identity(stack: &Stack) -> Identity {
 
 impl Universe {
     pub fn new(schedule: Schedule, catalog: Rc<Catalog>, tells: bool) -> Rc<Self> {
-        let setup = Setup { seed: schedule.seed, api_key: KEY.to_owned(), tier: Tier::Standard };
+        let setup = WorldSetup { seed: schedule.seed, api_key: KEY.to_owned(), tier: RateTier::Standard };
         let stacks = stacks(schedule.seed, schedule.size);
         let birth = Record::birth(&identity(&stacks[0]));
         let universe = Self {
@@ -99,7 +99,7 @@ impl Universe {
             events: RefCell::default(),
             next: Cell::new(0),
             disk: RefCell::new(vec![birth]),
-            shelf: MemoryShelf::default(),
+            shelf: MemoryBackend::default(),
             shelf_down_until: Cell::new(Duration::ZERO),
             oracle: RefCell::new(Oracle::new(&schedule, &stacks[0])),
             calm: Cell::new(false),
@@ -178,8 +178,8 @@ impl Universe {
     }
 
     /// Lets the world answer.
-    pub fn serve(&self, request: &Request) -> world::Response {
-        let request = world::Request {
+    pub fn serve(&self, request: &HttpRequest) -> world::ApiResponse {
+        let request = world::ApiRequest {
             method: request.method,
             path: request.path.clone(),
             query: request.query.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
@@ -198,7 +198,7 @@ impl Universe {
         project: Option<&str>,
         body: Option<Json>,
     ) -> (u16, Json) {
-        let request = Request {
+        let request = HttpRequest {
             method,
             path: path.to_owned(),
             query: if method == Method::Get { vec![("limit", "100".to_owned())] } else { Vec::new() },

@@ -3,56 +3,61 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::failure_text::failure_and_remedy;
-use crate::cli::command_context::Session;
-use crate::cli::process::failure::Failure;
-use crate::cli::process::settings::Cloud;
-use crate::cli::service::connection::Link;
-use crate::cloud::read::account::{Account, KeyRecord};
+use crate::cli::command_context::CommandContext;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::CloudEndpoint;
+use crate::cli::service::connection::ServiceConnection;
+use crate::cloud::read::account::{AccountInfo, ApiKeyRecord};
 use crate::model::clock::Clock;
 use crate::model::secret::Secret;
-use crate::report::views::doctor::Check;
+use crate::report::views::doctor::DoctorCheck;
 
 /// A key that ends sooner is worth a word.
-const ENDS_SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+const KEY_EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// Seconds that clocks may differ by without a word.
-const TOLERATED: i64 = 60;
+const MAX_CLOCK_SKEW_SECS: i64 = 60;
 
 /// Seconds beyond which signed requests to shared ledgers are refused.
-const FAR_OFF: i64 = 15 * 60;
+const SIGNED_REQUEST_SKEW_SECS: i64 = 15 * 60;
 
 /// Account roles that may do everything.
-const BROAD: &[&str] = &["owner", "admin"];
+const UNRESTRICTED_ROLES: &[&str] = &["owner", "admin"];
 
 /// Checks what only the service can tell.
 pub(super) async fn check_account(
-    session: &Session,
-    link: Option<&Link>,
+    session: &CommandContext,
+    link: Option<&ServiceConnection>,
     key: Option<&Secret>,
-) -> Vec<Check> {
+) -> Vec<DoctorCheck> {
     let Some(link) = link else {
-        let skipped = |name| Check::new_skipped(name, "The service cannot be asked.");
+        let skipped = |name| DoctorCheck::new_skipped(name, "The service cannot be asked.");
         return ["access", "key expiry", "powers", "clock"].map(skipped).to_vec();
     };
     let text = key.and_then(Secret::expose).unwrap_or_default();
     let account = match link.client.read_account(text).await {
         Ok(account) => account,
         Err(error) => {
-            let (detail, remedy) = failure_and_remedy(&Failure::from(error));
-            let skipped = |name| Check::new_skipped(name, "The service did not answer as it should.");
-            let mut checks = vec![Check::new_failed("access", detail).with_remedy(remedy)];
+            let (detail, remedy) = failure_and_remedy(&CliFailure::from(error));
+            let skipped = |name| DoctorCheck::new_skipped(name, "The service did not answer as it should.");
+            let mut checks = vec![DoctorCheck::new_failed("access", detail).with_remedy(remedy)];
             checks.extend(["key expiry", "powers", "clock"].map(skipped));
             return checks;
         }
     };
     let now = link.client.clock().now();
-    let local = session.settings.cloud == Cloud::Local;
+    let local = session.settings.cloud == CloudEndpoint::Local;
     // An emulator's clock runs as fast as it is told.
-    let here = local || matches!(&session.settings.cloud, Cloud::At(url) if url.starts_with("http://"));
+    let here = local
+        || matches!(&session.settings.cloud, CloudEndpoint::Remote(url) if url.starts_with("http://"));
     let clock = match link.client.skew().await {
-        _ if here => Check::new_skipped("clock", "A service on this machine has the time that it is told."),
+        _ if here => {
+            DoctorCheck::new_skipped("clock", "A service on this machine has the time that it is told.")
+        }
         Ok(skew) => check_clock(skew),
-        Err(error) => Check::new_skipped("clock", super::failure_text::to_sentence(&error.to_string())),
+        Err(error) => {
+            DoctorCheck::new_skipped("clock", super::failure_text::to_sentence(&error.to_string()))
+        }
     };
     let separate = session.settings.readonly_key.is_some();
     vec![
@@ -64,11 +69,14 @@ pub(super) async fn check_account(
 }
 
 /// That the key is accepted, and whose it is.
-fn check_access(account: &Account) -> Check {
+fn check_access(account: &AccountInfo) -> DoctorCheck {
     let record = account.key.clone().unwrap_or_default();
     if record.active == Some(false) {
-        return Check::new_failed("access", "The service accepts the key, and says that it is not active.")
-            .with_remedy("stead login");
+        return DoctorCheck::new_failed(
+            "access",
+            "The service accepts the key, and says that it is not active.",
+        )
+        .with_remedy("stead login");
     }
     let named = |what: &str, text: Option<String>| text.map(|text| format!("{what} {text}"));
     let facts = [
@@ -80,11 +88,11 @@ fn check_access(account: &Account) -> Check {
         Some(format!("{} requests a second", account.rate)),
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
-    Check::new_ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
+    DoctorCheck::new_ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
 }
 
 /// When the key ends.
-fn check_key_expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Check {
+fn check_key_expiry(key: Option<&ApiKeyRecord>, now: Timestamp, local: bool) -> DoctorCheck {
     const NAME: &str = "key expiry";
     let Some(key) = key else {
         let why = if local {
@@ -92,12 +100,12 @@ fn check_key_expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Che
         } else {
             "The service does not show the key's record."
         };
-        return Check::new_skipped(NAME, why);
+        return DoctorCheck::new_skipped(NAME, why);
     };
-    let Some(text) = &key.expires_at else { return Check::new_ok(NAME, "The key does not end.") };
+    let Some(text) = &key.expires_at else { return DoctorCheck::new_ok(NAME, "The key does not end.") };
     let renew = "Make a new key, then: stead login";
     let Ok(ends) = text.parse::<Timestamp>() else {
-        return Check::new_warning(
+        return DoctorCheck::new_warning(
             NAME,
             format!("The key ends at {text}, which is no time that can be read."),
         );
@@ -105,16 +113,17 @@ fn check_key_expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Che
     let left = ends.duration_since(now);
     let days = left.as_hours() / 24;
     if left <= SignedDuration::ZERO {
-        Check::new_failed(NAME, format!("The key ended at {text}.")).with_remedy(renew)
-    } else if left < ENDS_SOON {
-        Check::new_warning(NAME, format!("The key ends in {days} days, at {text}.")).with_remedy(renew)
+        DoctorCheck::new_failed(NAME, format!("The key ended at {text}.")).with_remedy(renew)
+    } else if left < KEY_EXPIRY_WARNING {
+        DoctorCheck::new_warning(NAME, format!("The key ends in {days} days, at {text}."))
+            .with_remedy(renew)
     } else {
-        Check::new_ok(NAME, format!("The key ends in {days} days, at {text}."))
+        DoctorCheck::new_ok(NAME, format!("The key ends in {days} days, at {text}."))
     }
 }
 
 /// What the key may do: its account role, and the projects that it was let into.
-fn check_permissions(key: Option<&KeyRecord>, separate: bool, local: bool) -> Check {
+fn check_permissions(key: Option<&ApiKeyRecord>, separate: bool, local: bool) -> DoctorCheck {
     const NAME: &str = "powers";
     let Some(key) = key else {
         let why = if local {
@@ -122,19 +131,19 @@ fn check_permissions(key: Option<&KeyRecord>, separate: bool, local: bool) -> Ch
         } else {
             "The service does not show the key's record."
         };
-        return Check::new_skipped(NAME, why);
+        return DoctorCheck::new_skipped(NAME, why);
     };
     let role = key.role.as_deref().or(key.role_slug.as_deref()).unwrap_or("none");
     let projects: Vec<String> = key.projects.iter().map(display_project_role).collect();
     let projects = if projects.is_empty() { "none".to_owned() } else { projects.join(", ") };
     let seen = format!("Account role: {role}. Projects it was let into: {projects}.");
-    let broad = key.role_slug.as_deref().is_some_and(|slug| BROAD.contains(&slug));
+    let broad = key.role_slug.as_deref().is_some_and(|slug| UNRESTRICTED_ROLES.contains(&slug));
     match (broad, separate) {
-        (true, false) => Check::new_warning(NAME, seen).with_remedy(
+        (true, false) => DoctorCheck::new_warning(NAME, seen).with_remedy(
             "Plan with a key that can only read (STEAD_READONLY_API_KEY), and apply with one whose role is no more than the stack needs.",
         ),
-        (true, true) => Check::new_ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
-        (false, _) => Check::new_ok(NAME, seen),
+        (true, true) => DoctorCheck::new_ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
+        (false, _) => DoctorCheck::new_ok(NAME, seen),
     }
 }
 
@@ -143,34 +152,36 @@ fn display_project_role((name, role): &(String, Option<String>)) -> String {
 }
 
 /// How far this machine's clock is from the service's.
-fn check_clock(skew: Option<i64>) -> Check {
+fn check_clock(skew: Option<i64>) -> DoctorCheck {
     const NAME: &str = "clock";
     let Some(skew) = skew else {
-        return Check::new_skipped(NAME, "The service does not say what time it is.");
+        return DoctorCheck::new_skipped(NAME, "The service does not say what time it is.");
     };
     let off = skew.unsigned_abs();
     let side = if skew > 0 { "ahead of" } else { "behind" };
     let detail = format!("This machine is {off} s {side} the service.");
     let remedy = "Let the machine keep time (NTP); nothing is decided by its clock, but times in histories and signatures are.";
     match skew.abs() {
-        0..=2 => Check::new_ok(NAME, "This machine and the service have the same time."),
-        3..=TOLERATED => Check::new_ok(NAME, detail),
-        off if off <= FAR_OFF => Check::new_warning(NAME, detail).with_remedy(remedy),
-        _ => Check::new_failed(NAME, detail).with_remedy(remedy),
+        0..=2 => DoctorCheck::new_ok(NAME, "This machine and the service have the same time."),
+        3..=MAX_CLOCK_SKEW_SECS => DoctorCheck::new_ok(NAME, detail),
+        off if off <= SIGNED_REQUEST_SKEW_SECS => {
+            DoctorCheck::new_warning(NAME, detail).with_remedy(remedy)
+        }
+        _ => DoctorCheck::new_failed(NAME, detail).with_remedy(remedy),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::views::doctor::Verdict;
+    use crate::report::views::doctor::CheckStatus;
 
-    fn key(expires_at: Option<&str>, slug: &str) -> KeyRecord {
-        KeyRecord {
+    fn key(expires_at: Option<&str>, slug: &str) -> ApiKeyRecord {
+        ApiKeyRecord {
             expires_at: expires_at.map(Into::into),
             role_slug: Some(slug.into()),
             projects: vec![("shop".into(), Some("Developer".into())), ("blog".into(), None)],
-            ..KeyRecord::default()
+            ..ApiKeyRecord::default()
         }
     }
 
@@ -178,23 +189,23 @@ mod tests {
     fn a_key_ends_never_later_soon_or_has_ended() {
         let now = "2026-11-21T12:00:00Z".parse().unwrap();
         for (ends, wanted) in [
-            (None, Verdict::Ok),
-            (Some("2027-11-21T12:00:00Z"), Verdict::Ok),
-            (Some("2026-11-24T12:00:00Z"), Verdict::Warning),
-            (Some("2026-11-21T11:59:59Z"), Verdict::Failed),
-            (Some("soon"), Verdict::Warning),
+            (None, CheckStatus::Ok),
+            (Some("2027-11-21T12:00:00Z"), CheckStatus::Ok),
+            (Some("2026-11-24T12:00:00Z"), CheckStatus::Warning),
+            (Some("2026-11-21T11:59:59Z"), CheckStatus::Failed),
+            (Some("soon"), CheckStatus::Warning),
         ] {
             assert_eq!(check_key_expiry(Some(&key(ends, "")), now, false).verdict, wanted, "{ends:?}");
         }
-        assert_eq!(check_key_expiry(None, now, false).verdict, Verdict::Skipped);
+        assert_eq!(check_key_expiry(None, now, false).verdict, CheckStatus::Skipped);
     }
 
     #[test]
     fn a_key_that_may_do_everything_is_worth_a_word() {
         let verdict = |slug, separate| check_permissions(Some(&key(None, slug)), separate, false).verdict;
-        assert_eq!(verdict("owner", false), Verdict::Warning);
-        assert_eq!(verdict("admin", true), Verdict::Ok);
-        assert_eq!(verdict("viewer", false), Verdict::Ok);
+        assert_eq!(verdict("owner", false), CheckStatus::Warning);
+        assert_eq!(verdict("admin", true), CheckStatus::Ok);
+        assert_eq!(verdict("viewer", false), CheckStatus::Ok);
         let seen = check_permissions(Some(&key(None, "viewer")), false, false).detail;
         assert!(seen.contains("shop (Developer), blog"), "{seen}");
     }
@@ -202,11 +213,11 @@ mod tests {
     #[test]
     fn clocks_may_differ_a_little() {
         for (skew, wanted) in [
-            (None, Verdict::Skipped),
-            (Some(0), Verdict::Ok),
-            (Some(-60), Verdict::Ok),
-            (Some(61), Verdict::Warning),
-            (Some(-901), Verdict::Failed),
+            (None, CheckStatus::Skipped),
+            (Some(0), CheckStatus::Ok),
+            (Some(-60), CheckStatus::Ok),
+            (Some(61), CheckStatus::Warning),
+            (Some(-901), CheckStatus::Failed),
         ] {
             assert_eq!(check_clock(skew).verdict, wanted, "{skew:?}");
         }

@@ -1,9 +1,9 @@
 //! The text of a check: a failure as a full sentence, and its remedy.
 
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 
 /// Returns what a failure says, as a sentence, and its remedy.
-pub(super) fn failure_and_remedy(failure: &Failure) -> (String, String) {
+pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     let detail = match &failure.rejected {
         Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
         None => failure.message.clone(),

@@ -1,57 +1,57 @@
 //! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
 
 use super::failure_text::failure_and_remedy;
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::{catalog, lock, repair};
 use crate::cli::files::stack_files;
-use crate::cli::ledger::ledger_io::{self, Looked};
-use crate::cli::process::failure::Failure;
-use crate::cli::service::connection::Link;
+use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::ServiceConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::kinds::REGISTRY;
-use crate::ledger::state::entry::Identity;
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
-use crate::ledger::stores::shared::lease::{Held, Standing};
+use crate::ledger::stores::location::LedgerLocation;
+use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::plan::pipeline;
 use crate::report::text::phrases::count_noun;
-use crate::report::views::doctor::Check;
+use crate::report::views::doctor::DoctorCheck;
 
 /// What stands in the directory.
-pub(super) enum Opened {
+pub(super) enum StackLoadResult {
     /// No stack file at all.
-    Nothing,
+    NoStack,
     /// A stack that holds together.
-    Stack(Box<Project>),
+    Loaded(Box<LoadedStack>),
     /// Files that do not.
-    Broken(Failure),
+    Invalid(CliFailure),
 }
 
 /// Reads the stack, if there is one.
-pub(super) fn open_stack(session: &Session) -> Opened {
+pub(super) fn open_stack(session: &CommandContext) -> StackLoadResult {
     let is_empty = |files: stack_files::StackFiles| files.sources.iter().next().is_none();
     if stack_files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
-        return Opened::Nothing;
+        return StackLoadResult::NoStack;
     }
-    match Project::open(&session.settings) {
-        Ok(project) => Opened::Stack(Box::new(project)),
-        Err(failure) => Opened::Broken(failure),
+    match LoadedStack::open(&session.settings) {
+        Ok(project) => StackLoadResult::Loaded(Box::new(project)),
+        Err(failure) => StackLoadResult::Invalid(failure),
     }
 }
 
 /// That the stack's files hold together.
-pub(super) fn check_configuration(opened: &Opened) -> Check {
+pub(super) fn check_configuration(opened: &StackLoadResult) -> DoctorCheck {
     const NAME: &str = "stack";
     match opened {
-        Opened::Nothing => {
-            Check::new_skipped(NAME, "There is none in this directory.").with_remedy("stead init")
+        StackLoadResult::NoStack => {
+            DoctorCheck::new_skipped(NAME, "There is none in this directory.").with_remedy("stead init")
         }
-        Opened::Broken(failure) => {
+        StackLoadResult::Invalid(failure) => {
             let (detail, _) = failure_and_remedy(failure);
-            Check::new_failed(NAME, detail).with_remedy("stead validate")
+            DoctorCheck::new_failed(NAME, detail).with_remedy("stead validate")
         }
-        Opened::Stack(project) => {
+        StackLoadResult::Loaded(project) => {
             let stack = &project.stack;
             let detail = format!(
                 "{}/{}: {}, {}.",
@@ -61,54 +61,58 @@ pub(super) fn check_configuration(opened: &Opened) -> Check {
                 count_noun(project.warnings.len(), "warning")
             );
             if project.warnings.is_empty() {
-                Check::new_ok(NAME, detail)
+                DoctorCheck::new_ok(NAME, detail)
             } else {
-                Check::new_warning(NAME, detail).with_remedy("stead validate")
+                DoctorCheck::new_warning(NAME, detail).with_remedy("stead validate")
             }
         }
     }
 }
 
 /// That the project is there which resources belong to.
-pub(super) async fn check_project(session: &Session, opened: &Opened, link: Option<&Link>) -> Check {
+pub(super) async fn check_project(
+    session: &CommandContext,
+    opened: &StackLoadResult,
+    link: Option<&ServiceConnection>,
+) -> DoctorCheck {
     const NAME: &str = "project";
-    if let Opened::Stack(project) = opened
+    if let StackLoadResult::Loaded(project) = opened
         && let Some(address) = &project.stack.project
     {
-        return Check::new_ok(NAME, format!("The stack makes its own: {address}."));
+        return DoctorCheck::new_ok(NAME, format!("The stack makes its own: {address}."));
     }
-    let Some(link) = link else { return Check::new_skipped(NAME, "The service cannot be asked.") };
+    let Some(link) = link else { return DoctorCheck::new_skipped(NAME, "The service cannot be asked.") };
     let named = session.settings.project.as_ref();
     match (link.client.resolve_named_project(named).await, named) {
-        (Ok(Some(id)), Some(name)) => Check::new_ok(NAME, format!("{name} is there: {id}.")),
-        (Ok(Some(id)), None) => Check::new_ok(NAME, format!("The account's default one: {id}.")),
-        (Ok(None), Some(name)) => Check::new_failed(NAME, format!("The key sees no project {name}."))
+        (Ok(Some(id)), Some(name)) => DoctorCheck::new_ok(NAME, format!("{name} is there: {id}.")),
+        (Ok(Some(id)), None) => DoctorCheck::new_ok(NAME, format!("The account's default one: {id}.")),
+        (Ok(None), Some(name)) => DoctorCheck::new_failed(NAME, format!("The key sees no project {name}."))
             .with_remedy("Correct STEAD_PROJECT (or --project), or let the key into that project."),
-        (Ok(None), None) => Check::new_warning(NAME, "The key sees no default project.")
+        (Ok(None), None) => DoctorCheck::new_warning(NAME, "The key sees no default project.")
             .with_remedy("Name one: STEAD_PROJECT, or a project block in the stack."),
         (Err(error), _) => {
-            let (detail, remedy) = failure_and_remedy(&Failure::from(error));
-            Check::new_failed(NAME, detail).with_remedy(remedy)
+            let (detail, remedy) = failure_and_remedy(&CliFailure::from(error));
+            DoctorCheck::new_failed(NAME, detail).with_remedy(remedy)
         }
     }
 }
 
 /// The stack's ledger, its lock, and its pinned names.
 pub(super) async fn check_ledger_state(
-    session: &Session,
-    opened: &Opened,
-    link: Option<&Link>,
-) -> Vec<Check> {
-    let Opened::Stack(project) = opened else {
-        let skipped = |name| Check::new_skipped(name, "There is no stack that holds together.");
+    session: &CommandContext,
+    opened: &StackLoadResult,
+    link: Option<&ServiceConnection>,
+) -> Vec<DoctorCheck> {
+    let StackLoadResult::Loaded(project) = opened else {
+        let skipped = |name| DoctorCheck::new_skipped(name, "There is no stack that holds together.");
         return ["ledger", "open requests", "lock", "pinned names"].map(skipped).to_vec();
     };
     let place = match session.ledger_location(project) {
         Ok(place) => place,
         Err(failure) => {
             let (detail, remedy) = failure_and_remedy(&failure);
-            let mut checks = vec![Check::new_failed("ledger", detail).with_remedy(remedy)];
-            let skipped = |name| Check::new_skipped(name, "The ledger's place is not known.");
+            let mut checks = vec![DoctorCheck::new_failed("ledger", detail).with_remedy(remedy)];
+            let skipped = |name| DoctorCheck::new_skipped(name, "The ledger's place is not known.");
             checks.extend(["open requests", "lock"].map(skipped));
             checks.push(check_pinned_names(session, project, None, link).await);
             return checks;
@@ -117,7 +121,7 @@ pub(super) async fn check_ledger_state(
     let (check, found) = check_ledger(project, &place).await;
     let open = match (&found, &check.verdict) {
         (Some(ledger), _) => check_open_requests(ledger),
-        (None, _) => Check::new_skipped("open requests", "There is no ledger that can be read."),
+        (None, _) => DoctorCheck::new_skipped("open requests", "There is no ledger that can be read."),
     };
     let lock = check_lock_status(session, project, &place).await;
     let pins = check_pinned_names(session, project, found.as_ref(), link).await;
@@ -125,17 +129,17 @@ pub(super) async fn check_ledger_state(
 }
 
 /// That the ledger can be read, is whole, and is not older than this machine has seen.
-async fn check_ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
+async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorCheck, Option<Ledger>) {
     const NAME: &str = "ledger";
-    let failed = |failure: &Failure| {
+    let failed = |failure: &CliFailure| {
         let (detail, remedy) = failure_and_remedy(failure);
-        Check::new_failed(NAME, detail).with_remedy(remedy)
+        DoctorCheck::new_failed(NAME, detail).with_remedy(remedy)
     };
     let (found, unproven) = match ledger_io::inspect_ledger(project, place).await {
-        Ok(Looked { found: Some(ledger), unproven }) => (ledger, unproven),
-        Ok(Looked { found: None, .. }) => {
+        Ok(LedgerReadResult { found: Some(ledger), unproven }) => (ledger, unproven),
+        Ok(LedgerReadResult { found: None, .. }) => {
             let detail = format!("There is none at {place} yet; the first apply begins one.");
-            return (Check::new_ok(NAME, detail), None);
+            return (DoctorCheck::new_ok(NAME, detail), None);
         }
         Err(failure) => return (failed(&failure), None),
     };
@@ -147,7 +151,8 @@ async fn check_ledger(project: &Project, place: &Place) -> (Check, Option<Ledger
         let detail =
             format!("It is damaged in {} places, first at {}: {}.", flaws.len(), first.place, first.reason);
         return (
-            Check::new_failed(NAME, detail).with_remedy("stead state verify, then stead state repair"),
+            DoctorCheck::new_failed(NAME, detail)
+                .with_remedy("stead state verify, then stead state repair"),
             Some(found),
         );
     }
@@ -158,21 +163,23 @@ async fn check_ledger(project: &Project, place: &Place) -> (Check, Option<Ledger
                 describe_intact_ledger(&found, place),
                 super::failure_text::to_sentence(ledger_io::UNPROVEN)
             );
-            Check::new_warning(NAME, detail).with_remedy("Set STEAD_LEDGER_KEY to the file of its key.")
+            DoctorCheck::new_warning(NAME, detail)
+                .with_remedy("Set STEAD_LEDGER_KEY to the file of its key.")
         }
-        Ok(None) => Check::new_ok(NAME, describe_intact_ledger(&found, place)),
+        Ok(None) => DoctorCheck::new_ok(NAME, describe_intact_ledger(&found, place)),
         Ok(Some(objection)) => {
             let text = format!("{}: {}", objection.what, objection.means);
-            Check::new_failed(NAME, super::failure_text::to_sentence(&text)).with_remedy(objection.remedy)
+            DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(&text))
+                .with_remedy(objection.remedy)
         }
-        Err(failure) => Check::new_warning(NAME, super::failure_text::to_sentence(&failure.message)),
+        Err(failure) => DoctorCheck::new_warning(NAME, super::failure_text::to_sentence(&failure.message)),
     };
     (check, Some(found))
 }
 
-fn describe_intact_ledger(ledger: &Ledger, place: &Place) -> String {
+fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     let probed = match place {
-        Place::Directory(_) => "its lock is this machine's",
+        LedgerLocation::Directory(_) => "its lock is this machine's",
         // A probe writes: an apply makes it, and refuses a place that does not keep its word.
         _ => "whether the place keeps its word, each apply tries before it sends anything",
     };
@@ -182,97 +189,108 @@ fn describe_intact_ledger(ledger: &Ledger, place: &Place) -> String {
 }
 
 /// Requests whose outcome is open.
-fn check_open_requests(ledger: &Ledger) -> Check {
+fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     const NAME: &str = "open requests";
     let (questions, intents, watched) =
         (ledger.questions.len(), ledger.intents.len(), ledger.watched.len());
     if questions > 0 {
-        return Check::new_warning(NAME, format!("{questions} wait for an answer that only a human has."))
-            .with_remedy("stead resolve");
+        return DoctorCheck::new_warning(
+            NAME,
+            format!("{questions} wait for an answer that only a human has."),
+        )
+        .with_remedy("stead resolve");
     }
     if intents > 0 {
-        return Check::new_warning(NAME, format!("{intents} have an outcome that is not known yet."))
+        return DoctorCheck::new_warning(NAME, format!("{intents} have an outcome that is not known yet."))
             .with_remedy("stead apply finds out before it does anything else.");
     }
     match watched {
-        0 => Check::new_ok(NAME, "There are none."),
-        watched => Check::new_ok(NAME, format!("None; {watched} are watched for late effects.")),
+        0 => DoctorCheck::new_ok(NAME, "There are none."),
+        watched => DoctorCheck::new_ok(NAME, format!("None; {watched} are watched for late effects.")),
     }
 }
 
 /// Who has the lock.
-async fn check_lock_status(session: &Session, project: &Project, place: &Place) -> Check {
+async fn check_lock_status(
+    session: &CommandContext,
+    project: &LoadedStack,
+    place: &LedgerLocation,
+) -> DoctorCheck {
     const NAME: &str = "lock";
-    if matches!(place, Place::Http(_)) {
+    if matches!(place, LedgerLocation::Http(_)) {
         // A state server tells only whoever tries to take it.
-        return Check::new_skipped(NAME, "A state server tells of its lock only whoever tries to take it.")
-            .with_remedy("stead lock status");
+        return DoctorCheck::new_skipped(
+            NAME,
+            "A state server tells of its lock only whoever tries to take it.",
+        )
+        .with_remedy("stead lock status");
     }
     match lock::read_lock(session, project, place).await {
-        Ok(None) => Check::new_ok(NAME, "Nobody has it."),
+        Ok(None) => DoctorCheck::new_ok(NAME, "Nobody has it."),
         Ok(Some(held)) => check_lock_holder(&held),
         Err(failure) => {
             let (detail, remedy) = failure_and_remedy(&failure);
-            Check::new_failed(NAME, detail).with_remedy(remedy)
+            DoctorCheck::new_failed(NAME, detail).with_remedy(remedy)
         }
     }
 }
 
-fn check_lock_holder(held: &Held) -> Check {
+fn check_lock_holder(held: &LeaseInfo) -> DoctorCheck {
     const NAME: &str = "lock";
     let who = held.holder.in_words();
     match held.standing {
-        Standing::Held(_) => Check::new_warning(NAME, format!("{who} has it."))
+        LeaseStatus::Held(_) => DoctorCheck::new_warning(NAME, format!("{who} has it."))
             .with_remedy("Wait for it to end. If it is gone for good: stead lock break --reason TEXT"),
-        Standing::Free => Check::new_ok(NAME, "Nobody has it."),
-        Standing::Dead => {
-            Check::new_ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
+        LeaseStatus::Free => DoctorCheck::new_ok(NAME, "Nobody has it."),
+        LeaseStatus::HolderDead => {
+            DoctorCheck::new_ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
         }
-        Standing::RunOut => {
-            Check::new_ok(NAME, format!("{who} had it until it ran out: the next apply takes it over."))
-        }
+        LeaseStatus::Expired => DoctorCheck::new_ok(
+            NAME,
+            format!("{who} had it until it ran out: the next apply takes it over."),
+        ),
     }
 }
 
 /// That the pinned names mean today what they meant when they were pinned.
 async fn check_pinned_names(
-    session: &Session,
-    project: &Project,
+    session: &CommandContext,
+    project: &LoadedStack,
     ledger: Option<&Ledger>,
-    link: Option<&Link>,
-) -> Check {
+    link: Option<&ServiceConnection>,
+) -> DoctorCheck {
     const NAME: &str = "pinned names";
-    let Some(link) = link else { return Check::new_skipped(NAME, "The service cannot be asked.") };
-    let failed = |failure: &Failure| {
+    let Some(link) = link else { return DoctorCheck::new_skipped(NAME, "The service cannot be asked.") };
+    let failed = |failure: &CliFailure| {
         let (detail, remedy) = failure_and_remedy(failure);
-        Check::new_failed(NAME, detail).with_remedy(remedy)
+        DoctorCheck::new_failed(NAME, detail).with_remedy(remedy)
     };
     let old = match read_pinned_names(&link.lock_file) {
         Ok(Some(old)) => old,
-        Ok(None) => return Check::new_ok(NAME, "None yet; the first apply pins them in stead.lock."),
+        Ok(None) => return DoctorCheck::new_ok(NAME, "None yet; the first apply pins them in stead.lock."),
         Err(failure) => return failed(&failure),
     };
     let stack = &project.stack;
-    let unborn = || Ledger::new(Identity::new_placeholder(&stack.name, &stack.environment.name));
+    let unborn = || Ledger::new(LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name));
     let ledger = ledger.cloned().map_or_else(unborn, Ledger::for_plans);
     let (_, tables) = pipeline::refresh_request(REGISTRY, stack, &ledger, &session.read_only_options());
     let live = match link.client.catalog(&tables).await {
         Ok(live) => live,
-        Err(error) => return failed(&Failure::from(error)),
+        Err(error) => return failed(&CliFailure::from(error)),
     };
     let renewal = catalog::compare_pins(stack, &old, &live);
     let file = stack_files::display_path(&link.lock_file);
     if let Some(lost) = renewal.lost.first() {
         let count = renewal.lost.len();
-        return Check::new_warning(
+        return DoctorCheck::new_warning(
             NAME,
             format!("{count} of {file} are not in the catalog any more, first {lost}."),
         )
         .with_remedy("Write another name for what is new; what lives keeps its pin.");
     }
     match renewal.lines.len() {
-        0 => Check::new_ok(NAME, format!("Those of {file} mean what they meant.")),
-        count => Check::new_warning(NAME, format!("{count} of {file} differ from today's catalog."))
+        0 => DoctorCheck::new_ok(NAME, format!("Those of {file} mean what they meant.")),
+        count => DoctorCheck::new_warning(NAME, format!("{count} of {file} differ from today's catalog."))
             .with_remedy("stead catalog update --check, then stead catalog update"),
     }
 }

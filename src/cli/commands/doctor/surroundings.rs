@@ -1,143 +1,145 @@
 //! What stands around every command: program, settings, address, proxy, the file of keys.
 
-use crate::cli::command_context::Session;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
-use crate::cli::process::env::{Variables, user_config_dir};
-use crate::cli::process::settings::{Cloud, Settings};
-use crate::cli::service::api_key::Origin;
+use crate::cli::process::env::{EnvVariables, user_config_dir};
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::service::api_key::ApiKeySource;
 use crate::cli::service::{capabilities, credentials};
 use crate::cloud::http::https_transport::{default_authorities, parse_origin};
 use crate::model::redact::redact_address;
-use crate::model::roots::{Authorities, NAMED_BY};
-use crate::report::views::doctor::Check;
+use crate::model::roots::{CA_VARIABLES, TrustRoots};
+use crate::report::views::doctor::DoctorCheck;
 
 /// Rights of others that the file of keys may not give.
-const PRIVATE: u32 = 0o077;
+const GROUP_OTHER_BITS: u32 = 0o077;
 
 /// Rights of others that the file of settings may not give.
-const ONLY_MINE_TO_WRITE: u32 = 0o022;
+const GROUP_OTHER_WRITE_BITS: u32 = 0o022;
 
 /// Which program this is.
-pub(super) fn check_program() -> Check {
+pub(super) fn check_program() -> DoctorCheck {
     let version = env!("CARGO_PKG_VERSION");
-    Check::new_ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
+    DoctorCheck::new_ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
 }
 
 /// The user's settings file.
-pub(super) fn check_settings_file(session: &Session) -> Check {
+pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     const NAME: &str = "settings";
     let settings = &session.settings;
     if let Some(slip) = &session.slip {
-        return Check::new_failed(NAME, super::failure_text::to_sentence(slip))
+        return DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(slip))
             .with_remedy("Correct the file; until then every command ends with 64.");
     }
     let Some(directory) = &settings.config_dir else {
-        return Check::new_warning(NAME, "There is no directory for the user's settings.")
+        return DoctorCheck::new_warning(NAME, "There is no directory for the user's settings.")
             .with_remedy("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.");
     };
     let path = directory.join("settings.toml");
     let shown = stack_files::display_path(&path);
     match &settings.profile {
-        Some(name) => Check::new_ok(NAME, format!("Profile {name} of {shown}.")),
+        Some(name) => DoctorCheck::new_ok(NAME, format!("Profile {name} of {shown}.")),
         None if stack_files::path_exists(&path) => {
-            Check::new_ok(NAME, format!("{shown} holds together; no profile of it is used."))
+            DoctorCheck::new_ok(NAME, format!("{shown} holds together; no profile of it is used."))
         }
-        None => Check::new_ok(NAME, format!("There is no {shown}; flags and variables decide.")),
+        None => DoctorCheck::new_ok(NAME, format!("There is no {shown}; flags and variables decide.")),
     }
 }
 
 /// Takes the right to write the user's settings away from others; tells whether that changed anything.
-pub(in crate::cli) fn mend_settings(variables: &Variables) -> bool {
+pub(in crate::cli) fn mend_settings(variables: &EnvVariables) -> bool {
     let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return false;
     };
-    let is_loose = stack_files::loose_bits(&path, ONLY_MINE_TO_WRITE).is_some_and(|bits| bits != 0);
-    is_loose && stack_files::restrict_permissions(&path, ONLY_MINE_TO_WRITE).is_ok()
+    let is_loose = stack_files::loose_bits(&path, GROUP_OTHER_WRITE_BITS).is_some_and(|bits| bits != 0);
+    is_loose && stack_files::restrict_permissions(&path, GROUP_OTHER_WRITE_BITS).is_ok()
 }
 
 /// Which service, and how it is reached.
-pub(super) fn check_service(settings: &Settings) -> Check {
+pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "service";
     let url = match &settings.cloud {
-        Cloud::Local => return Check::new_ok(NAME, "The cloud that is built in."),
-        Cloud::Unset => {
-            return Check::new_failed(NAME, "No service is named.")
+        CloudEndpoint::Local => return DoctorCheck::new_ok(NAME, "The cloud that is built in."),
+        CloudEndpoint::Unset => {
+            return DoctorCheck::new_failed(NAME, "No service is named.")
                 .with_remedy("Set STEAD_API_URL (or --api-url), or say --cloud local.");
         }
-        Cloud::At(url) => url,
+        CloudEndpoint::Remote(url) => url,
     };
     if let Err(error) = parse_origin(url) {
-        return Check::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
+        return DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
             .with_remedy("Correct STEAD_API_URL.");
     }
     let trust = match (&settings.ca_file, url.starts_with("https://")) {
         (_, false) => "plain HTTP, within this machine".to_owned(),
         (None, true) => match default_authorities() {
-            Authorities::Platform => "TLS, trusting the system's roots".to_owned(),
-            Authorities::Named => format!("TLS, trusting what {} names", NAMED_BY.join(" or ")),
-            Authorities::BuiltIn => {
+            TrustRoots::Platform => "TLS, trusting the system's roots".to_owned(),
+            TrustRoots::Named => format!("TLS, trusting what {} names", CA_VARIABLES.join(" or ")),
+            TrustRoots::BuiltIn => {
                 "TLS, trusting the roots that are built in, as the system has none".to_owned()
             }
         },
         (Some(file), true) => match stack_files::read_bytes(file) {
             Ok(_) => format!("TLS, trusting the system's roots and {}", stack_files::display_path(file)),
             Err(error) => {
-                return Check::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
+                return DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
                     .with_remedy("Correct STEAD_CA_FILE (or --ca-file).");
             }
         },
     };
-    Check::new_ok(NAME, format!("{url}: {trust}."))
+    DoctorCheck::new_ok(NAME, format!("{url}: {trust}."))
 }
 
 /// What the variables of proxies do.
-pub(super) fn check_proxy(settings: &Settings) -> Check {
+pub(super) fn check_proxy(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "proxy";
     if settings.proxies.is_empty() {
-        return Check::new_ok(NAME, "No variable names one.");
+        return DoctorCheck::new_ok(NAME, "No variable names one.");
     }
     let named: Vec<String> =
         settings.proxies.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let named = named.join(", ");
     match &settings.cloud {
-        Cloud::At(url) if url.starts_with("https://") => {
-            Check::new_ok(NAME, format!("Requests follow {named}."))
+        CloudEndpoint::Remote(url) if url.starts_with("https://") => {
+            DoctorCheck::new_ok(NAME, format!("Requests follow {named}."))
         }
-        _ => Check::new_ok(NAME, format!("{named}: not used on the way to this machine itself.")),
+        _ => DoctorCheck::new_ok(NAME, format!("{named}: not used on the way to this machine itself.")),
     }
 }
 
 /// The file of stored keys: whether others can read it.
-pub(super) fn key_file(settings: &Settings, fix: bool) -> Check {
+pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "key file";
-    const LEAKED: &str = "Others may have read the keys: make new ones, and log in with them";
+    const EXPOSED_KEYS_HINT: &str = "Others may have read the keys: make new ones, and log in with them";
     let Some(path) = settings.config_dir.as_deref().map(credentials::key_file_path) else {
-        return Check::new_skipped(NAME, "There is no directory for the user's settings.");
+        return DoctorCheck::new_skipped(NAME, "There is no directory for the user's settings.");
     };
     let shown = stack_files::display_path(&path);
-    match stack_files::loose_bits(&path, PRIVATE) {
+    match stack_files::loose_bits(&path, GROUP_OTHER_BITS) {
         None if stack_files::path_exists(&path) => {
-            Check::new_failed(NAME, format!("{shown} is no file of its own."))
+            DoctorCheck::new_failed(NAME, format!("{shown} is no file of its own."))
                 .with_remedy(format!("Remove it, then: stead login (rm {shown})"))
         }
-        None => Check::new_skipped(NAME, "No key is stored."),
-        Some(0) => Check::new_ok(NAME, format!("{shown} is readable by you only.")),
-        Some(_) if fix => match stack_files::restrict_permissions(&path, PRIVATE) {
-            Ok(mode) => Check::new_warning(
+        None => DoctorCheck::new_skipped(NAME, "No key is stored."),
+        Some(0) => DoctorCheck::new_ok(NAME, format!("{shown} is readable by you only.")),
+        Some(_) if fix => match stack_files::restrict_permissions(&path, GROUP_OTHER_BITS) {
+            Ok(mode) => DoctorCheck::new_warning(
                 NAME,
                 format!("{shown} had mode {mode:04o}; others cannot use it any more."),
             )
-            .with_remedy(format!("{LEAKED}.")),
-            Err(error) => Check::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
-                .with_remedy(format!("chmod 600 {shown}")),
+            .with_remedy(format!("{EXPOSED_KEYS_HINT}.")),
+            Err(error) => {
+                DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
+                    .with_remedy(format!("chmod 600 {shown}"))
+            }
         },
-        Some(_) => Check::new_failed(NAME, format!("{shown} can be used by others."))
-            .with_remedy(format!("{LEAKED}. Then: stead doctor --fix, or chmod 600 {shown}")),
+        Some(_) => DoctorCheck::new_failed(NAME, format!("{shown} can be used by others."))
+            .with_remedy(format!("{EXPOSED_KEYS_HINT}. Then: stead doctor --fix, or chmod 600 {shown}")),
     }
 }
 
 /// The key: where it comes from, and where it may go.
-pub(super) fn check_key_source(settings: &Settings, url: &str, from: Origin) -> Check {
+pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySource) -> DoctorCheck {
     const NAME: &str = "key";
     let origin = redact_address(&parse_origin(url).unwrap_or_else(|_| url.to_owned()));
     let stored = settings.config_dir.as_deref();
@@ -145,16 +147,20 @@ pub(super) fn check_key_source(settings: &Settings, url: &str, from: Origin) -> 
         stored.and_then(|directory| credentials::stored_origins(directory, settings.profile.as_ref()).ok());
     let elsewhere = stored.unwrap_or_default().into_iter().filter(|known| *known != origin).count();
     match from {
-        Origin::Stored if elsewhere > 0 => Check::new_ok(
+        ApiKeySource::Stored if elsewhere > 0 => DoctorCheck::new_ok(
             NAME,
             format!("A stored one that goes to {origin} only; {elsewhere} more are for other services."),
         ),
-        Origin::Stored => Check::new_ok(NAME, format!("A stored one that goes to {origin} only.")),
-        Origin::Keychain => {
-            Check::new_ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
+        ApiKeySource::Stored => {
+            DoctorCheck::new_ok(NAME, format!("A stored one that goes to {origin} only."))
         }
-        Origin::Program => Check::new_ok(NAME, "The one that key_command of the profile prints."),
-        Origin::Variable | Origin::ReadOnly => Check::new_ok(
+        ApiKeySource::Keychain => {
+            DoctorCheck::new_ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
+        }
+        ApiKeySource::Program => {
+            DoctorCheck::new_ok(NAME, "The one that key_command of the profile prints.")
+        }
+        ApiKeySource::Variable | ApiKeySource::ReadOnly => DoctorCheck::new_ok(
             NAME,
             format!("The one of {}; it goes to whichever service is named: {origin}.", from.origin_text()),
         ),
@@ -162,20 +168,20 @@ pub(super) fn check_key_source(settings: &Settings, url: &str, from: Origin) -> 
 }
 
 /// What an earlier `doctor --api` learned of the service.
-pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> Check {
+pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "learned";
-    let Cloud::At(url) = &settings.cloud else {
-        return Check::new_skipped(NAME, "Only a service at an address is learned of.");
+    let CloudEndpoint::Remote(url) = &settings.cloud else {
+        return DoctorCheck::new_skipped(NAME, "Only a service at an address is learned of.");
     };
     match capabilities::read_capabilities(settings, url) {
-        Ok(Some(note)) => Check::new_ok(NAME, note.in_words()),
-        Ok(None) => Check::new_skipped(NAME, "What this service differs in was never asked.")
+        Ok(Some(note)) => DoctorCheck::new_ok(NAME, note.in_words()),
+        Ok(None) => DoctorCheck::new_skipped(NAME, "What this service differs in was never asked.")
             .with_remedy("stead doctor --api"),
         Err(_) if fix && capabilities::forget_capabilities(settings, url) => {
-            Check::new_warning(NAME, "What was learned of the service was damaged, and is removed.")
+            DoctorCheck::new_warning(NAME, "What was learned of the service was damaged, and is removed.")
                 .with_remedy("stead doctor --api")
         }
-        Err(error) => Check::new_warning(NAME, super::failure_text::to_sentence(&error.to_string()))
+        Err(error) => DoctorCheck::new_warning(NAME, super::failure_text::to_sentence(&error.to_string()))
             .with_remedy("stead doctor --fix"),
     }
 }

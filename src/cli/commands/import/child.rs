@@ -4,21 +4,21 @@ use super::literals::entry_literal;
 use crate::cli::commands::mv::address::list_entry_attribute;
 use crate::cli::planning::inventory;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Begun;
-use crate::cli::stack::source_edits::Edits;
-use crate::config::edit::{Edit, Literal, Path};
-use crate::config::format::blocks::Entry;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::StackSources;
+use crate::cli::stack::source_edits::SourceEdits;
+use crate::config::edit::{ConfigLiteral, Edit, EditPath};
+use crate::config::format::blocks::PrintedEntry;
 use crate::config::stack::model::Resource;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
-use crate::plan::import::Refused;
+use crate::plan::import::ImportError;
 
 /// The block that a child is written into.
-pub(super) struct Parent<'b> {
+pub(super) struct ParentBlock<'b> {
     resource: &'b Resource,
     collection: &'static str,
     /// The attribute that its plain entries say, where they are a list.
@@ -30,15 +30,15 @@ pub(super) struct Parent<'b> {
 /// # Errors
 /// When it is not declared in a file of this stack, or is one of several instances.
 pub(super) fn find_parent<'b>(
-    begun: &'b Begun,
+    begun: &'b StackSources,
     address: &Address,
     kind: &'static Kind,
-) -> Option<Result<Parent<'b>, Failure>> {
+) -> Option<Result<ParentBlock<'b>, CliFailure>> {
     let (_, collection) = kind.child_of()?;
     let (place, _) = address.as_str().rsplit_once('.')?;
     let (above, _) = place.rsplit_once('.')?;
     let stack = &begun.project.stack;
-    let refused = |text: String, help: &str| Some(Err(Failure::new(Exit::Usage, text).help(help)));
+    let refused = |text: String, help: &str| Some(Err(CliFailure::new(Exit::Usage, text).help(help)));
     let Some(resource) = stack.resources.values().find(|one| one.address.as_str() == above) else {
         let text =
             format!("{address} is not declared, and neither is {above}, in whose block it is written");
@@ -57,19 +57,19 @@ pub(super) fn find_parent<'b>(
     let mut siblings = siblings.filter(|one| one.kind.name == kind.name);
     let says =
         siblings.find_map(|one| list_entry_attribute(stack, &one.address)).map(|(_, attribute)| attribute);
-    Some(Ok(Parent { resource, collection, says }))
+    Some(Ok(ParentBlock { resource, collection, says }))
 }
 
-impl Parent<'_> {
+impl ParentBlock<'_> {
     /// Returns its object's id.
     ///
     /// # Errors
     /// When it is not managed yet.
-    pub(super) fn owned_id<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, Failure> {
+    pub(super) fn owned_id<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, CliFailure> {
         let address = &self.resource.address;
         let current = ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
         current.map(|owned| &owned.id).ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("{address} has no object yet"))
+            CliFailure::new(Exit::Usage, format!("{address} has no object yet"))
                 .help(format!("Take it over, or apply it, first: stead import {address} ID"))
         })
     }
@@ -80,25 +80,27 @@ impl Parent<'_> {
     /// When the file cannot be edited.
     pub(super) fn insert_entries<'b>(
         &self,
-        begun: &'b Begun,
+        begun: &'b StackSources,
         address: &Address,
-        entries: &[Entry],
-    ) -> Result<Edits<'b>, Failure> {
+        entries: &[PrintedEntry],
+    ) -> Result<SourceEdits<'b>, CliFailure> {
         let body = entries.iter().map(entry_literal).collect::<Vec<_>>();
         let edit = match (self.says, body.as_slice()) {
             (Some(says), [(key, value)]) if key == says => Edit::Append(
-                Path::from_text(self.resource.address.as_str()).with_key(self.collection),
+                EditPath::from_text(self.resource.address.as_str()).with_key(self.collection),
                 value.clone(),
             ),
             (Some(_), _) => {
                 let collection = format!("{}.{}", self.resource.address, self.collection);
                 let text =
                     format!("{collection} is a list of plain values, and {address} says more than one");
-                return Err(Failure::new(Exit::Usage, text).help("Give its entries names, and try again."));
+                return Err(
+                    CliFailure::new(Exit::Usage, text).help("Give its entries names, and try again.")
+                );
             }
-            (None, _) => Edit::Set(Path::from_text(address.as_str()), Literal::Map(body)),
+            (None, _) => Edit::Set(EditPath::from_text(address.as_str()), ConfigLiteral::Map(body)),
         };
-        let mut edits = Edits::new(begun);
+        let mut edits = SourceEdits::new(begun);
         edits.edit_file(self.resource.span.source, &[edit])?;
         Ok(edits)
     }
@@ -113,7 +115,7 @@ pub(super) fn find_child(
     kind: &Kind,
     named: &Name,
     parent: &Name,
-) -> Result<ObjectKey, Failure> {
+) -> Result<ObjectKey, CliFailure> {
     let mut own = Snapshot::default();
     let objects = snapshot.of_kind(kind.name).filter(|object| object.parent.as_ref() == Some(parent));
     own.objects.extend(objects.map(|object| (object.key(), object.clone())));
@@ -128,9 +130,9 @@ pub(super) fn find_child(
 }
 
 /// Returns why a draft is not written.
-pub(super) fn draft_refusal(failure: Failure) -> Refused {
+pub(super) fn draft_refusal(failure: CliFailure) -> ImportError {
     match failure.rejected {
-        Some(rejected) => Refused::Rejected(rejected),
-        None => Refused::Blocked(failure.message),
+        Some(rejected) => ImportError::Rejected(rejected),
+        None => ImportError::Blocked(failure.message),
     }
 }

@@ -1,26 +1,26 @@
 //! Printed blocks as the literals that an edit writes.
 
-use crate::config::edit::Literal;
-use crate::config::format::blocks::{Block, Entry as PrintedEntry, Printed};
+use crate::config::edit::ConfigLiteral;
+use crate::config::format::blocks::{PrintedBlock, PrintedEntry, PrintedValue};
 use crate::model::address::Name;
 
 /// Returns a block's body as an edit writes it.
-pub(super) fn block_literal(block: &Block) -> Literal {
-    Literal::Map(block.entries.iter().map(entry_literal).collect())
+pub(super) fn block_literal(block: &PrintedBlock) -> ConfigLiteral {
+    ConfigLiteral::Map(block.entries.iter().map(entry_literal).collect())
 }
 
-pub(super) fn entry_literal(entry: &PrintedEntry) -> (Name, Literal) {
+pub(super) fn entry_literal(entry: &PrintedEntry) -> (Name, ConfigLiteral) {
     (entry.key.as_str().into(), value_literal(&entry.value))
 }
 
-fn value_literal(printed: &Printed) -> Literal {
+fn value_literal(printed: &PrintedValue) -> ConfigLiteral {
     match printed {
-        Printed::Text(text) => Literal::text(text.replace('$', "$$")),
-        Printed::Reference(path) => Literal::text(path.as_str()),
-        Printed::Number(number) => Literal::Number(number.as_str().into()),
-        Printed::Bool(yes) => Literal::Boolean(*yes),
-        Printed::Null => Literal::Null,
-        Printed::List(items) => Literal::List(items.iter().map(value_literal).collect()),
-        Printed::Map(entries) => Literal::Map(entries.iter().map(entry_literal).collect()),
+        PrintedValue::Text(text) => ConfigLiteral::text(text.replace('$', "$$")),
+        PrintedValue::Reference(path) => ConfigLiteral::text(path.as_str()),
+        PrintedValue::Number(number) => ConfigLiteral::Number(number.as_str().into()),
+        PrintedValue::Bool(yes) => ConfigLiteral::Boolean(*yes),
+        PrintedValue::Null => ConfigLiteral::Null,
+        PrintedValue::List(items) => ConfigLiteral::List(items.iter().map(value_literal).collect()),
+        PrintedValue::Map(entries) => ConfigLiteral::Map(entries.iter().map(entry_literal).collect()),
     }
 }

@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::cli::args::Import;
-use crate::cli::command_context::Session;
+use crate::cli::args::ImportArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::plan::import::SecretVariable;
 
 /// The secrets of a takeover.
-pub(super) enum Secrets {
+pub(super) enum ImportedSecrets {
     /// There are none.
     None,
     /// Somebody else has them.
-    Elsewhere,
+    External,
     /// They are written into a file of variables.
-    Kept(PathBuf, String),
+    VarFile(PathBuf, String),
 }
 
-impl Secrets {
+impl ImportedSecrets {
     /// Returns what becomes of the secrets.
     ///
     /// # Errors
     /// When the file that they are to be written into is there already.
-    pub(super) fn from_args(args: &Import, variables: &[SecretVariable]) -> Result<Self, Failure> {
+    pub(super) fn from_args(args: &ImportArgs, variables: &[SecretVariable]) -> Result<Self, CliFailure> {
         let Some(path) = args.secrets_to.as_ref().filter(|_| !variables.is_empty()) else {
-            return Ok(if variables.is_empty() { Self::None } else { Self::Elsewhere });
+            return Ok(if variables.is_empty() { Self::None } else { Self::External });
         };
         if stack_files::path_exists(path) {
-            return Err(Failure::existing_file(&stack_files::display_path(path))
+            return Err(CliFailure::existing_file(&stack_files::display_path(path))
                 .help("Name another file for --secrets-to."));
         }
         let known =
@@ -37,15 +37,15 @@ impl Secrets {
         let known: BTreeMap<&str, &str> = known.collect();
         let text = serde_yaml::to_string(&known).map_err(anyhow::Error::from)?;
         let text = format!("# Live secrets, for --var-file. Never commit this file.\n{text}");
-        Ok(Self::Kept(path.clone(), text))
+        Ok(Self::VarFile(path.clone(), text))
     }
 
     /// Writes the file, for its owner alone.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn write(&self, session: &Session) -> Result<(), Failure> {
-        if let Self::Kept(path, text) = self {
+    pub(super) fn write(&self, session: &CommandContext) -> Result<(), CliFailure> {
+        if let Self::VarFile(path, text) = self {
             stack_files::write_private(path, text.as_bytes())?;
             let shown = stack_files::display_path(path);
             session
@@ -56,12 +56,12 @@ impl Secrets {
     }
 
     /// Says which command comes next.
-    pub(super) fn next(&self, session: &Session) {
+    pub(super) fn next(&self, session: &CommandContext) {
         let nothing = "shows that nothing is left to do";
         match self {
             Self::None => session.next("plan", nothing),
-            Self::Elsewhere => session.next("plan", &format!("{nothing}, once the secrets are given")),
-            Self::Kept(path, _) => {
+            Self::External => session.next("plan", &format!("{nothing}, once the secrets are given")),
+            Self::VarFile(path, _) => {
                 session.next(&format!("--var-file {} plan", stack_files::display_path(path)), nothing);
             }
         }

@@ -1,8 +1,8 @@
 //! The block that an address stands for, and whether it can have another address: the same prefix, and not taken.
 
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Begun;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::StackSources;
 use crate::cli::stack::unknown_addresses;
 use crate::config::diagnostics::hints::suggestions;
 use crate::config::stack::model::{Resource, Stack};
@@ -15,16 +15,16 @@ use crate::model::source::SourceId;
 pub(super) const NAME: &str = "name";
 
 /// What has a name and no object.
-pub(in crate::cli::commands) const VALUES: [&str; 2] = ["vars", "locals"];
+pub(in crate::cli::commands) const VALUE_SECTIONS: [&str; 2] = ["vars", "locals"];
 
 /// Returns a help as the syntax of a file has it.
-pub(in crate::cli::commands) fn help_in_syntax(begun: &Begun, file: SourceId, help: &str) -> String {
+pub(in crate::cli::commands) fn help_in_syntax(begun: &StackSources, file: SourceId, help: &str) -> String {
     let path = begun.files.get(file).map(|source| source.path.as_str()).unwrap_or_default();
     suggestions::hint_in_syntax(&REGISTRY, path, help)
 }
 
 /// A block that is to be edited.
-pub(in crate::cli::commands) struct Found {
+pub(in crate::cli::commands) struct MovedBlock {
     /// The file that it stands in.
     pub(in crate::cli::commands) file: SourceId,
     /// The name that its objects have by its own name, where nothing else says it.
@@ -35,7 +35,10 @@ pub(in crate::cli::commands) struct Found {
 ///
 /// # Errors
 /// When there is none, or it stands in no file of this stack.
-pub(in crate::cli::commands) fn find_block(begun: &Begun, address: &Address) -> Result<Found, Failure> {
+pub(in crate::cli::commands) fn find_block(
+    begun: &StackSources,
+    address: &Address,
+) -> Result<MovedBlock, CliFailure> {
     let stack = &begun.project.stack;
     let resource = stack.resources.get(address).or_else(|| {
         let is_instance = |resource: &&Resource| {
@@ -45,9 +48,9 @@ pub(in crate::cli::commands) fn find_block(begun: &Begun, address: &Address) -> 
         stack.resources.values().find(is_instance)
     });
     let Some(resource) = resource else {
-        if VALUES.contains(&address.root()) {
+        if VALUE_SECTIONS.contains(&address.root()) {
             let text = format!("{address} is no resource: it has no object, and needs no `moved` entry");
-            return Err(Failure::new(Exit::Usage, text)
+            return Err(CliFailure::new(Exit::Usage, text)
                 .help("An editor renames it everywhere, with what callers give: stead lsp"));
         }
         return Err(unknown_addresses::unknown_address(
@@ -61,18 +64,22 @@ pub(in crate::cli::commands) fn find_block(begun: &Begun, address: &Address) -> 
         Some(_) => Name::new(format!("{}-${{each.key}}", address.last())),
         None => Name::new(address.last()),
     });
-    Ok(Found { file: resource.span.source, name })
+    Ok(MovedBlock { file: resource.span.source, name })
 }
 
 /// Refuses what is declared outside of the stack's own files.
-pub(super) fn in_a_file(begun: &Begun, resource: &Resource, address: &Address) -> Result<(), Failure> {
+pub(super) fn in_a_file(
+    begun: &StackSources,
+    resource: &Resource,
+    address: &Address,
+) -> Result<(), CliFailure> {
     if begun.files.get(resource.span.source).is_some() {
         return Ok(());
     }
     let place =
         begun.project.stack.sources.location_of(resource.span).map(|place| place.file).unwrap_or_default();
     let text = format!("{address} is declared in {place}, which is no file of this stack alone");
-    Err(Failure::new(Exit::Usage, text)
+    Err(CliFailure::new(Exit::Usage, text)
         .help("Change it there by hand, and write the `moved` or `removed` entry in a file of this stack."))
 }
 
@@ -88,11 +95,11 @@ pub(in crate::cli::commands) fn list_entry_attribute(
 }
 
 pub(super) fn check_new_address(
-    begun: &Begun,
+    begun: &StackSources,
     from: &Address,
     to: &Address,
     file: SourceId,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     if address_prefix(from) == address_prefix(to) {
         reject_taken_address(begun, to)
     } else {
@@ -105,24 +112,29 @@ pub(super) fn address_prefix(address: &Address) -> Option<&str> {
     address.as_str().rsplit_once('.').map(|(place, _)| place)
 }
 
-pub(super) fn wrong_prefix_failure(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Failure {
+pub(super) fn wrong_prefix_failure(
+    begun: &StackSources,
+    from: &Address,
+    to: &Address,
+    file: SourceId,
+) -> CliFailure {
     let kind = |address: &Address| kind_at(&REGISTRY, address).map(|kind| kind.name);
     if let (Some(was), Some(wanted)) = (kind(from), kind(to))
         && was != wanted
     {
         let text = format!("{from} is a {was}, and cannot become a {wanted}: only a name can be changed");
         let help = "Write the new block, and let go of the old one: stead rm";
-        return Failure::new(Exit::Usage, text).help(format!("{help} {from}."));
+        return CliFailure::new(Exit::Usage, text).help(format!("{help} {from}."));
     }
     let help = format!("Move the block by hand, and write `moved: [{{ from: {from}, to: {to} }}]`.");
-    Failure::new(Exit::Usage, format!("{to} stands elsewhere than {from}: only a name can be changed"))
+    CliFailure::new(Exit::Usage, format!("{to} stands elsewhere than {from}: only a name can be changed"))
         .help(help_in_syntax(begun, file, &help))
 }
 
 /// Refuses an address that is taken.
-pub(super) fn reject_taken_address(begun: &Begun, to: &Address) -> Result<(), Failure> {
+pub(super) fn reject_taken_address(begun: &StackSources, to: &Address) -> Result<(), CliFailure> {
     match begun.project.stack.resources.keys().find(|known| known.is_within(to)) {
-        Some(known) => Err(Failure::new(Exit::Usage, format!("{known} is declared already"))
+        Some(known) => Err(CliFailure::new(Exit::Usage, format!("{known} is declared already"))
             .help("Choose another name, or remove that block first.")),
         None => Ok(()),
     }

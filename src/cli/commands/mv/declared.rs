@@ -1,23 +1,23 @@
-//! `Declared`: where a module, or a resource in one, is declared: its file, and everything that it stands for.
+//! `MovableDeclaration`: where a module, or a resource in one, is declared: its file, and everything that it stands for.
 
 use std::collections::BTreeSet;
 
 use super::address::{address_prefix, help_in_syntax};
-use crate::cli::files::stack_files::{self, Shared};
+use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Begun;
-use crate::cli::stack::source_edits::Edits;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::StackSources;
+use crate::cli::stack::source_edits::SourceEdits;
 use crate::cli::stack::unknown_addresses;
-use crate::config::edit::Path;
+use crate::config::edit::EditPath;
 use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{Source, SourceId};
 
 /// Something that a file of the stack or of a module declares, once or once for each use of the module.
-pub(in crate::cli::commands) struct Declared<'b> {
-    pub(in crate::cli::commands) begun: &'b Begun,
+pub(in crate::cli::commands) struct MovableDeclaration<'b> {
+    pub(in crate::cli::commands) begun: &'b StackSources,
     /// The file.
     pub(in crate::cli::commands) file: SourceId,
     /// What stands in front of its address: nothing in the stack's own files, else each instance of the module.
@@ -25,22 +25,22 @@ pub(in crate::cli::commands) struct Declared<'b> {
     /// Its address in there.
     pub(in crate::cli::commands) from: Address,
     /// The way to its block.
-    pub(in crate::cli::commands) path: Path,
+    pub(in crate::cli::commands) path: EditPath,
     /// It has `for_each`.
     pub(in crate::cli::commands) keyed: bool,
 }
 
-impl<'b> Declared<'b> {
+impl<'b> MovableDeclaration<'b> {
     /// Finds a module, or a resource in one, by its address. `by_hand` says what to do of one instance, by the
     /// address that it has in its file.
     ///
     /// # Errors
     /// When there is none, or it is one instance of several.
     pub(in crate::cli::commands) fn find(
-        begun: &'b Begun,
+        begun: &'b StackSources,
         address: &Address,
         by_hand: impl Fn(&str) -> String,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         match module_of(&REGISTRY, address.as_str()) {
             (_, "") => Self::find_module(begun, address, by_hand),
             _ => Self::find_resource(begun, address, by_hand),
@@ -49,10 +49,10 @@ impl<'b> Declared<'b> {
 
     /// Finds a block of `use`.
     fn find_module(
-        begun: &'b Begun,
+        begun: &'b StackSources,
         address: &Address,
         by_hand: impl Fn(&str) -> String,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let stack = &begun.project.stack;
         let keyed = !stack.modules.contains_key(address.as_str());
         let instance =
@@ -68,7 +68,7 @@ impl<'b> Declared<'b> {
         if !outer.is_empty() && !stack.modules.contains_key(outer) {
             let text = format!("{address} is one instance of the module {outer}");
             let help = by_hand(address.as_str());
-            return Err(Failure::new(Exit::Usage, text).help(help_in_syntax(begun, call.source, &help)));
+            return Err(CliFailure::new(Exit::Usage, text).help(help_in_syntax(begun, call.source, &help)));
         }
         let within = |name: &Name| {
             let block = if keyed { name.rsplit_once('.')?.0 } else { name.as_str() };
@@ -80,7 +80,7 @@ impl<'b> Declared<'b> {
             begun,
             file: call.source,
             prefixes: prefixes.filter_map(|(name, _)| within(name)).collect(),
-            path: Path::from_text("use").with_key(from.as_str()),
+            path: EditPath::from_text("use").with_key(from.as_str()),
             from,
             keyed,
         })
@@ -88,10 +88,10 @@ impl<'b> Declared<'b> {
 
     /// Finds the block of a resource that a module declares.
     fn find_resource(
-        begun: &'b Begun,
+        begun: &'b StackSources,
         address: &Address,
         by_hand: impl Fn(&str) -> String,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let stack = &begun.project.stack;
         let known = || {
             unknown_addresses::unknown_address(
@@ -111,7 +111,7 @@ impl<'b> Declared<'b> {
         if one.address == *address && one.key.as_ref().is_some_and(|key| key == address.last()) {
             let text = format!("{address} is one instance of a block in the module {module}");
             let help = by_hand(rest);
-            return Err(Failure::new(Exit::Usage, text).help(help_in_syntax(
+            return Err(CliFailure::new(Exit::Usage, text).help(help_in_syntax(
                 begun,
                 one.span.source,
                 &help,
@@ -122,7 +122,7 @@ impl<'b> Declared<'b> {
             begun,
             file: one.span.source,
             prefixes: same.map(|one| Name::new(module_of(&REGISTRY, one.address.as_str()).0)).collect(),
-            path: Path::from_text(rest),
+            path: EditPath::from_text(rest),
             from: Address::parse(rest).map_err(|_| known())?,
             keyed: one.address != *address,
         })
@@ -145,15 +145,15 @@ impl<'b> Declared<'b> {
     /// When it is declared outside of the stack and its modules.
     pub(in crate::cli::commands) fn referring_files(
         &self,
-        edits: &mut Edits<'_>,
-    ) -> Result<Vec<SourceId>, Failure> {
+        edits: &mut SourceEdits<'_>,
+    ) -> Result<Vec<SourceId>, CliFailure> {
         let begun = self.begun;
         if begun.files.get(self.file).is_some() {
             return Ok(begun.files.iter().map(|(id, _)| id).collect());
         }
         let stack = &begun.project.stack;
         let here = stack.sources.get(self.file).map(source_directory).unwrap_or_default();
-        let root = Shared::find_root(&begun.project.directory, false).root;
+        let root = SharedRoot::find_root(&begun.project.directory, false).root;
         let mut found = Vec::new();
         for (id, source) in stack.sources.iter() {
             if begun.files.get(id).is_some() || source_directory(source) != here {
@@ -171,11 +171,11 @@ impl<'b> Declared<'b> {
         Ok(found)
     }
 
-    fn outside_failure(&self, path: &str) -> Failure {
+    fn outside_failure(&self, path: &str) -> CliFailure {
         let from = self.prefixes.first().map(|prefix| self.from.clone().in_module(prefix));
         let from = from.unwrap_or_else(|| self.from.clone());
         let text = format!("{from} is declared in {path}, which is no file of this stack or its modules");
-        Failure::new(Exit::Usage, text)
+        CliFailure::new(Exit::Usage, text)
             .help("Change it there by hand, and write the `moved` or `removed` entry beside it.")
     }
 }

@@ -4,25 +4,25 @@ use super::address::{
     NAME, address_prefix, help_in_syntax, in_a_file, reject_taken_address, wrong_prefix_failure,
 };
 use super::rename::{redirect_edit, write_rename};
-use crate::cli::args::Mv;
-use crate::cli::command_context::Session;
+use crate::cli::args::MvArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Begun;
-use crate::config::edit::{self, Edit, File, Key, Literal, Path};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::StackSources;
+use crate::config::edit::{self, ConfigLiteral, Edit, EditPath, EditableFile, InstanceKeyPath};
 use crate::config::stack::model::Resource;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
 
 /// An instance that is to be edited.
-pub(in crate::cli::commands) struct Found<'b> {
+pub(in crate::cli::commands) struct MovedInstance<'b> {
     /// Its file.
     pub(in crate::cli::commands) file: SourceId,
     /// Its block's address.
     block: Address,
     resource: &'b Resource,
-    written: edit::Instance,
+    written: edit::InstanceSource,
 }
 
 /// Returns what an address stands for that is one instance of a block; `None` of everything else.
@@ -30,9 +30,9 @@ pub(in crate::cli::commands) struct Found<'b> {
 /// # Errors
 /// When it is declared outside of the stack's own files.
 pub(in crate::cli::commands) fn find_instance<'b>(
-    begun: &'b Begun,
+    begun: &'b StackSources,
     address: &Address,
-) -> Result<Option<Found<'b>>, Failure> {
+) -> Result<Option<MovedInstance<'b>>, CliFailure> {
     let Some(resource) = begun.project.stack.resources.get(address) else { return Ok(None) };
     let (Some(key), Some(block)) = (&resource.key, address_prefix(address)) else { return Ok(None) };
     // A child of an instance has that one's key, and its own name.
@@ -44,21 +44,25 @@ pub(in crate::cli::commands) fn find_instance<'b>(
     let written = begun
         .files
         .get(file)
-        .and_then(|source| edit::find_instance(&File { source, registry: &REGISTRY }, block, key));
+        .and_then(|source| edit::find_instance(&EditableFile { source, registry: &REGISTRY }, block, key));
     let block = Address::parse(block).ok();
-    Ok(written.zip(block).map(|(written, block)| Found { file, block, resource, written }))
+    Ok(written.zip(block).map(|(written, block)| MovedInstance { file, block, resource, written }))
 }
 
-impl Found<'_> {
+impl MovedInstance<'_> {
     /// Returns where its key is written.
     ///
     /// # Errors
     /// When it is computed: `help` says what to do then.
-    pub(in crate::cli::commands) fn key(&self, begun: &Begun, help: &str) -> Result<&Key, Failure> {
+    pub(in crate::cli::commands) fn key(
+        &self,
+        begun: &StackSources,
+        help: &str,
+    ) -> Result<&InstanceKeyPath, CliFailure> {
         self.written.key.as_ref().map_err(|span| {
             let (text, place) = self.text_and_location(begun, *span);
             let address = &self.resource.address;
-            Failure::new(Exit::Usage, format!("the key of {address} comes from `{text}` at {place}"))
+            CliFailure::new(Exit::Usage, format!("the key of {address} comes from `{text}` at {place}"))
                 .help(help_in_syntax(begun, self.file, help))
         })
     }
@@ -69,9 +73,9 @@ impl Found<'_> {
     /// When its key is computed, or it is the only one.
     pub(in crate::cli::commands) fn removal_edit(
         &self,
-        begun: &Begun,
+        begun: &StackSources,
         action: &str,
-    ) -> Result<Edit, Failure> {
+    ) -> Result<Edit, CliFailure> {
         let (address, block) = (&self.resource.address, &self.block);
         let help = format!(
             "Take the key out there, and write `removed: [{{ from: {address}, action: {action} }}]`."
@@ -79,14 +83,13 @@ impl Found<'_> {
         let key = self.key(begun, &help)?;
         if self.written.is_only {
             let text = format!("{address} is the only instance of {block}");
-            return Err(
-                Failure::new(Exit::Usage, text).help(format!("Remove the whole block: stead rm {block}"))
-            );
+            return Err(CliFailure::new(Exit::Usage, text)
+                .help(format!("Remove the whole block: stead rm {block}")));
         }
         Ok(Edit::Remove(key.path().clone()))
     }
 
-    fn text_and_location(&self, begun: &Begun, span: Span) -> (String, String) {
+    fn text_and_location(&self, begun: &StackSources, span: Span) -> (String, String) {
         let span = Span { source: self.file, ..span };
         let text = begun.files.get(self.file).map(|source| &*source.text).unwrap_or_default();
         let text = text.get(span.start as usize..span.end as usize).unwrap_or_default();
@@ -96,11 +99,11 @@ impl Found<'_> {
     }
 
     /// Returns its block as one of its own.
-    fn body(&self, begun: &Begun) -> Result<Literal, Failure> {
+    fn body(&self, begun: &StackSources) -> Result<ConfigLiteral, CliFailure> {
         let mut body = self.written.body.clone().map_err(|span| {
             let (text, place) = self.text_and_location(begun, span);
             let text = format!("`{text}` at {place} cannot be written out for one instance");
-            Failure::new(Exit::Usage, text).help(
+            CliFailure::new(Exit::Usage, text).help(
                 "Write the block by hand, take the key out of `for_each`, and write the `moved` entry.",
             )
         })?;
@@ -108,9 +111,9 @@ impl Found<'_> {
         let own_name = resource.attributes.get(NAME).filter(|setting| setting.span == resource.span);
         if let (Some(_), Some(key)) = (own_name, &resource.key) {
             let name = Name::new(format!("{}-{key}", self.block.last()));
-            body.push((Name::new_static(NAME), Literal::text(name)));
+            body.push((Name::new_static(NAME), ConfigLiteral::text(name)));
         }
-        Ok(Literal::Map(body))
+        Ok(ConfigLiteral::Map(body))
     }
 }
 
@@ -119,11 +122,11 @@ impl Found<'_> {
 /// # Errors
 /// When neither is meant, the key is computed, or something else would change.
 pub(super) async fn move_instance(
-    session: &Session,
-    begun: &Begun,
-    one: &Found<'_>,
-    args: &Mv,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    begun: &StackSources,
+    one: &MovedInstance<'_>,
+    args: &MvArgs,
+) -> Result<Exit, CliFailure> {
     let (from, to) = (&args.from, &args.to);
     let is_key = address_prefix(to) == Some(one.block.as_str());
     if !is_key && address_prefix(to) != address_prefix(&one.block) {
@@ -135,13 +138,15 @@ pub(super) async fn move_instance(
     let key = one.key(begun, &format!("{what}, and write `moved: [{{ from: {from}, to: {to} }}]`."))?;
     let mut edits = vec![redirect_edit(from, to)];
     match key {
-        Key::Item(path) if is_key => edits.push(Edit::Set(path.clone(), Literal::text(to.last()))),
-        Key::Entry(path) if is_key => edits.push(Edit::Rename(path.clone(), to.last().into())),
+        InstanceKeyPath::Item(path) if is_key => {
+            edits.push(Edit::Set(path.clone(), ConfigLiteral::text(to.last())));
+        }
+        InstanceKeyPath::Entry(path) if is_key => edits.push(Edit::Rename(path.clone(), to.last().into())),
         key => {
-            edits.push(Edit::Set(Path::from_text(to.as_str()), one.body(begun)?));
+            edits.push(Edit::Set(EditPath::from_text(to.as_str()), one.body(begun)?));
             let whole = one.written.is_only;
             edits.push(Edit::Remove(if whole {
-                Path::from_text(one.block.as_str())
+                EditPath::from_text(one.block.as_str())
             } else {
                 key.path().clone()
             }));

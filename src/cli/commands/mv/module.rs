@@ -6,15 +6,17 @@ use std::collections::BTreeSet;
 use super::address::{
     NAME, address_prefix, help_in_syntax, list_entry_attribute, reject_taken_address, wrong_prefix_failure,
 };
-use super::declared::{Declared, local_address};
-use super::rename::{Pairs, carried_to, implied_moves, lost_resources_failure, moved_edit, redirect_edit};
-use crate::cli::args::Mv;
-use crate::cli::command_context::Session;
+use super::declared::{MovableDeclaration, local_address};
+use super::rename::{
+    AddressMoves, carried_to, implied_moves, lost_resources_failure, moved_edit, redirect_edit,
+};
+use crate::cli::args::MvArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Begun;
-use crate::cli::stack::source_edits::Edits;
-use crate::config::edit::{self, Edit, File, Literal, Step};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::StackSources;
+use crate::cli::stack::source_edits::SourceEdits;
+use crate::config::edit::{self, ConfigLiteral, Edit, EditPathStep, EditableFile};
 use crate::config::stack::model::{Resource, Stack};
 use crate::config::stack::module_path::{is_taken, kind_at, module_of};
 use crate::kinds::REGISTRY;
@@ -23,19 +25,23 @@ use crate::model::schema::{Attribute, Kind};
 use crate::model::source::SourceId;
 
 /// What is to be called otherwise, as the files say it that declare it.
-struct Change<'b> {
-    declared: Declared<'b>,
+struct DeclarationRename<'b> {
+    declared: MovableDeclaration<'b>,
     /// Its new address in there.
     to: Address,
     /// The name that keeps the names of its objects.
-    name: Literal,
+    name: ConfigLiteral,
 }
 
 /// Gives a module, or a resource in one, another name.
 ///
 /// # Errors
 /// When there is none, the new name is taken, or something else would change.
-pub(super) async fn run(session: &Session, begun: &Begun, args: &Mv) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    session: &CommandContext,
+    begun: &StackSources,
+    args: &MvArgs,
+) -> Result<Exit, CliFailure> {
     let (from, to) = (&args.from, &args.to);
     let change = find_change(begun, from, to)?;
     let stack = &begun.project.stack;
@@ -65,58 +71,71 @@ pub(super) async fn run(session: &Session, begun: &Begun, args: &Mv) -> Result<E
 }
 
 /// Finds what is to be called otherwise, and holds the new name against what there is.
-fn find_change<'b>(begun: &'b Begun, from: &Address, to: &Address) -> Result<Change<'b>, Failure> {
+fn find_change<'b>(
+    begun: &'b StackSources,
+    from: &Address,
+    to: &Address,
+) -> Result<DeclarationRename<'b>, CliFailure> {
     let stack = &begun.project.stack;
-    let declared = Declared::find(begun, from, |rest| match module_of(&REGISTRY, from.as_str()) {
-        (_, "") => format!(
-            "Change the key in its `for_each`, and write `moved: [{{ from: {from}, to: {to} }}]`. What is named by \
+    let declared = MovableDeclaration::find(begun, from, |rest| {
+        match module_of(&REGISTRY, from.as_str()) {
+            (_, "") => format!(
+                "Change the key in its `for_each`, and write `moved: [{{ from: {from}, to: {to} }}]`. What is named by \
              the key gets another name with it."
-        ),
-        (module, _) => {
-            let new = to.strip_module(module).unwrap_or(to.as_str());
-            format!("Change the key there, and write `moved: [{{ from: {rest}, to: {new} }}]` beside it.")
+            ),
+            (module, _) => {
+                let new = to.strip_module(module).unwrap_or(to.as_str());
+                format!(
+                    "Change the key there, and write `moved: [{{ from: {rest}, to: {new} }}]` beside it."
+                )
+            }
         }
     })?;
     if declared.is_module() && is_taken(&REGISTRY, to.last()) {
         let text = format!("`{}` means something else at the beginning of an address", to.last());
-        return Err(Failure::new(Exit::Usage, text).help("Choose another name."));
+        return Err(CliFailure::new(Exit::Usage, text).help("Choose another name."));
     }
     if let Some((collection, attribute)) = list_entry_attribute(stack, from) {
         let help =
             format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
-        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says"))
+        return Err(CliFailure::new(Exit::Usage, format!("{from} is named by what it says"))
             .help(help_in_syntax(begun, declared.file, &help)));
     }
     check_new_name(begun, from, to, declared.file)?;
     let key = if declared.keyed { "-${each.key}" } else { "" };
     let module = if declared.is_module() { "" } else { "${module}-" };
-    let name = Literal::text(format!("{module}{}{key}", from.last()));
+    let name = ConfigLiteral::text(format!("{module}{}{key}", from.last()));
     let new = match module_of(&REGISTRY, to.as_str()) {
         _ if declared.is_module() => Some(local_address(to)),
         (_, new) => Address::parse(new).ok(),
     };
     let Some(to) = new else { return Err(wrong_prefix_failure(begun, from, to, declared.file)) };
-    Ok(Change { declared, to, name })
+    Ok(DeclarationRename { declared, to, name })
 }
 
 /// Refuses another place than the one that it has, and one that is taken.
-fn check_new_name(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Result<(), Failure> {
+fn check_new_name(
+    begun: &StackSources,
+    from: &Address,
+    to: &Address,
+    file: SourceId,
+) -> Result<(), CliFailure> {
     if address_prefix(from) != address_prefix(to) {
         return Err(wrong_prefix_failure(begun, from, to, file));
     }
     let modules = &begun.project.stack.modules;
     let taken = modules.keys().find(|name| Address::parse_path(name).is_ok_and(|name| name.is_within(to)));
     match taken {
-        Some(name) => Err(Failure::new(Exit::Usage, format!("{name} is declared already"))
+        Some(name) => Err(CliFailure::new(Exit::Usage, format!("{name} is declared already"))
             .help("Choose another name, or remove that block first.")),
         None => reject_taken_address(begun, to),
     }
 }
 
-impl Change<'_> {
+impl DeclarationRename<'_> {
     /// Makes the edits; `named` also those that keep the names of objects.
-    fn edits(&self, pairs: &Pairs, named: bool) -> Result<Edits<'_>, Failure> {
-        let mut edits = Edits::new(self.declared.begun);
+    fn edits(&self, pairs: &AddressMoves, named: bool) -> Result<SourceEdits<'_>, CliFailure> {
+        let mut edits = SourceEdits::new(self.declared.begun);
         let refers = self.reference_edit();
         let files = self.declared.referring_files(&mut edits)?;
         for file in files {
@@ -134,7 +153,7 @@ impl Change<'_> {
             edits.edit_file(file, &wanted)?;
         }
         for (file, source) in self.declared.begun.files.iter() {
-            let source = File { source, registry: &REGISTRY };
+            let source = EditableFile { source, registry: &REGISTRY };
             edits.edit_file(
                 file,
                 &edit::override_path_edits(&source, &|key| self.renamed_path(key, pairs)),
@@ -153,7 +172,8 @@ impl Change<'_> {
             .get(self.declared.file)
             .or_else(|| stack.sources.get(self.declared.file));
         let name = self.declared.path.clone().with_key(NAME);
-        if source.is_none_or(|source| edit::has_path(&File { source, registry: &REGISTRY }, &name)) {
+        if source.is_none_or(|source| edit::has_path(&EditableFile { source, registry: &REGISTRY }, &name))
+        {
             return false;
         }
         if kind_at(&REGISTRY, &self.declared.from).is_some() {
@@ -172,7 +192,7 @@ impl Change<'_> {
 
     /// Returns the new text of a path that an environment replaces: `use.shop.vm.web.plan`, or as the address
     /// has it.
-    fn renamed_path(&self, key: &str, pairs: &Pairs) -> Option<String> {
+    fn renamed_path(&self, key: &str, pairs: &AddressMoves) -> Option<String> {
         let (front, address) = key.strip_prefix("use.").map_or(("", key), |rest| ("use.", rest));
         // In the stack's own files such a path goes with the references.
         if !front.is_empty() && self.declared.begun.files.get(self.declared.file).is_some() {
@@ -186,7 +206,7 @@ impl Change<'_> {
     /// Returns the edit by which references lead to the new name.
     fn reference_edit(&self) -> Edit {
         match self.declared.path.0.first() {
-            Some(Step::Key(word)) if word == "use" => Edit::Redirect(vec![(
+            Some(EditPathStep::Key(word)) if word == "use" => Edit::Redirect(vec![(
                 format!("use.{}", self.declared.from).into(),
                 format!("use.{}", self.to).into(),
             )]),
@@ -195,7 +215,7 @@ impl Change<'_> {
     }
 
     /// Returns the entries of what else gets another address, as the files have it.
-    fn moved_edits(&self, also: &Pairs) -> Vec<Edit> {
+    fn moved_edits(&self, also: &AddressMoves) -> Vec<Edit> {
         let below = |address: &Address, prefix: &str| {
             address.strip_module(prefix).and_then(|rest| Address::parse(rest).ok())
         };
@@ -211,7 +231,7 @@ impl Change<'_> {
 }
 
 /// Tells whether every resource has the name that it had.
-fn keeps_names(before: &Stack, after: &Stack, pairs: &Pairs) -> bool {
+fn keeps_names(before: &Stack, after: &Stack, pairs: &AddressMoves) -> bool {
     let name = |one: &Resource| one.attributes.get(NAME).map(|setting| setting.expression.clone());
     before.resources.values().all(|one| {
         let now = after.resources.get(&carried_to(&one.address, pairs));
@@ -225,8 +245,8 @@ fn may_have_name(address: &Address) -> bool {
     kind_at(&REGISTRY, address).is_none_or(writable)
 }
 
-fn object_rename_failure(from: &Address) -> Failure {
-    Failure::new(Exit::Failed, format!("the names of objects of {from} would change")).help(
+fn object_rename_failure(from: &Address) -> CliFailure {
+    CliFailure::new(Exit::Failed, format!("the names of objects of {from} would change")).help(
         "Nothing was written. Give its resources a `name` first, or do it by hand with a `moved` entry.",
     )
 }

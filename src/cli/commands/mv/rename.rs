@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::args::Mv;
-use crate::cli::command_context::Session;
+use crate::cli::args::MvArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Begun;
-use crate::cli::stack::source_edits::Edits;
-use crate::config::edit::{Edit, Literal, Path};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::StackSources;
+use crate::cli::stack::source_edits::SourceEdits;
+use crate::config::edit::{ConfigLiteral, Edit, EditPath};
 use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::Address;
 use crate::model::source::SourceId;
 
 /// Most addresses that one message names.
-const MOST_TOLD: usize = 10;
+const MAX_LISTED_ADDRESSES: usize = 10;
 
 /// Returns the edit by which every reference leads to the new address.
 pub(super) fn redirect_edit(from: &Address, to: &Address) -> Edit {
@@ -24,21 +24,21 @@ pub(super) fn redirect_edit(from: &Address, to: &Address) -> Edit {
 
 /// Returns the entry by which an object gets another address.
 pub(super) fn moved_edit(from: &Address, to: &Address) -> Edit {
-    let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
-    Edit::Append(Path::from_text("moved"), Literal::map(entry))
+    let entry = [("from", ConfigLiteral::text(from.as_str())), ("to", ConfigLiteral::text(to.as_str()))];
+    Edit::Append(EditPath::from_text("moved"), ConfigLiteral::map(entry))
 }
 
 /// Makes the edits of one file, lets all others refer to the new address, and writes the `moved` entries.
 pub(super) async fn write_rename(
-    session: &Session,
-    begun: &Begun,
+    session: &CommandContext,
+    begun: &StackSources,
     (own, mut edits_there): (SourceId, Vec<Edit>),
-    args: &Mv,
-) -> Result<Exit, Failure> {
+    args: &MvArgs,
+) -> Result<Exit, CliFailure> {
     let (from, to) = (&args.from, &args.to);
     let redirect = redirect_edit(from, to);
     edits_there.push(moved_edit(from, to));
-    let mut edits = Edits::new(begun);
+    let mut edits = SourceEdits::new(begun);
     for (file, _) in begun.files.iter() {
         let edits_here = if file == own { edits_there.as_slice() } else { std::slice::from_ref(&redirect) };
         edits.edit_file(file, edits_here)?;
@@ -62,29 +62,29 @@ pub(super) fn lost_resources_failure(
     before: &Stack,
     after: &Stack,
     from: &Address,
-    pairs: &Pairs,
-) -> Failure {
+    pairs: &AddressMoves,
+) -> CliFailure {
     let moved: BTreeSet<Address> = before.resources.keys().map(|one| carried_to(one, pairs)).collect();
     let now: BTreeSet<Address> = after.resources.keys().cloned().collect();
     let told = |what: &str, some: Vec<&Address>| {
-        let names: Vec<&str> = some.iter().take(MOST_TOLD).map(|one| one.as_str()).collect();
-        let more = if some.len() > MOST_TOLD { ", …" } else { "" };
+        let names: Vec<&str> = some.iter().take(MAX_LISTED_ADDRESSES).map(|one| one.as_str()).collect();
+        let more = if some.len() > MAX_LISTED_ADDRESSES { ", …" } else { "" };
         (!names.is_empty()).then(|| format!("{what}: {}{more}.", names.join(", ")))
     };
     let gone = told("There would no longer be", moved.difference(&now).collect());
     let new = told("There would be in addition", now.difference(&moved).collect());
-    let failure = Failure::new(Exit::Failed, format!("other resources than {from} would change"));
-    let told = gone.into_iter().chain(new).fold(failure, Failure::help);
+    let failure = CliFailure::new(Exit::Failed, format!("other resources than {from} would change"));
+    let told = gone.into_iter().chain(new).fold(failure, CliFailure::help);
     told.help(
         "Nothing was written. Change what goes through it first, or do it by hand with a `moved` entry.",
     )
 }
 
 /// Addresses, of resources or of whole modules, and what takes their places.
-pub(super) type Pairs = [(Address, Address)];
+pub(super) type AddressMoves = [(Address, Address)];
 
 /// Returns where an address goes when others move.
-pub(super) fn carried_to(address: &Address, pairs: &Pairs) -> Address {
+pub(super) fn carried_to(address: &Address, pairs: &AddressMoves) -> Address {
     let moved = |(from, to): &(Address, Address)| match address.as_str().strip_prefix(from.as_str())? {
         "" => Some(to.clone()),
         rest => rest.strip_prefix('.').map(|rest| to.join(rest)),
@@ -97,7 +97,7 @@ pub(super) fn carried_to(address: &Address, pairs: &Pairs) -> Address {
 pub(super) fn implied_moves(
     before: &Stack,
     after: &Stack,
-    pairs: &Pairs,
+    pairs: &AddressMoves,
 ) -> Option<Vec<(Address, Address)>> {
     if before.resources.len() != after.resources.len() {
         return None;

@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use super::lookup::open_existing_ledger;
-use crate::cli::args::SecretRekey;
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::{self, Book};
+use crate::cli::args::SecretRekeyArgs;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::{identity, kept_secrets};
-use crate::ledger::age_file::Identity;
+use crate::ledger::age_file::AgeIdentity;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
@@ -23,7 +23,7 @@ use crate::report::json;
 const BATCH: usize = 256;
 
 /// A value that is to be encrypted again.
-struct Opened {
+struct DecryptedSecret {
     address: Name,
     version: u64,
     pending: bool,
@@ -34,11 +34,11 @@ struct Opened {
 ///
 /// # Errors
 /// When the stack names none, the identity is not one that is pinned, or the ledger cannot be written.
-pub(super) async fn run(session: &Session, args: &SecretRekey) -> Result<Exit, Failure> {
+pub(super) async fn run(session: &CommandContext, args: &SecretRekeyArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
     let Some(declared) = &project.stack.recipients else {
-        return Err(Failure::new(Exit::Failed, "the stack names no recipients")
+        return Err(CliFailure::new(Exit::Failed, "the stack names no recipients")
             .help("Write them first: secrets: { recipients: [age1…] }"));
     };
     kept_secrets::check_allowed(&session.settings, declared.names.iter())?;
@@ -48,15 +48,15 @@ pub(super) async fn run(session: &Session, args: &SecretRekey) -> Result<Exit, F
 }
 
 async fn under_lock(
-    session: &Session,
-    args: &SecretRekey,
-    journal: &Book,
+    session: &CommandContext,
+    args: &SecretRekeyArgs,
+    journal: &CommandJournal,
     declared: &BTreeSet<Name>,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CliFailure> {
     let ledger = journal.ledger().clone();
     let pinned = &ledger.secrets.recipients;
     if pinned.is_empty() {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             "no recipients are pinned yet: there is nothing to encrypt again",
         )
@@ -97,15 +97,15 @@ async fn under_lock(
 /// Opens every value, before anything is written. Who does it must be somebody whom the ledger has pinned.
 fn open_all(
     ledger: &Ledger,
-    identities: &[Identity],
+    identities: &[AgeIdentity],
     declared: &BTreeSet<Name>,
-) -> Result<Vec<Opened>, Failure> {
+) -> Result<Vec<DecryptedSecret>, CliFailure> {
     let kept = &ledger.secrets;
     let is_pinned = identities.iter().any(|one| kept.recipients.contains(&one.recipient()));
     // A run that was killed has pinned the new set; who opens what is left had the set before.
     let resumes = kept.recipients == *declared;
     if !is_pinned && !resumes {
-        return Err(Failure::new(
+        return Err(CliFailure::new(
             Exit::Failed,
             "the identity is not one of the pinned recipients; nothing was written",
         )
@@ -123,13 +123,18 @@ fn open_all(
             let secret = ledger
                 .decrypt_secret(identities, address, version)
                 .map_err(|error| kept_secrets::unusable_secret(address, &error))?;
-            opened.push(Opened { address: address.clone(), version: version.version, pending, secret });
+            opened.push(DecryptedSecret {
+                address: address.clone(),
+                version: version.version,
+                pending,
+                secret,
+            });
         }
     }
     Ok(opened)
 }
 
-fn encrypt_record(ledger: &Ledger, one: &Opened) -> Result<Record, Failure> {
+fn encrypt_record(ledger: &Ledger, one: &DecryptedSecret) -> Result<Record, CliFailure> {
     let value = ledger
         .encrypt_secret(&one.address, one.version, None, &one.secret)
         .map_err(|error| kept_secrets::unusable_secret(&one.address, &error))?;
@@ -137,7 +142,7 @@ fn encrypt_record(ledger: &Ledger, one: &Opened) -> Result<Record, Failure> {
 }
 
 /// Says what was done, and whose values somebody without a key still has in older copies.
-fn report_rekeyed(session: &Session, ledger: &Ledger, count: usize) {
+fn report_rekeyed(session: &CommandContext, ledger: &Ledger, count: usize) {
     let kept = &ledger.secrets;
     let exposed: Vec<(&Name, Vec<&Name>)> = kept
         .values

@@ -5,26 +5,26 @@
 //! is taken back.
 
 use super::lookup::{no_such_secret, open_existing_ledger};
-use crate::cli::args::{Scope, SecretRotate};
-use crate::cli::command_context::Session;
-use crate::cli::commands::apply::{self, Order};
+use crate::cli::args::{PlanScopeArgs, SecretRotateArgs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::apply::{self, ApplyRequest};
 use crate::cli::ledger::ledger_io;
-use crate::cli::planning::approval::Overriding;
+use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
-use crate::cli::stack::project::Project;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
 use crate::config::stack::model::SecretOrigin;
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARS};
+use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARIABLE_PREFIX};
 use crate::model::address::Name;
 
 /// Rotates a secret.
 ///
 /// # Errors
 /// When it is no secret of the stack; else as `apply`.
-pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, Failure> {
+pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Result<Exit, CliFailure> {
     if args.yes.is_none() && !session.ui.interactive {
-        return Err(Failure::new(Exit::Usage, "Confirmation is required, but this is not a terminal.")
+        return Err(CliFailure::new(Exit::Usage, "Confirmation is required, but this is not a terminal.")
             .help("Pass `--yes`. A plan without it shows nothing of a rotation before it has begun."));
     }
     let project = session.open()?;
@@ -36,12 +36,12 @@ pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, 
         !pending && !kept.rotating.contains(&args.address)
     })
     .await?;
-    let order = Order {
-        scope: &Scope { adopt: args.adopt.clone(), ..Scope::default() },
+    let order = ApplyRequest {
+        scope: &PlanScopeArgs { adopt: args.adopt.clone(), ..PlanScopeArgs::default() },
         running: &args.running,
         yes: args.yes.clone(),
         expected: None,
-        overriding: Overriding::default(),
+        overriding: PolicyOverrides::default(),
         destroy: false,
         stack: None,
         with_leftovers: false,
@@ -62,8 +62,8 @@ pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, 
     done
 }
 
-fn can_rotate(project: &Project, address: &Name) -> bool {
-    if let Some(name) = address.strip_prefix(VARS) {
+fn can_rotate(project: &LoadedStack, address: &Name) -> bool {
+    if let Some(name) = address.strip_prefix(VARIABLE_PREFIX) {
         let origin = project.stack.awaited.get(name).map(|awaited| &awaited.origin);
         return matches!(origin, Some(SecretOrigin::Generated { .. }));
     }
@@ -73,12 +73,12 @@ fn can_rotate(project: &Project, address: &Name) -> bool {
 
 /// Records a step of the rotation, where it is due.
 async fn record_step(
-    session: &Session,
-    project: &Project,
+    session: &CommandContext,
+    project: &LoadedStack,
     address: &Name,
     step: RotationStep,
     is_due: impl Fn(&KeptSecrets) -> bool,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let place = session.ledger_location(project)?;
     let journal = open_existing_ledger(session, project, &place).await?;
     let due = is_due(&journal.ledger().secrets);
@@ -86,7 +86,7 @@ async fn record_step(
         journal
             .commit(&[Record::SecretRotation { address: address.clone(), step }])
             .await
-            .map_err(Failure::from)
+            .map_err(CliFailure::from)
     } else {
         Ok(())
     };

@@ -6,26 +6,26 @@
 //! change of the plan, and this command, which needs the secrets themselves, takes it away.
 
 use super::lookup::open_existing_ledger;
-use crate::cli::args::{Scope, SecretSame};
-use crate::cli::command_context::Session;
-use crate::cli::ledger::ledger_io::{self, Book};
+use crate::cli::args::{PlanScopeArgs, SecretSameArgs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::Failure;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::lock_file::read_pinned_names;
-use crate::cli::stack::project::Project;
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unknown_addresses;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
-use crate::plan::restate::{NotSame, restate_value};
+use crate::plan::restate::{RestateError, restate_value};
 
 /// Compares the value and records the expression.
 ///
 /// # Errors
 /// When the value is not proven to be the one that was applied; else as `plan`.
-pub(super) async fn run(session: &Session, args: &SecretSame) -> Result<Exit, Failure> {
+pub(super) async fn run(session: &CommandContext, args: &SecretSameArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     check_written(&project, args)?;
     let place = session.ledger_location(&project)?;
@@ -35,16 +35,16 @@ pub(super) async fn run(session: &Session, args: &SecretSame) -> Result<Exit, Fa
 }
 
 async fn record_expression(
-    session: &Session,
-    project: &Project,
-    journal: &Book,
-    args: &SecretSame,
-) -> Result<Exit, Failure> {
+    session: &CommandContext,
+    project: &LoadedStack,
+    journal: &CommandJournal,
+    args: &SecretSameArgs,
+) -> Result<Exit, CliFailure> {
     let (address, attribute) = &args.attribute;
     let connection = session.connect(project)?;
     let pinned = read_pinned_names(&connection.lock_file)?;
     let ledger = journal.ledger().clone();
-    let options = session.options(&Scope::default(), false);
+    let options = session.options(&PlanScopeArgs::default(), false);
     let reading =
         refresh::with_inputs(&connection, project, &ledger, (&options, pinned.as_ref()), |inputs| {
             restate_value(inputs, address, attribute)
@@ -52,7 +52,7 @@ async fn record_expression(
     let (restated, _) = ledger_io::while_kept(journal, reading).await?;
     let value = restated.map_err(|why| not_same_failure(session, args, why))?;
     let Some(entry) = ledger.entries.get(address) else {
-        return Err(not_same_failure(session, args, NotSame::NotApplied));
+        return Err(not_same_failure(session, args, RestateError::NotApplied));
     };
     let mut applied = entry.applied.clone();
     applied.insert(attribute.clone(), value);
@@ -65,7 +65,7 @@ async fn record_expression(
 }
 
 /// Refuses an address or an attribute that the stack does not have.
-fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
+fn check_written(project: &LoadedStack, args: &SecretSameArgs) -> Result<(), CliFailure> {
     let (address, attribute) = &args.attribute;
     let Some(resource) = project.stack.resources.get(address) else {
         return Err(unknown_addresses::unknown_address(
@@ -77,24 +77,24 @@ fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
         return Ok(());
     }
     let written = || resource.attributes.keys().map(Name::as_str);
-    let failure = Failure::new(Exit::Usage, format!("{address} does not set `{attribute}`"));
+    let failure = CliFailure::new(Exit::Usage, format!("{address} does not set `{attribute}`"));
     Err(match nearest_name(attribute, written()) {
         Some(near) => failure.help(format!("Did you mean `{near}`?")),
         None => failure.help(format!("It sets {}.", written().collect::<Vec<_>>().join(", "))),
     })
 }
 
-fn not_same_failure(session: &Session, args: &SecretSame, why: NotSame) -> Failure {
+fn not_same_failure(session: &CommandContext, args: &SecretSameArgs, why: RestateError) -> CliFailure {
     let (address, attribute) = &args.attribute;
-    let failure = Failure::new(Exit::Failed, format!("{address}.{attribute} was not recorded: {why}"));
+    let failure = CliFailure::new(Exit::Failed, format!("{address}.{attribute} was not recorded: {why}"));
     match why {
-        NotSame::Differs | NotSame::Unknown | NotSame::NotApplied => failure
+        RestateError::ValueDiffers | RestateError::Unknown | RestateError::NotApplied => failure
             .help(format!("{} shows the change; an apply makes it.", session.command_line("plan"))),
-        NotSame::Withheld => failure.help(
+        RestateError::SecretUnavailable => failure.help(
             "Give its variables, and for a secret that only the ledger keeps set STEAD_AGE_IDENTITY to the identity's file.",
         ),
-        NotSame::NotWritten | NotSame::NotSecret | NotSame::Recorded => {
-            failure.help("There is nothing to record: a plan compares it as it is.")
+        RestateError::NotWritten | RestateError::NotSecret | RestateError::AlreadyRecorded => {
+            failure.help("There is nothing to record: a plan compares it is.")
         }
     }
 }

@@ -42,16 +42,20 @@ fn configuration_is_shared_within_the_repository() {
     let root = fs::canonicalize(root.path()).unwrap();
     let stack = root.join("stacks/shop");
     fs::create_dir_all(&stack).unwrap();
-    let alone = Shared::find_root(&stack, false);
+    let alone = SharedRoot::find_root(&stack, false);
     assert_eq!((alone.root.as_path(), alone.place.len()), (stack.as_path(), 0), "{alone:?}");
     fs::write(root.join(".git"), "").unwrap();
-    let shared = Shared::find_root(&stack, false);
+    let shared = SharedRoot::find_root(&stack, false);
     assert_eq!((shared.root, shared.place), (root.clone(), vec!["stacks".into(), "shop".into()]));
-    let anywhere = Shared::find_root(&stack, true);
+    let anywhere = SharedRoot::find_root(&stack, true);
     assert_eq!(anywhere.root, Path::new("/"));
     fs::write(root.join("a.stead.yaml"), "x").unwrap();
     std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
-    let below = Below { root: stack.clone(), trust: Trust::None, shared: Shared::find_root(&stack, false) };
+    let below = ConfinedFiles {
+        root: stack.clone(),
+        trust: Trust::None,
+        shared: SharedRoot::find_root(&stack, false),
+    };
     assert_eq!(below.read_shared(Path::new("a.stead.yaml")).unwrap(), b"x");
     assert!(below.read(Path::new("a.stead.yaml")).is_err());
     for bad in ["../x", "link/passwd", "/etc/passwd"] {

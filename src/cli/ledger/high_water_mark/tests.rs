@@ -1,14 +1,14 @@
 //! High-water marks: older and forked ledgers, and the files.
 
 use super::*;
-use crate::cli::args::Global;
+use crate::cli::args::GlobalArgs;
 use crate::cli::process::profile::Profiles;
-use crate::ledger::state::entry::{Identity, Sealing};
-use crate::ledger::state::run_history::{End, Origin, Tally};
-use crate::ledger::stores::file::store::{FileStore, Opening};
+use crate::ledger::state::entry::{LedgerIdentity, MacState};
+use crate::ledger::state::run_history::{ResourceCounts, RunEnd, RunOrigin};
+use crate::ledger::stores::file::store::{FileStore, FileStoreOptions};
 
 fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
-    let mut ledger = Ledger::new(Identity::new_placeholder("shop", "prod"));
+    let mut ledger = Ledger::new(LedgerIdentity::new_placeholder("shop", "prod"));
     ledger.serial = serial;
     for (run, second) in runs {
         ledger.history.push_back(Run {
@@ -16,7 +16,7 @@ fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
             plan: Uuid::nil(),
             who: "ada@host".to_owned(),
             at: Timestamp::from_second(*second).unwrap(),
-            origin: Origin::default(),
+            origin: RunOrigin::default(),
             end: None,
         });
     }
@@ -25,8 +25,8 @@ fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
 
 #[test]
 fn an_older_ledger_or_a_fork_is_objected_to() {
-    let trail = Trail::default();
-    let line = Waterline::from_ledger(&ledger(9, &[(1, 10), (2, 20)]), &trail);
+    let trail = HeadHistory::default();
+    let line = HighWaterMark::from_ledger(&ledger(9, &[(1, 10), (2, 20)]), &trail);
     for (serial, runs, fits) in [
         (9, vec![(1, 10), (2, 20)], true),
         (12, vec![(1, 10), (2, 20), (3, 30)], true),
@@ -43,7 +43,7 @@ fn an_older_ledger_or_a_fork_is_objected_to() {
         );
     }
     assert_eq!(
-        Waterline::from_ledger(&ledger(0, &[]), &trail).detect_ledger_rollback(&ledger(0, &[]), &trail),
+        HighWaterMark::from_ledger(&ledger(0, &[]), &trail).detect_ledger_rollback(&ledger(0, &[]), &trail),
         None
     );
 }
@@ -51,13 +51,13 @@ fn an_older_ledger_or_a_fork_is_objected_to() {
 #[test]
 fn seals_that_are_gone_or_begun_anew_are_objected_to() {
     let sealed = |since: Option<u64>| {
-        let sealed = since.map(|since| Sealing { key: "1f".into(), since, previous: Vec::new() });
+        let sealed = since.map(|since| MacState { key: "1f".into(), since, previous: Vec::new() });
         Ledger { sealed, ..ledger(9, &[]) }
     };
     let objects = |line: Option<u64>, found: Option<u64>| {
-        let trail = Trail::default();
-        Waterline::from_ledger(&sealed(line), &trail).detect_ledger_rollback(&sealed(found), &trail)
-            == Some(Objection::UNSEALED)
+        let trail = HeadHistory::default();
+        HighWaterMark::from_ledger(&sealed(line), &trail).detect_ledger_rollback(&sealed(found), &trail)
+            == Some(RollbackDetected::MACS_MISSING)
     };
     assert!(objects(Some(3), None) && objects(Some(3), Some(8)));
     assert!(!objects(Some(3), Some(3)) && !objects(None, Some(8)) && !objects(None, None));
@@ -66,30 +66,30 @@ fn seals_that_are_gone_or_begun_anew_are_objected_to() {
 fn settings(state: &Path) -> Settings {
     let variables = [("STEAD_STATE_DIR".to_owned(), state.display().to_string())].into();
     let profiles = Profiles::none("settings.toml");
-    crate::cli::process::settings::merge(Global::default(), &variables, &profiles).unwrap()
+    crate::cli::process::settings::merge(GlobalArgs::default(), &variables, &profiles).unwrap()
 }
 
-fn key(n: u8) -> SealKey {
-    SealKey::new(&[n; 32]).unwrap()
+fn key(n: u8) -> MacKey {
+    MacKey::new(&[n; 32]).unwrap()
 }
 
-fn place(text: &str) -> Place {
-    Place::parse(text).unwrap()
+fn place(text: &str) -> LedgerLocation {
+    LedgerLocation::parse(text).unwrap()
 }
 
-fn sealed(serial: u64, lineage: u128, key: &SealKey) -> Ledger {
+fn sealed(serial: u64, lineage: u128, key: &MacKey) -> Ledger {
     let mut ledger = ledger(serial, &[(1, 10)]);
     ledger.identity.lineage = Uuid::from_u128(lineage);
     let key = key.id().clone();
-    Ledger { sealed: Some(Sealing { key, since: 2, previous: Vec::new() }), ..ledger }
+    Ledger { sealed: Some(MacState { key, since: 2, previous: Vec::new() }), ..ledger }
 }
 
 #[test]
 fn a_mark_is_filed_by_place_stack_and_environment() {
     let state = tempfile::tempdir().unwrap();
     let settings = settings(state.path());
-    let marks = |text: &str, owner| Marks::new(&settings, Some(key(1)), &place(text), owner);
-    let (home, owner, trail) = ("postgres://me:a@db/x", ("shop", "prod"), Trail::default());
+    let marks = |text: &str, owner| HighWaterMarkStore::new(&settings, Some(key(1)), &place(text), owner);
+    let (home, owner, trail) = ("postgres://me:a@db/x", ("shop", "prod"), HeadHistory::default());
     let seen = sealed(9, 5, &key(1));
     assert!(!marks(home, owner).can_notice(&seen).unwrap());
     marks(home, owner).advance_marks(&seen, &trail).unwrap();
@@ -100,8 +100,8 @@ fn a_mark_is_filed_by_place_stack_and_environment() {
     };
     for same in [home, "postgresql://you:b@DB:5432/x?connect_timeout=3"] {
         assert_eq!(what(same, owner, Some(&seen)), None, "{same}");
-        assert_eq!(what(same, owner, Some(&other)), Some(Objection::ANOTHER.what), "{same}");
-        assert_eq!(what(same, owner, None), Some(Objection::GONE.what), "{same}");
+        assert_eq!(what(same, owner, Some(&other)), Some(RollbackDetected::OTHER_LEDGER.what), "{same}");
+        assert_eq!(what(same, owner, None), Some(RollbackDetected::LEDGER_MISSING.what), "{same}");
         assert!(what(same, owner, Some(&older)).is_some(), "{same}");
         assert!(marks(same, owner).saw_macs(None).unwrap());
     }
@@ -122,10 +122,10 @@ fn a_mark_is_filed_by_place_stack_and_environment() {
 fn a_mark_that_was_changed_without_the_key_is_no_mark() {
     let state = tempfile::tempdir().unwrap();
     let settings = settings(state.path());
-    let marks = |key: &SealKey, text: &str| {
-        Marks::new(&settings, Some(key.clone()), &place(text), ("shop", "prod"))
+    let marks = |key: &MacKey, text: &str| {
+        HighWaterMarkStore::new(&settings, Some(key.clone()), &place(text), ("shop", "prod"))
     };
-    let (one, trail, seen) = (key(1), Trail::default(), sealed(9, 5, &key(1)));
+    let (one, trail, seen) = (key(1), HeadHistory::default(), sealed(9, 5, &key(1)));
     marks(&one, "s3://b/p").advance_marks(&seen, &trail).unwrap();
     let path = of_place(state.path(), marks(&one, "s3://b/p").whose.as_ref().unwrap());
     let text = stack_files::read_optional(&path).unwrap().unwrap();
@@ -149,22 +149,22 @@ fn a_mark_that_was_changed_without_the_key_is_no_mark() {
 
 #[test]
 fn a_fork_is_told_by_the_end_of_the_last_apply() {
-    let (mut seen, trail) = (sealed(9, 5, &key(1)), Trail::default());
+    let (mut seen, trail) = (sealed(9, 5, &key(1)), HeadHistory::default());
     let at = Timestamp::from_second(20).unwrap();
-    let end = End { at, complete: true, tally: Tally::default() };
+    let end = RunEnd { at, complete: true, tally: ResourceCounts::default() };
     let cut_off = Ledger { serial: 12, ..seen.clone() };
-    let open = Waterline::from_ledger(&seen, &trail);
+    let open = HighWaterMark::from_ledger(&seen, &trail);
     seen.history.back_mut().unwrap().end = Some(end);
     assert_eq!(
         open.detect_ledger_rollback(&Ledger { serial: 12, ..seen.clone() }, &trail),
         None,
         "it ended since"
     );
-    let mark = Waterline::from_ledger(&seen, &trail);
+    let mark = HighWaterMark::from_ledger(&seen, &trail);
     assert_eq!(mark.detect_ledger_rollback(&Ledger { serial: 12, ..seen }, &trail), None);
     assert!(mark.detect_ledger_rollback(&cut_off, &trail).is_some());
     assert_eq!(
-        Waterline { sealed: None, ..mark }.detect_ledger_rollback(&cut_off, &trail),
+        HighWaterMark { sealed: None, ..mark }.detect_ledger_rollback(&cut_off, &trail),
         None,
         "as ever without MACs"
     );
@@ -174,8 +174,10 @@ fn a_fork_is_told_by_the_end_of_the_last_apply() {
 fn a_fork_is_told_by_its_digests() {
     let (seen, own) = (sealed(9, 5, &key(1)), key(1));
     let fork = Ledger { serial: 11, ..seen.clone() };
-    let mark =
-        Waterline { head: Some("aa".to_owned()), ..Waterline::from_ledger(&seen, &Trail::default()) };
+    let mark = HighWaterMark {
+        head: Some("aa".to_owned()),
+        ..HighWaterMark::from_ledger(&seen, &HeadHistory::default())
+    };
     let state = tempfile::tempdir().unwrap();
     let directory = state.path().join("ledgers");
     let trail = trail_of(&directory, &own);
@@ -183,20 +185,21 @@ fn a_fork_is_told_by_its_digests() {
         mark.detect_ledger_rollback(&fork, &trail).is_some(),
         "it covers the mark and has another digest"
     );
-    assert_eq!(mark.detect_ledger_rollback(&fork, &Trail::default()), None, "it is not known");
-    let unsealed = Waterline { sealed: None, ..mark };
+    assert_eq!(mark.detect_ledger_rollback(&fork, &HeadHistory::default()), None, "it is not known");
+    let unsealed = HighWaterMark { sealed: None, ..mark };
     assert_eq!(unsealed.detect_ledger_rollback(&fork, &trail), None, "as ever without MACs");
 }
 
 /// The trail of a ledger of more than nine records.
-fn trail_of(directory: &Path, key: &SealKey) -> Trail {
+fn trail_of(directory: &Path, key: &MacKey) -> HeadHistory {
     use crate::ledger::journal::record::Record;
     use crate::ledger::journal::store::Store;
     use futures_util::FutureExt;
 
-    let identity = Identity::new_placeholder("shop", "prod");
+    let identity = LedgerIdentity::new_placeholder("shop", "prod");
     let now = Timestamp::UNIX_EPOCH;
-    let opening = Opening { directory, identity: &identity, who: "ada@host", now, seal: Some(key) };
+    let opening =
+        FileStoreOptions { directory, identity: &identity, who: "ada@host", now, seal: Some(key) };
     let store = FileStore::open(&opening).unwrap();
     for _ in 0..9 {
         let record = Record::Account { account: "a".into() };
@@ -209,20 +212,24 @@ fn trail_of(directory: &Path, key: &SealKey) -> Trail {
 fn a_key_that_took_over_is_told_from_macs_that_were_begun_again() {
     let state = tempfile::tempdir().unwrap();
     let settings = settings(state.path());
-    let marks = |key: SealKey| Marks::new(&settings, Some(key), &place("s3://b/p"), ("shop", "prod"));
-    let (trail, seen) = (Trail::default(), sealed(9, 5, &key(1)));
+    let marks =
+        |key: MacKey| HighWaterMarkStore::new(&settings, Some(key), &place("s3://b/p"), ("shop", "prod"));
+    let (trail, seen) = (HeadHistory::default(), sealed(9, 5, &key(1)));
     marks(key(1)).advance_marks(&seen, &trail).unwrap();
     let mut changed = Ledger { serial: 11, ..seen.clone() };
     changed.seal_with(key(2).id());
     assert_eq!(marks(key(2)).detect_rollback(Some((&changed, &trail))).unwrap(), None);
     let mut begun = Ledger { serial: 11, sealed: None, ..seen };
     begun.seal_with(key(2).id());
-    assert_eq!(marks(key(2)).detect_rollback(Some((&begun, &trail))).unwrap(), Some(Objection::UNSEALED));
+    assert_eq!(
+        marks(key(2)).detect_rollback(Some((&begun, &trail))).unwrap(),
+        Some(RollbackDetected::MACS_MISSING)
+    );
 }
 
 #[test]
 fn the_golden_high_water_marks_are_read_and_written_as_before() {
     let golden = include_str!("../../../../tests/golden/files/high-water-mark.json").trim_end();
-    let marks: Vec<Waterline> = serde_json::from_str(golden).unwrap();
+    let marks: Vec<HighWaterMark> = serde_json::from_str(golden).unwrap();
     assert_eq!(serde_json::to_string(&marks).unwrap(), golden);
 }

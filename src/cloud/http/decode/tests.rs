@@ -123,7 +123,7 @@ fn finds_the_list() {
         (j!({"data": [{"id": "a"}], "total": -3}), None),
         (j!([{"id": "a"}]), None),
     ] {
-        assert_eq!(parse_page(body).unwrap(), Page { rows: rows.clone(), total });
+        assert_eq!(parse_page(body).unwrap(), ListPage { rows: rows.clone(), total });
     }
     assert_eq!(parse_page(j!({"data": null, "total": 0})).unwrap().rows, Vec::<Json>::new());
     for body in [j!({"data": {}}), j!({"a": [], "b": []}), j!("x"), j!({})] {
@@ -138,7 +138,7 @@ fn bounds_are_kept() {
     assert!(parse_json(&nest(65)).unwrap_err().contains("deeper"));
     assert!(parse_json(&nest(1_000_000)).unwrap_err().contains("deeper"));
     assert!(parse_json(br#""[[[[\"[[""#).is_ok(), "brackets in texts do not nest");
-    assert!(parse_json(&vec![b' '; LARGEST_BODY + 1]).unwrap_err().contains("larger"));
+    assert!(parse_json(&vec![b' '; MAX_BODY_BYTES + 1]).unwrap_err().contains("larger"));
     assert_eq!(parse_json(br#"{"a": [1"#).unwrap_err(), "the answer breaks off");
 }
 

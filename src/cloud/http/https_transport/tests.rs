@@ -63,9 +63,9 @@ async fn serve(listener: TcpListener, reply: &dyn Fn(&str) -> Reply, log: &Log) 
     }
 }
 
-fn request(method: Method, path: &str) -> Request {
+fn request(method: Method, path: &str) -> HttpRequest {
     let body = method.mutates().then(|| serde_json::json!({"name": "web"}));
-    Request {
+    HttpRequest {
         method,
         path: path.to_owned(),
         query: vec![],
@@ -76,15 +76,15 @@ fn request(method: Method, path: &str) -> Request {
     }
 }
 
-fn cloud(base: &str) -> HttpCloud {
-    HttpCloud::new(&Options::new(base, Some(SecretString::from("canary-key")))).unwrap()
+fn cloud(base: &str) -> HttpsTransport {
+    HttpsTransport::new(&TransportOptions::new(base, Some(SecretString::from("canary-key")))).unwrap()
 }
 
 /// Sends requests one after the other to a server that replies so.
 async fn talk(
-    requests: &[Request],
+    requests: &[HttpRequest],
     reply: &dyn Fn(&str) -> Reply,
-) -> (Vec<Result<Answer, ExchangeError>>, Vec<(usize, String)>) {
+) -> (Vec<Result<HttpResponse, TransportError>>, Vec<(usize, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let cloud = cloud(&format!("http://{}", listener.local_addr().unwrap()));
     let log = Log::default();
@@ -159,7 +159,7 @@ async fn a_change_travels_alone_and_once() {
     let (answers, log) = talk(&requests[2..], &|_| (Vec::new(), true)).await;
     assert_eq!(log.len(), 3, "sent once each");
     for answer in answers {
-        assert!(matches!(answer, Err(ExchangeError::Lost { .. })), "{answer:?}");
+        assert!(matches!(answer, Err(TransportError::Lost { .. })), "{answer:?}");
     }
 }
 
@@ -173,7 +173,7 @@ async fn what_breaks_off_is_lost() {
         "garbage\r\n\r\n",
     ] {
         let (answers, _) = talk(&get, &|_| (reply.into(), true)).await;
-        assert!(matches!(&answers[0], Err(ExchangeError::Lost { .. })), "{reply:?}: {answers:?}");
+        assert!(matches!(&answers[0], Err(TransportError::Lost { .. })), "{reply:?}: {answers:?}");
     }
 }
 
@@ -184,7 +184,7 @@ async fn a_deadline_is_kept() {
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{";
     for reply in ["", half] {
         let (answers, _) = talk(std::slice::from_ref(&slow), &|_| (reply.into(), false)).await;
-        let Err(ExchangeError::Lost { reason, .. }) = &answers[0] else { panic!("{answers:?}") };
+        let Err(TransportError::Lost { reason, .. }) = &answers[0] else { panic!("{answers:?}") };
         assert_eq!(reason, "no answer in time");
     }
 }
@@ -192,7 +192,7 @@ async fn a_deadline_is_kept() {
 /// Sixteen megabytes of zeros, as gzip stores them without compression: more than it is allowed to be.
 fn bomb() -> Vec<u8> {
     let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-    for _ in 0..=(LARGEST_BODY / 65_535) {
+    for _ in 0..=(MAX_BODY_BYTES / 65_535) {
         out.extend([0, 0xff, 0xff, 0, 0]);
         out.extend(std::iter::repeat_n(b' ', 65_535));
     }
@@ -209,13 +209,13 @@ async fn a_body_has_bounds() {
         reply
     };
     for (reply, fits) in [
-        (huge(vec![b' '; LARGEST_BODY], ""), true),
-        (huge(vec![b' '; LARGEST_BODY + 1], ""), false),
+        (huge(vec![b' '; MAX_BODY_BYTES], ""), true),
+        (huge(vec![b' '; MAX_BODY_BYTES + 1], ""), false),
         (huge(bomb(), "content-encoding: gzip\r\n"), false),
     ] {
         let (answers, _) = talk(&get, &|_| (reply.clone(), false)).await;
         match &answers[0] {
-            Ok(answer) => assert!(fits && answer.body.len() == LARGEST_BODY),
+            Ok(answer) => assert!(fits && answer.body.len() == MAX_BODY_BYTES),
             Err(error) => assert!(!fits && error.to_string().contains("larger than 16 MiB"), "{error}"),
         }
     }
@@ -227,7 +227,7 @@ async fn nobody_there_means_not_sent() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let refused = cloud(&format!("http://{address}")).exchange(&request(Method::Post, "/api/v1/vms")).await;
-    let Err(ExchangeError::NotSent { host, .. }) = &refused else { panic!("{refused:?}") };
+    let Err(TransportError::NotSent { host, .. }) = &refused else { panic!("{refused:?}") };
     assert_eq!(*host, address.to_string());
 }
 
@@ -244,7 +244,7 @@ async fn plain_text_where_tls_should_be_means_not_sent() {
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
     };
     let (answer, ()) = tokio::join!(cloud.exchange(&post), server);
-    assert!(matches!(answer, Err(ExchangeError::NotSent { .. })), "{answer:?}");
+    assert!(matches!(answer, Err(TransportError::NotSent { .. })), "{answer:?}");
 }
 
 #[tokio::test]
@@ -254,11 +254,11 @@ async fn a_path_that_would_leave_is_not_sent() {
         ["/api/v1/../keys", "/api/v1/%2e%2e/keys", "api", "/a?b", "/a#b", "//evil.test/x/..", "/a\\b"]
     {
         let answer = cloud.exchange(&request(Method::Delete, path)).await;
-        assert!(matches!(answer, Err(ExchangeError::NotSent { .. })), "{path}: {answer:?}");
+        assert!(matches!(answer, Err(TransportError::NotSent { .. })), "{path}: {answer:?}");
     }
     let mut odd = request(Method::Delete, "/api/v1/vms/a");
     odd.project = Some("p\r\nx: y".into());
-    assert!(matches!(cloud.exchange(&odd).await, Err(ExchangeError::NotSent { .. })));
+    assert!(matches!(cloud.exchange(&odd).await, Err(TransportError::NotSent { .. })));
 }
 
 #[test]
@@ -288,11 +288,11 @@ fn only_safe_addresses() {
 
 #[test]
 fn the_key_is_shown_nowhere() {
-    let options = Options::new("https://api.example.test", Some(SecretString::from("canary-key")));
-    let cloud = HttpCloud::new(&options).unwrap();
+    let options = TransportOptions::new("https://api.example.test", Some(SecretString::from("canary-key")));
+    let cloud = HttpsTransport::new(&options).unwrap();
     let headers = cloud.headers(&request(Method::Get, "/api/v1/vms")).unwrap();
     assert!(!format!("{options:?} {headers:?}").contains("canary"));
-    let odd = Options::new("https://api.example.test", Some(SecretString::from("canary\nkey")));
-    let error = HttpCloud::new(&odd).err().unwrap();
+    let odd = TransportOptions::new("https://api.example.test", Some(SecretString::from("canary\nkey")));
+    let error = HttpsTransport::new(&odd).err().unwrap();
     assert!(!format!("{error} {error:?}").contains("canary"));
 }

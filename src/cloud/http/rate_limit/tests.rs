@@ -52,7 +52,7 @@ impl Service {
 }
 
 /// Sends `count` requests as fast as the limiter lets them; returns when each left.
-fn run(limiter: &mut Limiter, mut now: Duration, count: usize) -> Vec<Duration> {
+fn run(limiter: &mut RateLimit, mut now: Duration, count: usize) -> Vec<Duration> {
     let mut left = Vec::new();
     while left.len() < count {
         match limiter.admit(now) {
@@ -75,7 +75,7 @@ proptest! {
         restarts: bool,
         counts_paid: bool,
     ) {
-        let mut limiter = Limiter::default();
+        let mut limiter = RateLimit::default();
         let mut arrivals = Vec::new();
         let mut now = Duration::from_secs(5);
         for (idle, count) in bursts {
@@ -99,23 +99,23 @@ proptest! {
 
 #[test]
 fn a_small_plan_goes_out_at_once() {
-    let left = run(&mut Limiter::default(), Duration::ZERO, 15);
+    let left = run(&mut RateLimit::default(), Duration::ZERO, 15);
     assert_eq!(left.last(), Some(&Duration::ZERO));
-    let left = run(&mut Limiter::default(), Duration::ZERO, 87);
+    let left = run(&mut RateLimit::default(), Duration::ZERO, 87);
     assert_eq!(left.last(), Some(&Duration::ZERO), "the burst budget is there to be used");
 }
 
 #[test]
 fn a_long_load_uses_the_rate() {
-    let left = run(&mut Limiter::default(), Duration::ZERO, 3_000);
+    let left = run(&mut RateLimit::default(), Duration::ZERO, 3_000);
     let seconds = left.last().unwrap().as_secs_f64();
     assert!(3_000.0 / seconds >= 27.0, "{} a second", 3_000.0 / seconds);
 }
 
 #[test]
 fn it_learns_its_tier() {
-    let mut limiter = Limiter::default();
-    let answer = |status, limit, retry_after| Answer {
+    let mut limiter = RateLimit::default();
+    let answer = |status, limit, retry_after| HttpResponse {
         status,
         retry_after,
         limit,
@@ -133,8 +133,8 @@ fn it_learns_its_tier() {
 
 #[test]
 fn refusals_back_everyone_off_and_grow() {
-    let mut limiter = Limiter::default();
-    let refusal = Answer {
+    let mut limiter = RateLimit::default();
+    let refusal = HttpResponse {
         status: 429,
         retry_after: Some(1),
         limit: None,
@@ -154,10 +154,10 @@ fn refusals_back_everyone_off_and_grow() {
         assert!(limiter.admit(now).is_ok());
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
-    let long = Answer { retry_after: Some(90), ..refusal };
+    let long = HttpResponse { retry_after: Some(90), ..refusal };
     limiter.observe_answer(&long, now, 0.9);
     assert_eq!(limiter.blocked_for(now).as_secs(), 90, "what the service asks for is honoured");
-    let fine = Answer { status: 200, ..long.clone() };
+    let fine = HttpResponse { status: 200, ..long.clone() };
     limiter.observe_answer(&fine, now + Duration::from_secs(91), 0.0);
     limiter.observe_answer(&long, now + Duration::from_secs(92), 0.0);
     assert_eq!(limiter.refusals, 1, "success starts the count again");

@@ -11,8 +11,8 @@ fn numbers(objects: &[Object]) -> Vec<u32> {
     objects.iter().map(|object| object.id.strip_prefix("vm-").unwrap().parse().unwrap()).collect()
 }
 
-fn vms() -> Scope<'static> {
-    Scope { kind: kind("vm"), parent: None, project: None }
+fn vms() -> ListScope<'static> {
+    ListScope { kind: kind("vm"), parent: None, project: None }
 }
 
 /// Records in the order of the service: newest first.
@@ -75,7 +75,7 @@ fn a_list_that_never_ends_is_given_up_after_a_bounded_number_of_requests() {
         let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err().to_string();
         assert!(error.contains("does not end"), "{error}");
         let requests = log.borrow().len();
-        assert!((MOST_PAGES..=MOST_PAGES + 2 * WAVE).contains(&requests), "{requests}");
+        assert!((MAX_LIST_PAGES..=MAX_LIST_PAGES + 2 * CONCURRENT_PAGES).contains(&requests), "{requests}");
     }
 }
 

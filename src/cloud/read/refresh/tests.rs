@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::cloud::fake::{answer, client, error, page, run};
-use crate::cloud::http::message::{Answer, ExchangeError, Request};
+use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
 use crate::model::value::Attributes;
 
 /// Records by path of their list.
@@ -34,7 +34,7 @@ fn world() -> World {
 }
 
 /// Serves a world; `hidden` is there by id, but in no list.
-fn serve(world: &World, request: &Request, hidden: &[&str]) -> Result<Answer, ExchangeError> {
+fn serve(world: &World, request: &HttpRequest, hidden: &[&str]) -> Result<HttpResponse, TransportError> {
     if let Some(records) = world.get(request.path.as_str()) {
         let listed: Vec<Json> = records
             .iter()
@@ -63,7 +63,7 @@ fn names(names: &[&str]) -> BTreeSet<Name> {
 fn reads_lists_details_and_proofs_of_absence() {
     let world = world();
     let (client, clock, log) = client(|request| serve(&world, request, &["vm-1"]));
-    let wanted = Wanted {
+    let wanted = RefreshRequest {
         everywhere: BTreeSet::new(),
         kinds: names(&["vm", "volume"]),
         projects: None,
@@ -113,11 +113,11 @@ fn lists_can_be_kept_to_projects() {
     world.get_mut("/api/v1/volumes").unwrap().push(json!({"id": "vol-x", "project_id": "p9"}));
     let (client, clock, log) = client(|request| serve(&world, request, &[]));
     let projects = Some(vec!["p1".into(), "p1".into()]);
-    let wanted = Wanted { kinds: names(&["vm", "ssh_key"]), projects, ..Wanted::default() };
+    let wanted = RefreshRequest { kinds: names(&["vm", "ssh_key"]), projects, ..RefreshRequest::default() };
     // There are no SSH keys in this world: 404, and so an error, never "none".
     assert!(run(&clock, client.refresh(&wanted)).is_err());
     let everywhere = names(&["volume", "database_user"]);
-    let wanted = Wanted { kinds: names(&["vm", "volume", "database"]), everywhere, ..wanted };
+    let wanted = RefreshRequest { kinds: names(&["vm", "volume", "database"]), everywhere, ..wanted };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(snapshot.of_kind("vm").count(), 3, "a service that ignores the filter widens nothing");
     assert_eq!(snapshot.of_kind("volume").count(), 3, "wherever they are");
@@ -145,7 +145,8 @@ fn a_plan_over_a_thousand_objects_takes_fifteen_requests_and_two_round_trips() {
     let (client, clock, log) = client(|request| serve(&world, request, &[]));
     let kinds = names(&["vm", "volume", "database", "backup_schedule", "vpc", "ssh_key", "project"]);
     let owned = (0..420).map(|n| key("vm", None, &format!("vms-{n}"))).collect();
-    let snapshot = run(&clock, client.refresh(&Wanted { kinds, owned, ..Wanted::default() })).unwrap();
+    let snapshot =
+        run(&clock, client.refresh(&RefreshRequest { kinds, owned, ..RefreshRequest::default() })).unwrap();
     assert_eq!(snapshot.objects.len(), 1_002);
     assert!(snapshot.requests.sent <= 15, "{:?}", snapshot.requests);
     let mut moments: Vec<_> = log.borrow().iter().map(|(at, _)| *at).collect();
@@ -164,7 +165,7 @@ fn what_looks_gone_is_looked_for_twice() {
         _ => serve(&world, request, &["vm-1"]),
     });
     let owned = vec![key("vm", None, "vm-1"), key("vm", None, "vm-9")];
-    let wanted = Wanted { kinds: names(&["vm"]), owned, ..Wanted::default() };
+    let wanted = RefreshRequest { kinds: names(&["vm"]), owned, ..RefreshRequest::default() };
     client.expect_lag(Duration::from_secs(7));
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     assert_eq!(snapshot.absent, [key("vm", None, "vm-9")].into());
@@ -177,7 +178,8 @@ fn what_looks_gone_is_looked_for_twice() {
 fn a_refusal_ends_it() {
     let (client, clock, log) = client(|_| error(401));
     let error =
-        run(&clock, client.refresh(&Wanted { kinds: names(&["vm"]), ..Wanted::default() })).unwrap_err();
+        run(&clock, client.refresh(&RefreshRequest { kinds: names(&["vm"]), ..RefreshRequest::default() }))
+            .unwrap_err();
     assert!(matches!(&error, ReadError::Refused { refusal, .. } if refusal.status == 401), "{error}");
     assert!(log.borrow().len() <= 2);
 }
@@ -203,11 +205,11 @@ fn read_volumes(listed: &Json) -> (Snapshot, Vec<String>) {
     });
     let keys = [key("volume", None, "vol-0"), key("volume", None, "vol-1")];
     let applied: Attributes = [("vm".into(), "vm-1".into())].into();
-    let wanted = Wanted {
+    let wanted = RefreshRequest {
         kinds: names(&["volume"]),
         owned: keys.to_vec(),
         applied: keys.into_iter().map(|key| (key, applied.clone())).collect(),
-        ..Wanted::default()
+        ..RefreshRequest::default()
     };
     let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
     let reads = log.borrow().iter().map(|(_, request)| request.path.clone()).collect::<Vec<_>>();
@@ -229,7 +231,7 @@ fn a_list_alone_proves_no_difference() {
 const LONG: &str = "0193c0de-0000-7000-8000-000000000001";
 
 /// A service with one database and one app, whose link names the database by its short id.
-fn with_short_ids(request: &Request) -> Result<Answer, ExchangeError> {
+fn with_short_ids(request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let rows = |rows: Json| answer(200, &json!({"data": rows, "total": 1}));
     let database = json!({"id": LONG, "database_id": "k3j2h1g9", "name": "main"});
     match request.path.as_str() {
@@ -264,10 +266,10 @@ fn an_object_is_known_by_one_of_its_ids() {
     for listed in [true, false] {
         let (client, clock, log) = client(with_short_ids);
         let kinds: &[&str] = if listed { &["database"] } else { &[] };
-        let wanted = Wanted {
+        let wanted = RefreshRequest {
             kinds: names(kinds),
             parents: [("app_database_link".into(), "app-1".into())].into(),
-            ..Wanted::default()
+            ..RefreshRequest::default()
         };
         let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
         let database = |id: &str| snapshot.objects[&link(id)].attributes.get("database").cloned();
@@ -276,7 +278,7 @@ fn an_object_is_known_by_one_of_its_ids() {
         assert_eq!(database("l2"), Some(Value::text("0193c0de-0000-7000-8000-000000000002")));
         assert_eq!(database("l4"), database("l2"));
         assert_eq!(database("l3"), None, "what cannot be looked up is not told");
-        let by_id = |request: &&(Duration, Request)| request.1.path.starts_with("/api/v1/databases/");
+        let by_id = |request: &&(Duration, HttpRequest)| request.1.path.starts_with("/api/v1/databases/");
         assert!(log.borrow().iter().filter(by_id).count() <= 3, "each id is looked up once");
     }
 }
@@ -286,11 +288,11 @@ fn a_ledgers_id_stays_and_any_of_them_finds_the_object() {
     let short = key("database", None, "k3j2h1g9");
     for (adopted, id) in [(false, "k3j2h1g9"), (true, LONG)] {
         let (client, clock, _) = client(with_short_ids);
-        let wanted = Wanted {
+        let wanted = RefreshRequest {
             kinds: names(&["database"]),
             owned: vec![short.clone()],
             adopted: if adopted { [short.clone()].into() } else { BTreeSet::new() },
-            ..Wanted::default()
+            ..RefreshRequest::default()
         };
         let snapshot = run(&clock, client.refresh(&wanted)).unwrap();
         assert_eq!(snapshot.of_kind("database").map(|object| object.id.as_str()).collect::<Vec<_>>(), [id]);
@@ -310,7 +312,7 @@ fn another_objects_answer_is_refused_whichever_id_it_shows() {
 }
 
 /// A list of five machines that leaves `billing_type` out, but for the first `listed`; by id it is there if `by_id`.
-fn unlisted(request: &Request, listed: usize, by_id: bool) -> Result<Answer, ExchangeError> {
+fn unlisted(request: &HttpRequest, listed: usize, by_id: bool) -> Result<HttpResponse, TransportError> {
     let record = |n: usize, shows: bool| {
         let mut record = json!({"id": format!("vm-{n}"), "name": format!("n{n}")});
         if shows {
@@ -332,14 +334,14 @@ fn unlisted(request: &Request, listed: usize, by_id: bool) -> Result<Answer, Exc
 }
 
 /// Returns what is asked of so many machines, each with a billing type that was applied.
-fn payg_machines(count: usize) -> Wanted {
+fn payg_machines(count: usize) -> RefreshRequest {
     let keys: Vec<_> = (0..count).map(|n| key("vm", None, &format!("vm-{n}"))).collect();
     let applied = Attributes::from([("billing_type".into(), "payg".into())]);
-    Wanted {
+    RefreshRequest {
         kinds: names(&["vm"]),
         applied: keys.iter().map(|key| (key.clone(), applied.clone())).collect(),
         owned: keys,
-        ..Wanted::default()
+        ..RefreshRequest::default()
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::cloud::fake::{self, VirtualClock, answer, client, error, kind, page, run};
-use crate::cloud::http::message::{Answer, ExchangeError, Request};
+use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
 
 fn key(id: &str) -> ObjectKey {
     ObjectKey { kind: "vm".into(), parent: None, id: id.into() }
@@ -18,10 +18,10 @@ const MINUTES: Duration = Duration::from_mins(5);
 
 /// Serves VMs whose status is a function of time; `None` is not there.
 fn serve(
-    request: &Request,
+    request: &HttpRequest,
     ids: &[String],
     status: impl Fn(&str) -> Option<&'static str>,
-) -> Result<Answer, ExchangeError> {
+) -> Result<HttpResponse, TransportError> {
     let record = |id: &str| {
         status(id).map(|status| json!({"id": id, "status": status, "status_message": "because"}))
     };
@@ -35,7 +35,7 @@ fn serve(
     page(request, &records, 100)
 }
 
-fn wait_for(script: &[(u64, Option<&'static str>)]) -> (Result<Object, Unsettled>, Vec<String>, Duration) {
+fn wait_for(script: &[(u64, Option<&'static str>)]) -> (Result<Object, WaitError>, Vec<String>, Duration) {
     let now = Rc::new(RefCell::new(VirtualClock::default()));
     let time = Rc::clone(&now);
     let (client, clock, _) = client(move |request| {
@@ -97,7 +97,7 @@ fn ends_when_there_is_nothing_to_wait_for() {
     let (result, _, took) = wait_for(&[(0, Some("pending")), (5, Some("failed"))]);
     assert_eq!(result.unwrap_err().to_string(), "it ended as failed");
     assert!(took.as_secs() <= 7, "{took:?}");
-    assert_eq!(wait_for(&[(0, Some("deleting"))]).0, Err(Unsettled::Leaving));
+    assert_eq!(wait_for(&[(0, Some("deleting"))]).0, Err(WaitError::Deleting));
     let (result, _, took) = wait_for(&[(0, Some("moving"))]);
     assert_eq!(result.unwrap_err().to_string(), "it is still moving after 300 s");
     assert!((300..302).contains(&took.as_secs()), "{took:?}");
@@ -201,7 +201,7 @@ fn gone_is_what_neither_look_shows() {
     assert_eq!(*told.borrow(), ["deleting"]);
     let (client, clock, _) = fake::client(|request| serve(request, &ids, |_| Some("active")));
     let result = run(&clock, client.wait_until_gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
-    assert!(matches!(result, Err(Unsettled::TimedOut { .. })), "{result:?}");
+    assert!(matches!(result, Err(WaitError::TimedOut { .. })), "{result:?}");
 }
 
 /// A role that lost the project sees nothing of what is in it: no 404 counts then.
@@ -229,7 +229,7 @@ fn an_absence_counts_only_while_the_project_is_seen() {
         let result =
             run(&clock, client.wait_until_gone(kind("vm"), &key("a"), Some(&project), MINUTES, &|_| {}));
         match (proven, &result) {
-            (true, Ok(())) | (false, Err(Unsettled::Unproven { .. })) => {}
+            (true, Ok(())) | (false, Err(WaitError::Unproven { .. })) => {}
             _ => panic!("{told}: {result:?}"),
         }
     }
@@ -255,7 +255,7 @@ fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
             }
         });
         let result = run(&clock, client.wait_until_gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
-        let wanted = if comes_back { Ok(()) } else { Err(Unsettled::Unproven { within: MINUTES }) };
+        let wanted = if comes_back { Ok(()) } else { Err(WaitError::Unproven { within: MINUTES }) };
         assert_eq!(result, wanted);
         // The first look behind a hidden project was not believed.
         assert!(!comes_back || seen.get() > 2, "{}", seen.get());
@@ -266,5 +266,5 @@ fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
 fn a_refusal_ends_a_wait() {
     let (client, clock, _) = client(|_| error(401));
     let result = run(&clock, client.wait_until_ready(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
-    assert!(matches!(result, Err(Unsettled::Read(ReadError::Refused { .. }))), "{result:?}");
+    assert!(matches!(result, Err(WaitError::Read(ReadError::Refused { .. }))), "{result:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::load::load;
-use crate::config::request::Request;
+use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
 use crate::model::secret::Secret;
 use crate::model::source::Sources;
@@ -14,7 +14,7 @@ const RENDER: &str = "databases:\n  - name: shop-db\n    postgresMajorVersion: 1
 const APP_SPEC: &str = "name: shop\nregion: fra\nservices:\n  - name: web\n    github: { repo: acme/shop, branch: main, deploy_on_push: true }\n    http_port: 8080\n    instance_count: 2\n    routes: [{ path: / }]\n    envs:\n      - { key: DATABASE_URL, value: \"${db.DATABASE_URL}\" }\n      - { key: TOKEN, type: SECRET }\nworkers:\n  - name: jobs\n    image: { registry: acme, repository: jobs, tag: v1 }\ndatabases:\n  - { name: db, engine: PG, version: \"16\" }\ndomains: [{ domain: shop.example.com }]\n";
 
 /// Converts, and reads the result as a stack.
-fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
+fn converted(text: &str, origin: SourceFormat, to: Syntax) -> ConvertedStack {
     let source = Source::new("x.yaml", text);
     let made = convert_foreign_file(&source, origin, "shop", to, &REGISTRY).unwrap();
     let path = if to == Syntax::Yaml { "stead.yaml" } else { "stead.kdl" };
@@ -22,7 +22,7 @@ fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
     sources.add(Source::new(path, made.text.as_str()));
     let name = |name: &String| name.trim_start_matches("STEAD_VAR_").to_lowercase().into();
     let env_vars = made.needed.iter().map(|given| (name(given), Secret::new("x")));
-    let request = Request { env_vars: env_vars.collect(), ..Request::default() };
+    let request = LoadRequest { env_vars: env_vars.collect(), ..LoadRequest::default() };
     let read = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     if let Err(rejected) = load(REGISTRY, sources, &request, &read) {
         // A directory of sources is read from the disk, which is not there.
@@ -35,9 +35,11 @@ fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
 
 #[test]
 fn every_tools_file_becomes_a_valid_stack() {
-    for (text, origin) in
-        [(COMPOSE, Origin::Compose), (RENDER, Origin::Render), (APP_SPEC, Origin::AppSpec)]
-    {
+    for (text, origin) in [
+        (COMPOSE, SourceFormat::Compose),
+        (RENDER, SourceFormat::Render),
+        (APP_SPEC, SourceFormat::AppSpec),
+    ] {
         let (yaml, kdl) = (converted(text, origin, Syntax::Yaml), converted(text, origin, Syntax::Kdl));
         assert_eq!(yaml.left_out, kdl.left_out);
     }
@@ -45,7 +47,7 @@ fn every_tools_file_becomes_a_valid_stack() {
 
 #[test]
 fn compose_in_full() {
-    let made = converted(COMPOSE, Origin::Compose, Syntax::Yaml);
+    let made = converted(COMPOSE, SourceFormat::Compose, Syntax::Yaml);
     insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
     # - x.yaml:11: services.web.volumes: an app keeps no files from one deployment to the next: keep them in a database or an object store
@@ -95,7 +97,7 @@ fn compose_in_full() {
 
 #[test]
 fn a_blueprint_in_full() {
-    let made = converted(RENDER, Origin::Render, Syntax::Kdl);
+    let made = converted(RENDER, SourceFormat::Render, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
     // - x.yaml:10: services.shop.buildCommand: how to build is found out by the platform; what else has to run belongs into the source
@@ -126,7 +128,7 @@ fn a_blueprint_in_full() {
 
 #[test]
 fn an_app_spec_in_full() {
-    let made = converted(APP_SPEC, Origin::AppSpec, Syntax::Yaml);
+    let made = converted(APP_SPEC, SourceFormat::AppSpec, Syntax::Yaml);
     insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
     # - x.yaml:8: services.web.routes: each app has an address of its own: there is no routing by path
@@ -168,7 +170,7 @@ fn an_app_spec_in_full() {
 
 /// Returns what a Compose file becomes, and what was left out.
 fn compose(text: &str) -> (String, String) {
-    let made = converted(text, Origin::Compose, Syntax::Yaml);
+    let made = converted(text, SourceFormat::Compose, Syntax::Yaml);
     (made.text, made.left_out.join("\n"))
 }
 
@@ -229,7 +231,7 @@ fn secrets_are_not_copied() {
 #[test]
 fn a_blueprint_of_projects_and_groups() {
     let text = "projects:\n  - name: shop\n    environments:\n      - name: prod\n        services:\n          - { type: web, name: w, repo: 'https://github.com/a/b.git', scaling: { minInstances: 1, maxInstances: 9 }, envVars: [{ fromGroup: g }, { key: PORT, value: 4000 }] }\n        databases:\n          - { name: d, diskSizeGB: 40, highAvailability: { enabled: true }, ipAllowList: [{ source: 0.0.0.0/0 }] }\n      - { name: dev, services: [{ type: web, name: w }] }\nenvVarGroups:\n  - name: g\n    envVars: [{ key: MADE, generateValue: true }, { key: MODE, value: live }]\n";
-    let made = converted(text, Origin::Render, Syntax::Kdl);
+    let made = converted(text, SourceFormat::Render, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
     // - x.yaml:6: projects.shop.environments.prod.services.w.scaling: replicas follow the number of requests at once, 80 for each, and at most 6 run
@@ -257,7 +259,7 @@ fn a_blueprint_of_projects_and_groups() {
 #[test]
 fn a_wrapped_app_spec_and_what_it_binds() {
     let text = "spec:\n  name: shop\n  workers: [{ name: w, image: { repository: x }, envs: [{ key: A, value: '' }, { key: B, value: '${_self.PRIVATE_DOMAIN}' }, { key: C, value: 'mysql://${db.HOSTNAME}/x' }] }]\n  services: [{ name: web, source_dir: /api, gitlab: { repo: a/b }, instance_count: 0 }]\n  databases: [{ name: db, engine: MYSQL }]\n  domains: [{ domain: shop.example.com }]\n  static_sites: [{ name: ui }]\n";
-    let made = converted(text, Origin::AppSpec, Syntax::Kdl);
+    let made = converted(text, SourceFormat::AppSpec, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
     // - x.yaml:3: w.B: `_self.PRIVATE_DOMAIN` is filled in by the other platform
@@ -286,8 +288,8 @@ fn a_wrapped_app_spec_and_what_it_binds() {
 #[test]
 fn a_file_of_what_nothing_runs_here_says_so() {
     for (text, origin) in [
-        ("name: s\nstatic_sites: [{ name: ui }]\n", Origin::AppSpec),
-        ("services: [{ type: web, name: s, runtime: static }]\n", Origin::Render),
+        ("name: s\nstatic_sites: [{ name: ui }]\n", SourceFormat::AppSpec),
+        ("services: [{ type: web, name: s, runtime: static }]\n", SourceFormat::Render),
     ] {
         let source = Source::new("x.yaml", text);
         let problem = convert_foreign_file(&source, origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err();
@@ -321,9 +323,9 @@ fn what_is_no_such_file_is_said() {
             .unwrap_err()
             .code
     };
-    assert_eq!(refused("a: 1\n", Origin::Compose), "S0370");
-    assert_eq!(refused(COMPOSE, Origin::AppSpec), "S0370");
-    assert_eq!(refused("a: [", Origin::Render), "S0125");
+    assert_eq!(refused("a: 1\n", SourceFormat::Compose), "S0370");
+    assert_eq!(refused(COMPOSE, SourceFormat::AppSpec), "S0370");
+    assert_eq!(refused("a: [", SourceFormat::Render), "S0125");
 }
 
 #[test]

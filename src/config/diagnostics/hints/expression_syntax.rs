@@ -4,7 +4,7 @@ use super::other_tools;
 use crate::model::cel::SyntaxError;
 
 /// A slip in an expression.
-pub(in crate::config) struct Slip {
+pub(in crate::config) struct ExpressionSyntaxHint {
     /// What stands where something else is expected.
     pub(in crate::config) detail: String,
     /// What to write.
@@ -19,11 +19,11 @@ pub(in crate::config) struct Slip {
 const NO_EXPRESSION: &str = "for the text `${` itself, write `$${`";
 
 /// Says what an error of the parser means.
-pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str) -> Slip {
+pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str) -> ExpressionSyntaxHint {
     let offset = source.floor_char_boundary(error.offset.unwrap_or_default().min(source.len()));
     let found = first_token(&source[offset..]);
     let place = offset..offset + found.len();
-    let slip = |detail: String, help: &str| Slip {
+    let slip = |detail: String, help: &str| ExpressionSyntaxHint {
         detail,
         help: help.to_owned(),
         place: place.clone(),
@@ -36,11 +36,11 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
         );
     }
     if let Some((detail, right)) = other_sign(found) {
-        return Slip { fix: Some(right), ..slip(detail, &format!("write `{right}`")) };
+        return ExpressionSyntaxHint { fix: Some(right), ..slip(detail, &format!("write `{right}`")) };
     }
     if found == "$" {
         let detail = "Within `${…}` names stand without a `$`.".into();
-        return Slip { fix: Some(""), ..slip(detail, "take the inner `$` away") };
+        return ExpressionSyntaxHint { fix: Some(""), ..slip(detail, "take the inner `$` away") };
     }
     match other_form(found, &source[..offset]) {
         Some((detail, help)) => slip(detail, help),
@@ -90,8 +90,8 @@ fn explain_general_error(
     message: &str,
     source: &str,
     found: &str,
-    slip: &dyn Fn(String, &str) -> Slip,
-) -> Slip {
+    slip: &dyn Fn(String, &str) -> ExpressionSyntaxHint,
+) -> ExpressionSyntaxHint {
     let what =
         if found.is_empty() { "the expression ends".to_owned() } else { format!("`{found}` stands") };
     let capital = |text: String| {
@@ -149,12 +149,12 @@ fn first_token(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::explain_syntax_error;
-    use crate::model::cel::Program;
+    use crate::model::cel::CelProgram;
 
     #[test]
     fn every_slip_is_told_in_plain_words() {
         let told = |source: &str| {
-            let error = Program::parse(source).expect_err(source);
+            let error = CelProgram::parse(source).expect_err(source);
             let slip = explain_syntax_error(&error, source);
             let fix = slip.fix.map(|fix| format!(" | fix: {fix}")).unwrap_or_default();
             format!("{source} @{} {} | {}{fix}", slip.place.start, slip.detail, slip.help)

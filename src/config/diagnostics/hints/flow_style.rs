@@ -2,25 +2,25 @@
 
 /// A value in flow form.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::config) enum Flow<'t> {
+pub(in crate::config) enum FlowValue<'t> {
     /// A word, a quoted text, a placeholder.
     Scalar(&'t str),
     /// `[a, b]`.
-    List(Vec<Flow<'t>>),
+    List(Vec<FlowValue<'t>>),
     /// `{ a: b }`; `{ … }` has the entry `…`.
-    Map(Vec<(&'t str, Flow<'t>)>),
+    Map(Vec<(&'t str, FlowValue<'t>)>),
 }
 
 /// How deep a correction goes at most.
-const MOST_DEEP: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Reads `key: value`, and nothing else.
-pub(in crate::config) fn parse_entry(text: &str) -> Option<(&str, Flow<'_>)> {
+pub(in crate::config) fn parse_entry(text: &str) -> Option<(&str, FlowValue<'_>)> {
     let (entry, rest) = parse_pair(text, 0)?;
     rest.trim().is_empty().then_some(entry)
 }
 
-fn parse_pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
+fn parse_pair(text: &str, depth: usize) -> Option<((&str, FlowValue<'_>), &str)> {
     let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '…');
     let text = text.trim_start();
     let end = text.find(|c| !is_key(c)).unwrap_or(text.len());
@@ -34,22 +34,22 @@ fn parse_pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
             Some(((key, value), rest))
         }
         // A placeholder stands for any entries.
-        None => (key == "…" && depth > 0).then_some(((key, Flow::Map(Vec::new())), rest)),
+        None => (key == "…" && depth > 0).then_some(((key, FlowValue::Map(Vec::new())), rest)),
     }
 }
 
-fn parse_flow_value(text: &str, depth: usize) -> Option<(Flow<'_>, &str)> {
+fn parse_flow_value(text: &str, depth: usize) -> Option<(FlowValue<'_>, &str)> {
     let text = text.trim_start();
-    if depth > MOST_DEEP {
+    if depth > MAX_DEPTH {
         return None;
     }
     if let Some(rest) = text.strip_prefix('{') {
         let (entries, rest) = parse_until(rest, '}', |text| parse_pair(text, depth + 1))?;
-        return Some((Flow::Map(entries), rest));
+        return Some((FlowValue::Map(entries), rest));
     }
     if let Some(rest) = text.strip_prefix('[') {
         let (items, rest) = parse_until(rest, ']', |text| parse_flow_value(text, depth + 1))?;
-        return Some((Flow::List(items), rest));
+        return Some((FlowValue::List(items), rest));
     }
     let end = match text.chars().next()? {
         quote @ ('"' | '\'') => text[1..].find(quote)? + 2,
@@ -57,7 +57,7 @@ fn parse_flow_value(text: &str, depth: usize) -> Option<(Flow<'_>, &str)> {
         _ => text.find([',', '}', ']']).unwrap_or(text.len()),
     };
     let (scalar, rest) = text.split_at(end);
-    Some((Flow::Scalar(scalar.trim()), rest))
+    Some((FlowValue::Scalar(scalar.trim()), rest))
 }
 
 fn parse_until<'t, T>(
@@ -84,8 +84,9 @@ mod tests {
 
     #[test]
     fn corrections_are_read_and_nothing_else_is() {
-        assert_eq!(parse_entry("a: b c"), Some(("a", Flow::Scalar("b c"))));
-        let map = Flow::Map(vec![("x", Flow::Scalar("\"${y}\"")), ("…", Flow::Map(Vec::new()))]);
+        assert_eq!(parse_entry("a: b c"), Some(("a", FlowValue::Scalar("b c"))));
+        let map =
+            FlowValue::Map(vec![("x", FlowValue::Scalar("\"${y}\"")), ("…", FlowValue::Map(Vec::new()))]);
         assert_eq!(parse_entry("a: { x: \"${y}\", … }"), Some(("a", map)));
         for other in ["a", "a:b", "$vpc.main", "a: { b", "a: [b", "a: { b: c } d", "", "…"] {
             assert_eq!(parse_entry(other), None, "{other}");

@@ -1,23 +1,23 @@
 //! Corrections on their way out: written in the syntax of the file that they are about, and called sure only
 //! where nothing else can be meant.
 
-use super::flow_style::{self, Flow};
+use super::flow_style::{self, FlowValue};
 use crate::config::keywords;
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
 use crate::config::syntax::quoting;
-use crate::model::diagnostic::{Diagnostic, Fix};
+use crate::model::diagnostic::{Diagnostic, SuggestedEdit};
 use crate::model::schema::Registry;
 use crate::model::source::Sources;
 
 /// How help begins that guesses.
-const GUESS: &str = "did you mean ";
+const GUESS_PREFIX: &str = "did you mean ";
 /// How the other form of a correction follows the first.
-const OTHER: &str = " (KDL: ";
+const KDL_PREFIX: &str = " (KDL: ";
 /// From how many characters on one wrong character leaves no doubt.
-const SURE: usize = 4;
+const MIN_CHARS_ONE_TYPO: usize = 4;
 /// From how many on two do.
-const SURER: usize = 9;
+const MIN_CHARS_TWO_TYPOS: usize = 9;
 
 /// Gives the corrections of problems their last form.
 pub(in crate::config) fn apply_suggestions(
@@ -38,24 +38,25 @@ pub fn hint_in_syntax(registry: &Registry, file: &str, help: &str) -> String {
 }
 
 fn translate_suggestion(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Diagnostic {
-    let guessed = problem.help.as_deref().is_some_and(|help| help.starts_with(GUESS));
-    let written = |fix: &Fix| {
+    let guessed = problem.help.as_deref().is_some_and(|help| help.starts_with(GUESS_PREFIX));
+    let written = |fix: &SuggestedEdit| {
         let text = &sources.get(fix.span.source)?.text;
         text.get(fix.span.start as usize..fix.span.end as usize).map(str::to_owned)
     };
-    let sure = |fix: &Fix| {
+    let sure = |fix: &SuggestedEdit| {
         let old = written(fix).unwrap_or_default();
         !is_word(registry, strip_quotes(&old))
             && is_sure(strip_quotes(&old), strip_quotes(&fix.replacement))
     };
-    problem.fix = problem.fix.map(|fix| Fix { sure: fix.sure && (!guessed || sure(&fix)), ..fix });
+    problem.fix =
+        problem.fix.map(|fix| SuggestedEdit { sure: fix.sure && (!guessed || sure(&fix)), ..fix });
     let source = problem.span().and_then(|span| sources.get(span.source));
     let Some(syntax) = source.and_then(|source| syntax_of(&source.path)) else { return problem };
     problem.help = problem.help.map(|help| one_form(&help, syntax));
     if syntax == Syntax::Kdl {
         problem.help = problem.help.map(|help| in_kdl(registry, &help));
         problem.fix = problem.fix.map(|fix| match written(&fix) {
-            Some(old) => Fix { replacement: kdl_value(&old, &fix.replacement), ..fix },
+            Some(old) => SuggestedEdit { replacement: kdl_value(&old, &fix.replacement), ..fix },
             None => fix,
         });
     }
@@ -84,8 +85,8 @@ fn is_sure(written: &str, meant: &str) -> bool {
         letters
     };
     let most = match length {
-        SURER.. => 2,
-        SURE.. => 1,
+        MIN_CHARS_TWO_TYPOS.. => 2,
+        MIN_CHARS_ONE_TYPO.. => 1,
         // A letter that is missing, or two that changed places.
         3 if meant.chars().count() == 4 || sorted(written) == sorted(meant) => 1,
         _ => return false,
@@ -105,7 +106,7 @@ fn strip_quotes(text: &str) -> &str {
 
 /// Keeps the one of two forms that the file's syntax has.
 fn one_form(help: &str, syntax: Syntax) -> String {
-    let Some((before, rest)) = help.split_once(OTHER) else { return help.to_owned() };
+    let Some((before, rest)) = help.split_once(KDL_PREFIX) else { return help.to_owned() };
     // The form in parentheses stands in backquotes.
     let Some((other, after)) = rest.split_once("`)") else { return help.to_owned() };
     let first = before.strip_suffix('`').and_then(|text| text.rsplit_once('`'));
@@ -133,17 +134,17 @@ fn in_kdl(registry: &Registry, help: &str) -> String {
 }
 
 /// Writes an entry as KDL does.
-fn yaml_entry_to_kdl(registry: &Registry, key: &str, value: &Flow<'_>) -> String {
+fn yaml_entry_to_kdl(registry: &Registry, key: &str, value: &FlowValue<'_>) -> String {
     let names_blocks =
         |key: &str| matches!(key, "use" | "KIND") || registry.top_level().any(|kind| kind.name == key);
     match value {
-        Flow::Map(entries) => match entries.as_slice() {
-            [(name, inner @ Flow::Map(_))] if names_blocks(key) => {
+        FlowValue::Map(entries) => match entries.as_slice() {
+            [(name, inner @ FlowValue::Map(_))] if names_blocks(key) => {
                 format!("{key} {}", yaml_entry_to_kdl(registry, name, inner))
             }
-            entries if entries.iter().all(|(_, value)| matches!(value, Flow::Scalar(_))) => {
+            entries if entries.iter().all(|(_, value)| matches!(value, FlowValue::Scalar(_))) => {
                 let properties = entries.iter().filter_map(|(key, value)| match value {
-                    Flow::Scalar(text) => Some(format!(" {key}={}", yaml_scalar_to_kdl(text))),
+                    FlowValue::Scalar(text) => Some(format!(" {key}={}", yaml_scalar_to_kdl(text))),
                     _ => None,
                 });
                 format!("{key}{}", properties.collect::<String>())
@@ -154,17 +155,17 @@ fn yaml_entry_to_kdl(registry: &Registry, key: &str, value: &Flow<'_>) -> String
                 format!("{key} {{ {} }}", inner.join("; "))
             }
         },
-        Flow::List(items) => match items.as_slice() {
-            [map @ Flow::Map(_)] => yaml_entry_to_kdl(registry, key, map),
+        FlowValue::List(items) => match items.as_slice() {
+            [map @ FlowValue::Map(_)] => yaml_entry_to_kdl(registry, key, map),
             items => {
                 let items = items.iter().filter_map(|item| match item {
-                    Flow::Scalar(text) => Some(format!(" {}", yaml_scalar_to_kdl(text))),
+                    FlowValue::Scalar(text) => Some(format!(" {}", yaml_scalar_to_kdl(text))),
                     _ => None,
                 });
                 format!("{key}{}", items.collect::<String>())
             }
         },
-        Flow::Scalar(text) => format!("{key} {}", yaml_scalar_to_kdl(text)),
+        FlowValue::Scalar(text) => format!("{key} {}", yaml_scalar_to_kdl(text)),
     }
 }
 

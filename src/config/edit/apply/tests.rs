@@ -1,25 +1,25 @@
 //! Edits by table, in both syntaxes: what comes out, to the byte.
 
 use super::*;
-use crate::config::edit::Literal;
+use crate::config::edit::ConfigLiteral;
 use crate::kinds::REGISTRY;
 
 fn run(path: &str, text: &str, edits: &[Edit]) -> Result<String, String> {
     let source = Source::new(path, text);
-    apply_edits(&File { source: &source, registry: &REGISTRY }, edits)
+    apply_edits(&EditableFile { source: &source, registry: &REGISTRY }, edits)
         .map_err(|refusal| format!("{} {}", refusal.0.code, refusal.0.help.unwrap_or_default()))
 }
 
-fn set(path: &str, literal: Literal) -> Edit {
-    Edit::Set(Path::from_text(path), literal)
+fn set(path: &str, literal: ConfigLiteral) -> Edit {
+    Edit::Set(EditPath::from_text(path), literal)
 }
 
-fn number(text: &str) -> Literal {
-    Literal::Number(text.into())
+fn number(text: &str) -> ConfigLiteral {
+    ConfigLiteral::Number(text.into())
 }
 
 fn remove(path: &str) -> Edit {
-    Edit::Remove(Path::from_text(path))
+    Edit::Remove(EditPath::from_text(path))
 }
 
 #[track_caller]
@@ -47,29 +47,30 @@ fn a_value_is_replaced_in_its_own_quotes() {
     );
     yaml(
         "volume: { media: { size: 100, name: 'a b' } }",
-        &[size("7"), set("volume.media.name", Literal::text("it's"))],
+        &[size("7"), set("volume.media.name", ConfigLiteral::text("it's"))],
         "volume: { media: { size: 7, name: 'it''s' } }",
     );
     yaml(
         "a: \"x\"\nb: x\n",
-        &[set("a", Literal::text("y")), set("b", Literal::text("no"))],
+        &[set("a", ConfigLiteral::text("y")), set("b", ConfigLiteral::text("no"))],
         "a: \"y\"\nb: \"no\"\n",
     );
     yaml("a:\nb: 1\n", &[set("a", number("2"))], "a: 2\nb: 1\n");
-    yaml("a: |\n  x\n  y\n# c\nb: 1\n", &[set("a", Literal::text("z"))], "a: z\n# c\nb: 1\n");
+    yaml("a: |\n  x\n  y\n# c\nb: 1\n", &[set("a", ConfigLiteral::text("z"))], "a: z\n# c\nb: 1\n");
     yaml("a: &n 1\nb: 2\n", &[set("a", number("3"))], "a: &n 3\nb: 2\n");
     kdl(
         "volume media size=100 name=\"a\" // GB\n",
-        &[size("200"), set("volume.media.name", Literal::text("b"))],
+        &[size("200"), set("volume.media.name", ConfigLiteral::text("b"))],
         "volume media size=200 name=\"b\" // GB\n",
     );
     kdl("volume media {\n  size 100\n}\n", &[size("7")], "volume media {\n  size 7\n}\n");
-    kdl("vm web tags=1", &[set("vm.web.tags", Literal::Boolean(true))], "vm web tags=#true");
+    kdl("vm web tags=1", &[set("vm.web.tags", ConfigLiteral::Boolean(true))], "vm web tags=#true");
 }
 
 #[test]
 fn collections_are_replaced_in_their_own_style() {
-    let list = |words: &[&str]| Literal::List(words.iter().map(|word| Literal::text(*word)).collect());
+    let list =
+        |words: &[&str]| ConfigLiteral::List(words.iter().map(|word| ConfigLiteral::text(*word)).collect());
     let hosts = |words: &[&str]| set("database.main.public_allowlist", list(words));
     yaml(
         "database:\n  main:\n    public_allowlist:\n      - 10.0.0.0/8 # a\n      - b\n    plan: c\n",
@@ -114,13 +115,13 @@ fn entries_are_added_where_their_like_stand() {
     kdl("app web { type web }\n", &[port()], "app web { type web; port 80 }\n");
     kdl(
         "app web\n",
-        &[set("app.web.env_vars", Literal::map([("A", Literal::text("b"))]))],
+        &[set("app.web.env_vars", ConfigLiteral::map([("A", ConfigLiteral::text("b"))]))],
         "app web {\n  env_vars A=b\n}\n",
     );
     kdl("stead 1\n", &[port()], "stead 1\napp web port=80\n");
     kdl(
         "vars {\n  a type=int\n}\n",
-        &[set("vars.b", Literal::map([("type", Literal::text("int"))]))],
+        &[set("vars.b", ConfigLiteral::map([("type", ConfigLiteral::text("int"))]))],
         "vars {\n  a type=int\n  b type=int\n}\n",
     );
 }
@@ -137,15 +138,19 @@ fn what_is_removed_takes_its_comments_along() {
     yaml("a: { b: 1, c: 2, d: 3 }\n", &[remove("a.b"), remove("a.d")], "a: { c: 2 }\n");
     yaml(
         "a:\n  - b: 1\n    c: 2\n",
-        &[Edit::Remove(Path::from_text("a").with_item(0).with_key("b"))],
+        &[Edit::Remove(EditPath::from_text("a").with_item(0).with_key("b"))],
         "a:\n  - c: 2\n",
     );
     yaml(
         "moved:\n  - from: a\n  - from: b\n",
-        &[Edit::Remove(Path::from_text("moved").with_item(0))],
+        &[Edit::Remove(EditPath::from_text("moved").with_item(0))],
         "moved:\n  - from: b\n",
     );
-    yaml("a: 1\nmoved: [{ from: a }]\n", &[Edit::Remove(Path::from_text("moved").with_item(0))], "a: 1\n");
+    yaml(
+        "a: 1\nmoved: [{ from: a }]\n",
+        &[Edit::Remove(EditPath::from_text("moved").with_item(0))],
+        "a: 1\n",
+    );
     kdl(
         "// head\nvm a // x\n// about b\nvm b {\n  c 1\n}\nvm d\n",
         &[remove("vm.b")],
@@ -158,12 +163,12 @@ fn what_is_removed_takes_its_comments_along() {
     );
     kdl(
         "vm a {\n  b 1 2\n}\n",
-        &[Edit::Remove(Path::from_text("vm.a.b").with_item(0))],
+        &[Edit::Remove(EditPath::from_text("vm.a.b").with_item(0))],
         "vm a {\n  b { - 2 }\n}\n",
     );
     kdl(
         "moved from=a to=b\nmoved from=c to=d\nstead 1\n",
-        &[Edit::Remove(Path::from_text("moved").with_item(1))],
+        &[Edit::Remove(EditPath::from_text("moved").with_item(1))],
         "moved from=a to=b\nstead 1\n",
     );
     kdl("vars { a; b }\nstead 1\n", &[remove("vars.a"), remove("vars.b")], "stead 1\n");
@@ -199,7 +204,7 @@ fn the_mark_that_a_file_begins_with_stays() {
 #[test]
 fn names_and_references_move_together() {
     let edits = [
-        Edit::Rename(Path::from_text("vm.web"), "front".into()),
+        Edit::Rename(EditPath::from_text("vm.web"), "front".into()),
         Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
     ];
     yaml(
@@ -217,8 +222,8 @@ fn names_and_references_move_together() {
 #[test]
 fn items_are_appended() {
     let moved = Edit::Append(
-        Path::from_text("moved"),
-        Literal::map([("from", Literal::text("vm.a")), ("to", Literal::text("vm.b"))]),
+        EditPath::from_text("moved"),
+        ConfigLiteral::map([("from", ConfigLiteral::text("vm.a")), ("to", ConfigLiteral::text("vm.b"))]),
     );
     yaml("stead: 1\n", std::slice::from_ref(&moved), "stead: 1\nmoved:\n  - from: vm.a\n    to: vm.b\n");
     yaml(
@@ -239,7 +244,7 @@ fn items_are_appended() {
     );
     kdl(
         "vars { n { default a } }\n",
-        &[Edit::Append(Path::from_text("vars.n.default"), Literal::text("b"))],
+        &[Edit::Append(EditPath::from_text("vars.n.default"), ConfigLiteral::text("b"))],
         "vars { n { default a b } }\n",
     );
 }
@@ -263,7 +268,7 @@ fn what_cannot_be_done_safely_is_refused() {
             .starts_with("S0373 change the local `p.q`")
     );
     assert!(
-        refused("a.kdl", "vm a\nvm b", Edit::Rename(Path::from_text("vm.a"), "b".into()))
+        refused("a.kdl", "vm a\nvm b", Edit::Rename(EditPath::from_text("vm.a"), "b".into()))
             .starts_with("S0372")
     );
     assert!(refused("a.yaml", "a: 1", remove("b")).starts_with("S0371"));
@@ -274,12 +279,12 @@ fn what_cannot_be_done_safely_is_refused() {
 
 /// What `rename` and `mv` ask for: each edit sees the ones before it, whether they are made at once or not.
 fn move_web() -> Vec<Edit> {
-    let entry = [("from", Literal::text("vm.web")), ("to", Literal::text("vm.front"))];
+    let entry = [("from", ConfigLiteral::text("vm.web")), ("to", ConfigLiteral::text("vm.front"))];
     vec![
-        Edit::Rename(Path::from_text("vm.web"), "front".into()),
+        Edit::Rename(EditPath::from_text("vm.web"), "front".into()),
         Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
-        set("vm.front.name", Literal::text("web")),
-        Edit::Append(Path::from_text("moved"), Literal::map(entry)),
+        set("vm.front.name", ConfigLiteral::text("web")),
+        Edit::Append(EditPath::from_text("moved"), ConfigLiteral::map(entry)),
     ]
 }
 
@@ -298,7 +303,7 @@ fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
         ("a.kdl", "vm web {\n  plan a\n}\nvm b x=$vm.web\nmoved from=vm.x to=vm.y"),
     ] {
         let source = Source::new(path, text);
-        let file = File { source: &source, registry: &REGISTRY };
+        let file = EditableFile { source: &source, registry: &REGISTRY };
         let at_once = apply_at_once(&file, &move_web(), &mut read_content(&file, &source).unwrap());
         let mut stepwise = text.to_owned();
         for step in move_web() {
@@ -311,7 +316,7 @@ fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
 #[test]
 fn edits_that_meet_are_made_one_after_the_other() {
     let text = "a:\n  - x\n  - y\n  - z\nv: 1\n";
-    let item = |n| Edit::Remove(Path::from_text("a").with_item(n));
+    let item = |n| Edit::Remove(EditPath::from_text("a").with_item(n));
     for (edits, wanted) in [
         (vec![item(0), item(0)], "a:\n  - z\nv: 1\n"),
         (vec![item(0), item(1)], "a:\n  - y\nv: 1\n"),
@@ -322,7 +327,7 @@ fn edits_that_meet_are_made_one_after_the_other() {
         ),
         (
             vec![
-                set("v", Literal::text("$vm.web")),
+                set("v", ConfigLiteral::text("$vm.web")),
                 Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
             ],
             "a:\n  - x\n  - y\n  - z\nv: $vm.front\n",

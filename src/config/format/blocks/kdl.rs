@@ -1,12 +1,12 @@
 //! Blocks as KDL, version 2.
 
-use super::tree::{Block, Entry, Mark, Page, Printed};
+use super::tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
 /// Writes blocks.
-pub(super) fn print_kdl_blocks(blocks: &[Block]) -> Page {
-    let mut page = Page::default();
+pub(super) fn print_kdl_blocks(blocks: &[PrintedBlock]) -> MarkedText {
+    let mut page = MarkedText::default();
     for block in blocks {
         let head = format!("{} {}", quote_node_name(&block.word), quote_node_name(&block.name));
         print_kdl_entries(&mut page, 0, &head, &block.entries, block.mark);
@@ -14,9 +14,15 @@ pub(super) fn print_kdl_blocks(blocks: &[Block]) -> Page {
     page
 }
 
-fn print_kdl_entries(page: &mut Page, depth: usize, head: &str, all: &[Entry], mark: Mark) {
+fn print_kdl_entries(
+    page: &mut MarkedText,
+    depth: usize,
+    head: &str,
+    all: &[PrintedEntry],
+    mark: LineMarker,
+) {
     // A child `-` is an item of a list: a key of that name is a property.
-    let (dashed, all): (Vec<&Entry>, Vec<&Entry>) =
+    let (dashed, all): (Vec<&PrintedEntry>, Vec<&PrintedEntry>) =
         all.iter().partition(|entry| entry.key == "-" && is_scalar(&entry.value));
     let dashed = dashed.iter().map(|entry| format!(" \"-\"={}", print_kdl_scalar(&entry.value)));
     let head = std::iter::once(head.to_owned()).chain(dashed).collect::<String>();
@@ -31,21 +37,21 @@ fn print_kdl_entries(page: &mut Page, depth: usize, head: &str, all: &[Entry], m
     page.push_line(depth, "}", mark);
 }
 
-fn print_kdl_entry(page: &mut Page, depth: usize, entry: &Entry) {
+fn print_kdl_entry(page: &mut MarkedText, depth: usize, entry: &PrintedEntry) {
     let name = quote_node_name(&entry.key);
     match &entry.value {
-        Printed::Map(all) => print_kdl_entries(page, depth, &name, all, entry.mark),
-        Printed::List(items)
-            if items.iter().any(|item| matches!(item, Printed::Map(_) | Printed::List(_))) =>
+        PrintedValue::Map(all) => print_kdl_entries(page, depth, &name, all, entry.mark),
+        PrintedValue::List(items)
+            if items.iter().any(|item| matches!(item, PrintedValue::Map(_) | PrintedValue::List(_))) =>
         {
             page.push_line(depth, &format!("{name} {{"), entry.mark);
             for item in items {
-                let item = Entry { key: "-".to_owned(), value: item.clone(), mark: entry.mark };
+                let item = PrintedEntry { key: "-".to_owned(), value: item.clone(), mark: entry.mark };
                 print_kdl_entry(page, depth + 1, &item);
             }
             page.push_line(depth, "}", entry.mark);
         }
-        Printed::List(items) => {
+        PrintedValue::List(items) => {
             let items = items.iter().map(|item| format!(" {}", print_kdl_scalar(item)));
             page.push_line(depth, &format!("{name}{}", items.collect::<String>()), entry.mark);
         }
@@ -53,18 +59,18 @@ fn print_kdl_entry(page: &mut Page, depth: usize, entry: &Entry) {
     }
 }
 
-fn is_scalar(value: &Printed) -> bool {
-    !matches!(value, Printed::List(_) | Printed::Map(_))
+fn is_scalar(value: &PrintedValue) -> bool {
+    !matches!(value, PrintedValue::List(_) | PrintedValue::Map(_))
 }
 
-fn print_kdl_scalar(value: &Printed) -> String {
+fn print_kdl_scalar(value: &PrintedValue) -> String {
     match value {
-        Printed::Text(text) => quoting::quote_kdl(&escape_literal(text)),
-        Printed::Reference(path) => quoting::quote_kdl(path),
-        Printed::Number(number) => number.clone(),
-        Printed::Bool(yes) => format!("#{yes}"),
+        PrintedValue::Text(text) => quoting::quote_kdl(&escape_literal(text)),
+        PrintedValue::Reference(path) => quoting::quote_kdl(path),
+        PrintedValue::Number(number) => number.clone(),
+        PrintedValue::Bool(yes) => format!("#{yes}"),
         // Neither stands among arguments.
-        Printed::Null | Printed::List(_) | Printed::Map(_) => "#null".to_owned(),
+        PrintedValue::Null | PrintedValue::List(_) | PrintedValue::Map(_) => "#null".to_owned(),
     }
 }
 

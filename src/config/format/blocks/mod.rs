@@ -5,7 +5,7 @@ mod tree;
 mod write;
 mod yaml;
 
-pub use tree::{Block, Entry, Mark, Page, Printed};
+pub use tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 pub use write::print_blocks;
 
 #[cfg(test)]

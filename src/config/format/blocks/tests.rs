@@ -2,36 +2,40 @@
 
 use proptest::prelude::*;
 
-use super::{Block, Entry, Page, Printed, print_blocks};
+use super::{MarkedText, PrintedBlock, PrintedEntry, PrintedValue, print_blocks};
 use crate::config::resolve::template;
 use crate::config::syntax::document::{Document, NodeValue, Syntax};
 use crate::config::syntax::{kdl, yaml};
 use crate::model::source::{Source, SourceId};
 
-fn entry(key: &str, value: Printed) -> Entry {
-    Entry { key: key.into(), value, mark: 0 }
+fn entry(key: &str, value: PrintedValue) -> PrintedEntry {
+    PrintedEntry { key: key.into(), value, mark: 0 }
 }
 
-fn text(text: &str) -> Printed {
-    Printed::Text(text.into())
+fn text(text: &str) -> PrintedValue {
+    PrintedValue::Text(text.into())
 }
 
-fn sample() -> Vec<Block> {
-    let rig = Printed::Map(vec![entry("hook", text("a b")), entry("length", Printed::Number("3".into()))]);
+fn sample() -> Vec<PrintedBlock> {
+    let rig = PrintedValue::Map(vec![
+        entry("hook", text("a b")),
+        entry("length", PrintedValue::Number("3".into())),
+    ]);
     let entries = vec![
         entry("name", text("Web: $1 #2")),
-        entry("vpc", Printed::Reference("$vpc.main".into())),
+        entry("vpc", PrintedValue::Reference("$vpc.main".into())),
         entry("version", text("1.31")),
-        entry("painted", Printed::Bool(true)),
+        entry("painted", PrintedValue::Bool(true)),
         entry("power", text("off")),
-        entry("note", Printed::Null),
-        entry("tags", Printed::List(vec![text("a"), text("203.0.113.0/24"), text("{x}")])),
-        entry("keys", Printed::List(vec![text(&"k".repeat(60)), text(&"l".repeat(60))])),
-        entry("none", Printed::List(Vec::new())),
+        entry("note", PrintedValue::Null),
+        entry("tags", PrintedValue::List(vec![text("a"), text("203.0.113.0/24"), text("{x}")])),
+        entry("keys", PrintedValue::List(vec![text(&"k".repeat(60)), text(&"l".repeat(60))])),
+        entry("none", PrintedValue::List(Vec::new())),
         entry("rig", rig),
-        entry("users", Printed::Map(vec![entry("reporting", Printed::Map(Vec::new()))])),
+        entry("users", PrintedValue::Map(vec![entry("reporting", PrintedValue::Map(Vec::new()))])),
     ];
-    let block = |name: &str, entries| Block { word: "vm".into(), name: name.into(), entries, mark: 7 };
+    let block =
+        |name: &str, entries| PrintedBlock { word: "vm".into(), name: name.into(), entries, mark: 7 };
     vec![block("web", entries), block("bare", Vec::new())]
 }
 
@@ -60,7 +64,7 @@ fn both_syntaxes_read_as_a_person_writes_them() {
     assert_eq!(page.marks.len(), page.text.lines().count());
     assert_eq!(page.marks[..3], [7, 7, 0]);
     assert_eq!(
-        Page::prepend_header(page, "a\nb\n").marks.len(),
+        MarkedText::prepend_header(page, "a\nb\n").marks.len(),
         print_blocks(Syntax::Yaml, &sample()).marks.len() + 2
     );
 }
@@ -90,10 +94,10 @@ proptest! {
     fn any_text_survives_as_value_item_and_key(all in prop::collection::vec("\\PC{1,12}|[ -~\\n\\t]{0,12}|\\x{1b}|true|1e3|-|\u{202e}x", 1..5)) {
         let entries = vec![
             entry("one", text(&all[0])),
-            entry("many", Printed::List(all.iter().map(|item| text(item)).collect())),
-            entry("map", Printed::Map(vec![entry(&all[0], text("v"))])),
+            entry("many", PrintedValue::List(all.iter().map(|item| text(item)).collect())),
+            entry("map", PrintedValue::Map(vec![entry(&all[0], text("v"))])),
         ];
-        let block = Block { word: "vm".into(), name: "web".into(), entries, mark: 0 };
+        let block = PrintedBlock { word: "vm".into(), name: "web".into(), entries, mark: 0 };
         let doubled = |text: &String| template::escape_literal(text);
         let mut wanted = vec!["vm".to_owned(), "web".into(), "one".into(), doubled(&all[0]), "many".into()];
         wanted.extend(all.iter().map(doubled));

@@ -1,12 +1,12 @@
 //! Blocks in the syntax that is asked for.
 
-use super::tree::{Block, Page};
+use super::tree::{MarkedText, PrintedBlock};
 use super::{kdl, yaml};
 use crate::config::syntax::document::Syntax;
 
 /// Writes blocks, grouped by kind, as the text of one file.
 #[must_use]
-pub fn print_blocks(syntax: Syntax, blocks: &[Block]) -> Page {
+pub fn print_blocks(syntax: Syntax, blocks: &[PrintedBlock]) -> MarkedText {
     match syntax {
         Syntax::Yaml => yaml::print_yaml_blocks(blocks),
         Syntax::Kdl => kdl::print_kdl_blocks(blocks),

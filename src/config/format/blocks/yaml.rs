@@ -1,15 +1,15 @@
 //! Blocks as YAML.
 
-use super::tree::{Block, Entry, Mark, Page, Printed};
+use super::tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
 /// Columns beyond which a list is broken into lines.
-const WIDEST: usize = 90;
+const MAX_LINE_WIDTH: usize = 90;
 
 /// Writes blocks; those of one word stand together.
-pub(super) fn print_yaml_blocks(blocks: &[Block]) -> Page {
-    let mut page = Page::default();
+pub(super) fn print_yaml_blocks(blocks: &[PrintedBlock]) -> MarkedText {
+    let mut page = MarkedText::default();
     let mut word = None;
     for block in blocks {
         if word != Some(&block.word) {
@@ -21,7 +21,13 @@ pub(super) fn print_yaml_blocks(blocks: &[Block]) -> Page {
     page
 }
 
-fn print_yaml_entries(page: &mut Page, depth: usize, name: &str, all: &[Entry], mark: Mark) {
+fn print_yaml_entries(
+    page: &mut MarkedText,
+    depth: usize,
+    name: &str,
+    all: &[PrintedEntry],
+    mark: LineMarker,
+) {
     if all.is_empty() {
         page.push_line(depth, &format!("{}: {{}}", quote_key(name)), mark);
         return;
@@ -32,14 +38,14 @@ fn print_yaml_entries(page: &mut Page, depth: usize, name: &str, all: &[Entry], 
     }
 }
 
-fn print_yaml_entry(page: &mut Page, depth: usize, entry: &Entry) {
+fn print_yaml_entry(page: &mut MarkedText, depth: usize, entry: &PrintedEntry) {
     let name = quote_key(&entry.key);
     match &entry.value {
-        Printed::Map(all) => print_yaml_entries(page, depth, &entry.key, all, entry.mark),
-        Printed::List(items) => {
+        PrintedValue::Map(all) => print_yaml_entries(page, depth, &entry.key, all, entry.mark),
+        PrintedValue::List(items) => {
             let flow: Vec<String> = items.iter().map(|item| print_yaml_scalar(item, true)).collect();
             let line = format!("{name}: [{}]", flow.join(", "));
-            if depth * 2 + line.chars().count() <= WIDEST || items.is_empty() {
+            if depth * 2 + line.chars().count() <= MAX_LINE_WIDTH || items.is_empty() {
                 page.push_line(depth, &line, entry.mark);
                 return;
             }
@@ -52,19 +58,19 @@ fn print_yaml_entry(page: &mut Page, depth: usize, entry: &Entry) {
     }
 }
 
-fn print_yaml_scalar(value: &Printed, flow: bool) -> String {
+fn print_yaml_scalar(value: &PrintedValue, flow: bool) -> String {
     match value {
-        Printed::Text(written) => quoting::quote_yaml(&escape_literal(written), flow),
-        Printed::Reference(path) => quoting::quote_yaml(path, flow),
-        Printed::Number(number) => number.clone(),
-        Printed::Bool(yes) => yes.to_string(),
-        Printed::Null => "null".to_owned(),
-        Printed::List(items) => {
+        PrintedValue::Text(written) => quoting::quote_yaml(&escape_literal(written), flow),
+        PrintedValue::Reference(path) => quoting::quote_yaml(path, flow),
+        PrintedValue::Number(number) => number.clone(),
+        PrintedValue::Bool(yes) => yes.to_string(),
+        PrintedValue::Null => "null".to_owned(),
+        PrintedValue::List(items) => {
             let items: Vec<String> = items.iter().map(|item| print_yaml_scalar(item, true)).collect();
             format!("[{}]", items.join(", "))
         }
-        Printed::Map(all) => {
-            let entry = |entry: &Entry| {
+        PrintedValue::Map(all) => {
+            let entry = |entry: &PrintedEntry| {
                 format!("{}: {}", quote_key(&entry.key), print_yaml_scalar(&entry.value, true))
             };
             format!("{{ {} }}", all.iter().map(entry).collect::<Vec<_>>().join(", "))

@@ -9,14 +9,14 @@ use crate::kinds::REGISTRY;
 
 fn formatted(path: &str, text: &str) -> String {
     let source = Source::new(path, text);
-    format_file(&File { source: &source, registry: &REGISTRY }).unwrap_or_else(|refusal| {
+    format_file(&EditableFile { source: &source, registry: &REGISTRY }).unwrap_or_else(|refusal| {
         panic!("{path}: {:?}\n{text}\n-----\n{}", refusal.0, shown(path, text, None))
     })
 }
 
 fn converted(path: &str, text: &str, to: Syntax) -> String {
     let source = Source::new(path, text);
-    convert_file(&File { source: &source, registry: &REGISTRY }, to)
+    convert_file(&EditableFile { source: &source, registry: &REGISTRY }, to)
         .unwrap_or_else(|refusal| {
             panic!("{path}: {:?}\n{text}\n-----\n{}", refusal.0, shown(path, text, Some(to)))
         })
@@ -26,7 +26,7 @@ fn converted(path: &str, text: &str, to: Syntax) -> String {
 /// What was refused.
 fn shown(path: &str, text: &str, to: Option<Syntax>) -> String {
     let source = Source::new(path, text);
-    let file = File { source: &source, registry: &REGISTRY };
+    let file = EditableFile { source: &source, registry: &REGISTRY };
     let from = syntax_of(path).unwrap();
     let outline = read_outline(&file, from).unwrap();
     match to {
@@ -181,24 +181,24 @@ fn yaml_becomes_idiomatic_kdl() {
 }
 
 /// A file of either syntax, as lines with comments.
-fn entries() -> impl Strategy<Value = Vec<(String, Literal, u8)>> {
+fn entries() -> impl Strategy<Value = Vec<(String, ConfigLiteral, u8)>> {
     let word = "[a-z][a-z_]{0,6}";
     let scalar = prop_oneof![
-        Just(Literal::Null),
-        any::<bool>().prop_map(Literal::Boolean),
-        "(0|[1-9][0-9]{0,3})(\\.[0-9]{1,2})?".prop_map(|text| Literal::Number(text.into())),
-        word.prop_map(|text| Literal::Text(text.into())),
-        "[ -~é]{0,12}".prop_map(|text| Literal::Text(text.into())),
-        "[a-z #:]{1,8}\n[a-z \"\\\\]{0,8}\n?".prop_map(|text| Literal::Text(text.into())),
+        Just(ConfigLiteral::Null),
+        any::<bool>().prop_map(ConfigLiteral::Boolean),
+        "(0|[1-9][0-9]{0,3})(\\.[0-9]{1,2})?".prop_map(|text| ConfigLiteral::Number(text.into())),
+        word.prop_map(|text| ConfigLiteral::Text(text.into())),
+        "[ -~é]{0,12}".prop_map(|text| ConfigLiteral::Text(text.into())),
+        "[a-z #:]{1,8}\n[a-z \"\\\\]{0,8}\n?".prop_map(|text| ConfigLiteral::Text(text.into())),
     ];
     let tree = scalar.prop_recursive(3, 24, 4, move |inner| {
         let entry = (word.prop_map(Name::from), inner.clone());
         prop_oneof![
-            vec(inner, 0..4).prop_map(Literal::List),
+            vec(inner, 0..4).prop_map(ConfigLiteral::List),
             vec(entry, 1..4).prop_map(|mut entries| {
                 let mut seen = BTreeSet::new();
                 entries.retain(|(key, _)| seen.insert(key.clone()));
-                Literal::Map(entries)
+                ConfigLiteral::Map(entries)
             })
         ]
     });
@@ -210,7 +210,7 @@ fn entries() -> impl Strategy<Value = Vec<(String, Literal, u8)>> {
 }
 
 /// Writes entries with comments above and behind them.
-fn file(entries: &[(String, Literal, u8)], syntax: Syntax) -> String {
+fn file(entries: &[(String, ConfigLiteral, u8)], syntax: Syntax) -> String {
     let mark = if syntax == Syntax::Yaml { "#" } else { "//" };
     let mut text = String::new();
     for (n, (key, value, dice)) in entries.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! `Archive`: a directory as a gzipped tarball, piece by piece: the same bytes for the same files.
+//! `SourceArchive`: a directory as a gzipped tarball, piece by piece: the same bytes for the same files.
 //!
 //! It is packed as it is asked for, so that whoever packs can do other work in between, and only what
 //! was not taken yet is held.
@@ -10,23 +10,23 @@ use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
-use super::contents::{Contents, Part};
+use super::contents::{SourceTreePart, SourceTreeReader};
 use super::error::SourceError;
-use super::tree::{Body, Entry, Tree};
+use super::tree::{SourceEntry, SourceEntryKind, SourceTree};
 use crate::config::input::files::Files;
 
 /// Largest archive that the service takes, in bytes.
-pub const LARGEST: u64 = 100_000_000;
+pub const MAX_ARCHIVE_BYTES: u64 = 100_000_000;
 
 /// A piece is handed out once it has so many bytes, or so many were read for it.
-const PIECE: usize = 256 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// When every file was last changed: the year 2000. Some formats cannot tell of times before 1980.
-const MODIFIED: u64 = 946_684_800;
+const MODIFIED_UNIX_SECS: u64 = 946_684_800;
 
 /// The archive of a directory. A piece may be empty: packing it took its time all the same.
-pub struct Archive<'f> {
-    contents: Contents<'f>,
+pub struct SourceArchive<'f> {
+    contents: SourceTreeReader<'f>,
     /// `None` once the last piece was handed out.
     tarball: Option<Builder<GzEncoder<Vec<u8>>>>,
     packed: u64,
@@ -34,15 +34,21 @@ pub struct Archive<'f> {
     expected: Option<String>,
 }
 
-impl<'f> Archive<'f> {
+impl<'f> SourceArchive<'f> {
     /// Begins to pack a tree.
     #[must_use]
-    pub fn new(files: &'f dyn Files, tree: Tree) -> Self {
+    pub fn new(files: &'f dyn Files, tree: SourceTree) -> Self {
         // 255: made on no system in particular.
         let gzip = GzBuilder::new().mtime(0).operating_system(255);
-        let encoder = gzip.write(Vec::with_capacity(PIECE), Compression::default());
+        let encoder = gzip.write(Vec::with_capacity(CHUNK_BYTES), Compression::default());
         let tarball = Some(Builder::new(encoder));
-        Self { contents: Contents::new(files, tree), tarball, packed: 0, most: LARGEST, expected: None }
+        Self {
+            contents: SourceTreeReader::new(files, tree),
+            tarball,
+            packed: 0,
+            most: MAX_ARCHIVE_BYTES,
+            expected: None,
+        }
     }
 
     /// Lets it end in an error unless the digest of what was packed is this one.
@@ -74,12 +80,12 @@ impl<'f> Archive<'f> {
                 return Ok((rest, true));
             };
             read += match &part {
-                Part::Data(data) => data.len(),
-                Part::Entry(_) | Part::End(_) => 512,
+                SourceTreePart::Data(data) => data.len(),
+                SourceTreePart::Entry(_) | SourceTreePart::End(_) => 512,
             };
             let put = append_part(&mut tarball, &part);
             put.map_err(|error| self.tarball_error(&error))?;
-            if read >= PIECE || tarball.get_ref().get_ref().len() >= PIECE {
+            if read >= CHUNK_BYTES || tarball.get_ref().get_ref().len() >= CHUNK_BYTES {
                 let piece = std::mem::take(tarball.get_mut().get_mut());
                 self.tarball = Some(tarball);
                 return Ok((piece, false));
@@ -106,7 +112,7 @@ impl<'f> Archive<'f> {
     }
 }
 
-impl Iterator for Archive<'_> {
+impl Iterator for SourceArchive<'_> {
     type Item = Result<Bytes, SourceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -122,11 +128,11 @@ impl Iterator for Archive<'_> {
     }
 }
 
-fn append_part(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &Part<'_>) -> io::Result<()> {
+fn append_part(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &SourceTreePart<'_>) -> io::Result<()> {
     match part {
-        Part::Entry(entry) => append_header(tarball, entry),
-        Part::Data(data) => tarball.get_mut().write_all(data),
-        Part::End(size) => {
+        SourceTreePart::Entry(entry) => append_header(tarball, entry),
+        SourceTreePart::Data(data) => tarball.get_mut().write_all(data),
+        SourceTreePart::End(size) => {
             let over = usize::try_from(size % 512).unwrap_or_default();
             let padding = [0; 512];
             tarball.get_mut().write_all(if over == 0 { &[] } else { &padding[over..] })
@@ -135,19 +141,19 @@ fn append_part(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &Part<'_>) -> io
 }
 
 /// Writes an entry's header. A file's bytes follow by themselves, in parts.
-fn append_header(tarball: &mut Builder<GzEncoder<Vec<u8>>>, entry: &Entry) -> io::Result<()> {
+fn append_header(tarball: &mut Builder<GzEncoder<Vec<u8>>>, entry: &SourceEntry) -> io::Result<()> {
     let mut header = Header::new_gnu();
-    header.set_mtime(MODIFIED);
+    header.set_mtime(MODIFIED_UNIX_SECS);
     header.set_uid(0);
     header.set_gid(0);
     match &entry.body {
-        Body::File { size, executable } => {
+        SourceEntryKind::File { size, executable } => {
             header.set_entry_type(EntryType::Regular);
             header.set_mode(if *executable { 0o755 } else { 0o644 });
             header.set_size(*size);
             tarball.append_data(&mut header, &entry.path, io::empty())
         }
-        Body::Link(target) => {
+        SourceEntryKind::Link(target) => {
             header.set_entry_type(EntryType::Symlink);
             header.set_mode(0o777);
             header.set_size(0);

@@ -1,32 +1,32 @@
 //! The digest of a directory: over names, modes and contents, so that it is the same whatever packs it.
 
-use super::archive::{Archive, LARGEST};
-use super::contents::Contents;
+use super::archive::{MAX_ARCHIVE_BYTES, SourceArchive};
+use super::contents::SourceTreeReader;
 use super::error::SourceError;
-use super::tree::Tree;
+use super::tree::SourceTree;
 use crate::config::input::files::Files;
 
 /// What one file takes in an archive besides its bytes, at most: a header, a padding, and both again
 /// for a long name.
-const FRAME: u64 = 4 * 512 + 4_096;
+const ENTRY_OVERHEAD_BYTES: u64 = 4 * 512 + 4_096;
 
 /// Returns the digest of a directory that can be uploaded: `sha256:` and 64 hexadecimal digits.
 ///
 /// # Errors
 /// When a file cannot be read, or the archive would be too large.
-pub fn directory_digest(files: &dyn Files, tree: Tree) -> Result<String, SourceError> {
-    at_most(files, tree, LARGEST)
+pub fn directory_digest(files: &dyn Files, tree: SourceTree) -> Result<String, SourceError> {
+    at_most(files, tree, MAX_ARCHIVE_BYTES)
 }
 
 /// Does the same for an archive of another size at most.
-pub(super) fn at_most(files: &dyn Files, tree: Tree, most: u64) -> Result<String, SourceError> {
-    let frames = FRAME.saturating_mul(tree.entries.len() as u64);
+pub(super) fn at_most(files: &dyn Files, tree: SourceTree, most: u64) -> Result<String, SourceError> {
+    let frames = ENTRY_OVERHEAD_BYTES.saturating_mul(tree.entries.len() as u64);
     if tree.size().saturating_add(frames) > most {
         // Only packing tells how large the archive is.
-        let mut archive = Archive::new(files, tree).at_most(most);
+        let mut archive = SourceArchive::new(files, tree).at_most(most);
         return archive.by_ref().find_map(Result::err).map_or_else(|| Ok(archive.digest()), Err);
     }
-    let mut contents = Contents::new(files, tree);
+    let mut contents = SourceTreeReader::new(files, tree);
     while contents.next_part()?.is_some() {}
     Ok(contents.digest())
 }

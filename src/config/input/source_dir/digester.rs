@@ -2,31 +2,31 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::tree::{Body, Entry, path_bytes};
+use super::tree::{SourceEntry, SourceEntryKind, path_bytes};
 use crate::model::hex::encode_hex;
 
 /// A digest that is being made.
 #[derive(Debug)]
-pub(super) struct Digester(Sha256);
+pub(super) struct SourceDigester(Sha256);
 
-impl Digester {
+impl SourceDigester {
     pub(super) fn new() -> Self {
         Self(Sha256::new_with_prefix("stead sources 1\n"))
     }
 
     /// Takes in what an entry is, all but a file's bytes. Every part is told apart by its length.
-    pub(super) fn begin_entry(&mut self, entry: &Entry) {
+    pub(super) fn begin_entry(&mut self, entry: &SourceEntry) {
         let (mark, length) = match &entry.body {
-            Body::File { size, executable: false } => (b'f', *size),
-            Body::File { size, executable: true } => (b'x', *size),
-            Body::Link(target) => (b'l', path_bytes(target).len() as u64),
+            SourceEntryKind::File { size, executable: false } => (b'f', *size),
+            SourceEntryKind::File { size, executable: true } => (b'x', *size),
+            SourceEntryKind::Link(target) => (b'l', path_bytes(target).len() as u64),
         };
         let path = path_bytes(&entry.path);
         self.0.update([mark]);
         self.0.update((path.len() as u64).to_le_bytes());
         self.0.update(path);
         self.0.update(length.to_le_bytes());
-        if let Body::Link(target) = &entry.body {
+        if let SourceEntryKind::Link(target) = &entry.body {
             self.0.update(path_bytes(target));
         }
     }

@@ -32,7 +32,7 @@ pub enum SourceError {
     #[error("`{0}` is a pipe, a socket or a device")]
     Special(String),
     /// More files than anyone means to upload.
-    #[error("`{0}` holds more than {MOST_ENTRIES} files")]
+    #[error("`{0}` holds more than {MAX_ENTRIES} files")]
     TooMany(String),
     /// Larger than the service takes.
     #[error("`{directory}` is too large: an archive has 100 MB at most; the largest files are {largest}")]
@@ -40,7 +40,7 @@ pub enum SourceError {
         /// The directory.
         directory: String,
         /// Its largest files.
-        largest: Largest,
+        largest: LargestFiles,
     },
     /// A line of the ignore file is no pattern.
     #[error("line {line} of `{IGNORE_FILE}` is no pattern: {why}")]
@@ -91,9 +91,9 @@ pub(super) fn display_source_path(path: &Path) -> String {
 
 /// The largest files of a directory, largest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Largest(pub(super) Vec<(String, u64)>);
+pub struct LargestFiles(pub(super) Vec<(String, u64)>);
 
-impl fmt::Display for Largest {
+impl fmt::Display for LargestFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (path, size)) in self.0.iter().enumerate() {
             let tenths = size / 100_000;
@@ -107,4 +107,4 @@ impl fmt::Display for Largest {
 pub(super) const IGNORE_FILE: &str = ".steadignore";
 
 /// Files and directories of one tree, at most.
-pub(super) const MOST_ENTRIES: usize = 100_000;
+pub(super) const MAX_ENTRIES: usize = 100_000;

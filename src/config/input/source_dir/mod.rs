@@ -7,10 +7,10 @@ mod digester;
 mod error;
 mod tree;
 
-pub use archive::{Archive, LARGEST};
+pub use archive::{MAX_ARCHIVE_BYTES, SourceArchive};
 pub use digest::directory_digest;
 pub use error::SourceError;
-pub use tree::Tree;
+pub use tree::SourceTree;
 
 #[cfg(test)]
 mod tests;

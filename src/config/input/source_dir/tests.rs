@@ -9,9 +9,9 @@ use flate2::read::GzDecoder;
 use proptest::prelude::*;
 
 use super::digest::at_most;
-use super::error::MOST_ENTRIES;
-use super::{Archive, SourceError, Tree, directory_digest};
-use crate::config::input::files::{Files, Listed, Listing};
+use super::error::MAX_ENTRIES;
+use super::{SourceArchive, SourceError, SourceTree, directory_digest};
+use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 
 /// A directory in memory. What a file system keeps besides is nobody's business here.
 #[derive(Default, Clone)]
@@ -49,8 +49,8 @@ impl Disk {
         self
     }
 
-    fn tree(&self) -> Result<Tree, SourceError> {
-        Tree::read(self, "app")
+    fn tree(&self) -> Result<SourceTree, SourceError> {
+        SourceTree::read(self, "app")
     }
 
     fn digest(&self) -> Result<String, SourceError> {
@@ -58,7 +58,7 @@ impl Disk {
     }
 
     fn packed(&self) -> Vec<u8> {
-        Archive::new(self, self.tree().unwrap()).flat_map(Result::unwrap).collect()
+        SourceArchive::new(self, self.tree().unwrap()).flat_map(Result::unwrap).collect()
     }
 
     fn names(&self) -> Vec<String> {
@@ -81,28 +81,32 @@ impl Files for Disk {
     }
 
     /// Lists backwards: no order may be relied on.
-    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
-        let mut found: BTreeMap<OsString, Listing> = BTreeMap::new();
+    fn list(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        let mut found: BTreeMap<OsString, DirectoryEntryKind> = BTreeMap::new();
         for (at, thing) in &self.0 {
             let Ok(rest) = at.strip_prefix(path) else { continue };
             let mut parts = rest.components();
             let name = parts.next().unwrap().as_os_str().to_owned();
             let what = match (parts.next(), thing) {
-                (Some(_), _) => Listing::Directory,
+                (Some(_), _) => DirectoryEntryKind::Directory,
                 (None, Thing::File { bytes, executable }) => {
-                    Listing::File { size: bytes.len() as u64, executable: *executable }
+                    DirectoryEntryKind::File { size: bytes.len() as u64, executable: *executable }
                 }
-                (None, Thing::Large { size, .. }) => Listing::File { size: *size, executable: false },
-                (None, Thing::Liar { listed, .. }) => Listing::File { size: *listed, executable: false },
-                (None, Thing::Link(target)) => Listing::Link(target.clone()),
-                (None, Thing::Pipe) => Listing::Special,
+                (None, Thing::Large { size, .. }) => {
+                    DirectoryEntryKind::File { size: *size, executable: false }
+                }
+                (None, Thing::Liar { listed, .. }) => {
+                    DirectoryEntryKind::File { size: *listed, executable: false }
+                }
+                (None, Thing::Link(target)) => DirectoryEntryKind::Link(target.clone()),
+                (None, Thing::Pipe) => DirectoryEntryKind::Special,
             };
             found.insert(name, what);
         }
         if found.is_empty() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(found.into_iter().rev().map(|(name, what)| Listed { name, what }).collect())
+        Ok(found.into_iter().rev().map(|(name, what)| DirectoryEntry { name, what }).collect())
     }
 }
 
@@ -191,7 +195,7 @@ fn packing_and_looking_agree_on_the_digest() {
     let disk = Disk::default().file("app/a", "1").with("app/l", link("a"));
     let (tree, digest) = (disk.tree().unwrap(), disk.digest().unwrap());
     let last = |expected: &str| {
-        Archive::new(&disk, tree.clone()).expect_digest(expected).last().unwrap().map(|_| ())
+        SourceArchive::new(&disk, tree.clone()).expect_digest(expected).last().unwrap().map(|_| ())
     };
     assert_eq!(last(&digest), Ok(()));
     assert_eq!(last("sha256:other"), Err(SourceError::Moved("app".into())));
@@ -246,7 +250,7 @@ fn a_file_that_is_not_there_yet_is_known_to_be_left_out_or_not() {
         (".", ".stead/key", false),
         (".", "app/a/b.env", true),
     ] {
-        assert_eq!(Tree::would_hold(&disk, directory, path), Ok(held), "{directory} {path}");
+        assert_eq!(SourceTree::would_hold(&disk, directory, path), Ok(held), "{directory} {path}");
     }
 }
 
@@ -312,7 +316,7 @@ fn an_archive_has_its_limit() {
 #[test]
 fn a_tree_has_its_limit() {
     let mut disk = Disk::default();
-    for n in 0..=MOST_ENTRIES {
+    for n in 0..=MAX_ENTRIES {
         disk = disk.with(&format!("app/{n}"), Thing::Pipe);
     }
     assert_eq!(disk.tree().unwrap_err(), SourceError::TooMany("app".into()));

@@ -1,4 +1,4 @@
-//! `Tree`: the files of a directory that are uploaded, in one order on every machine.
+//! `SourceTree`: the files of a directory that are uploaded, in one order on every machine.
 //!
 //! What counts is what a checkout holds: files, whether they can be run, and links that lead inside.
 //! Times, owners, other modes and empty directories do not. `.steadignore` at its top names what is
@@ -10,44 +10,44 @@ use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::error::{IGNORE_FILE, Largest, MOST_ENTRIES, SourceError, display_source_path};
-use crate::config::input::files::{Files, Listed, Listing};
+use super::error::{IGNORE_FILE, LargestFiles, MAX_ENTRIES, SourceError, display_source_path};
+use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 
 /// Never uploaded, wherever they stand.
-const ALWAYS_LEFT_OUT: &[&str] = &[".git", ".stead"];
+const ALWAYS_IGNORED: &[&str] = &[".git", ".stead"];
 
 /// Bytes of the ignore file that are read, at most.
-const MOST_PATTERNS: u64 = 1 << 20;
+const MAX_PATTERN_BUDGET: u64 = 1 << 20;
 
 /// Largest files that a message names.
-const NAMED: usize = 5;
+const MAX_NAMED_FILES: usize = 5;
 
 /// The files of a directory.
 #[derive(Debug, Clone)]
-pub struct Tree {
+pub struct SourceTree {
     /// Its path from the stack's directory.
     pub(super) root: PathBuf,
     /// By name.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<SourceEntry>,
 }
 
 /// One file or link.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct SourceEntry {
     /// Its path from the root.
     pub(super) path: PathBuf,
     /// What it is.
-    pub(super) body: Body,
+    pub(super) body: SourceEntryKind,
 }
 
 /// What an entry is.
 #[derive(Debug, Clone)]
-pub(super) enum Body {
+pub(super) enum SourceEntryKind {
     File { size: u64, executable: bool },
     Link(PathBuf),
 }
 
-impl Tree {
+impl SourceTree {
     /// Looks through a directory below the stack's.
     ///
     /// # Errors
@@ -60,16 +60,16 @@ impl Tree {
             let at = tree.stack_path(&folder);
             let listed = files.list(&at).map_err(|error| SourceError::from_io(&at, &error))?;
             seen += listed.len();
-            if seen > MOST_ENTRIES {
+            if seen > MAX_ENTRIES {
                 return Err(SourceError::TooMany(directory.to_owned()));
             }
-            for Listed { name, what } in listed {
+            for DirectoryEntry { name, what } in listed {
                 let path = folder.join(&name);
                 if is_left_out(&name, &path, &what, &ignored) {
                     continue;
                 }
                 match what {
-                    Listing::Directory => folders.push(path),
+                    DirectoryEntryKind::Directory => folders.push(path),
                     what => tree.entries.push(tree.read_entry(path, what)?),
                 }
             }
@@ -92,7 +92,8 @@ impl Tree {
         let mut at = PathBuf::new();
         for name in inside {
             at.push(name);
-            let what = if at == inside { Listing::Special } else { Listing::Directory };
+            let what =
+                if at == inside { DirectoryEntryKind::Special } else { DirectoryEntryKind::Directory };
             if is_left_out(name, &at, &what, &ignored) {
                 return Ok(false);
             }
@@ -105,25 +106,27 @@ impl Tree {
         self.root.components().chain(path.components()).collect()
     }
 
-    fn read_entry(&self, path: PathBuf, what: Listing) -> Result<Entry, SourceError> {
+    fn read_entry(&self, path: PathBuf, what: DirectoryEntryKind) -> Result<SourceEntry, SourceError> {
         let body = match what {
-            Listing::File { size, executable } => Body::File { size, executable },
-            Listing::Link(target) if leads_inside(&path, &target) => Body::Link(target),
-            Listing::Link(target) => {
+            DirectoryEntryKind::File { size, executable } => SourceEntryKind::File { size, executable },
+            DirectoryEntryKind::Link(target) if leads_inside(&path, &target) => {
+                SourceEntryKind::Link(target)
+            }
+            DirectoryEntryKind::Link(target) => {
                 let path = display_source_path(&self.stack_path(&path));
                 return Err(SourceError::Outside { path, target: display_source_path(&target) });
             }
-            Listing::Special | Listing::Directory => {
+            DirectoryEntryKind::Special | DirectoryEntryKind::Directory => {
                 return Err(SourceError::Special(display_source_path(&self.stack_path(&path))));
             }
         };
-        Ok(Entry { path, body })
+        Ok(SourceEntry { path, body })
     }
 
     /// Returns how many bytes its files have together.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.entries.iter().map(Entry::size).fold(0, u64::saturating_add)
+        self.entries.iter().map(SourceEntry::size).fold(0, u64::saturating_add)
     }
 
     pub(super) fn too_large(&self) -> SourceError {
@@ -131,10 +134,10 @@ impl Tree {
         all.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
         let largest = all
             .into_iter()
-            .take(NAMED)
+            .take(MAX_NAMED_FILES)
             .map(|(path, size)| (display_source_path(&self.stack_path(path)), size))
             .collect();
-        SourceError::TooLarge { directory: self.display_path(), largest: Largest(largest) }
+        SourceError::TooLarge { directory: self.display_path(), largest: LargestFiles(largest) }
     }
 
     /// Returns its path for a message.
@@ -143,11 +146,11 @@ impl Tree {
     }
 }
 
-impl Entry {
+impl SourceEntry {
     pub(super) fn size(&self) -> u64 {
         match &self.body {
-            Body::File { size, .. } => *size,
-            Body::Link(_) => 0,
+            SourceEntryKind::File { size, .. } => *size,
+            SourceEntryKind::Link(_) => 0,
         }
     }
 }
@@ -162,15 +165,15 @@ pub(super) fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
-fn is_left_out(name: &OsStr, path: &Path, what: &Listing, ignored: &Gitignore) -> bool {
-    let always = ALWAYS_LEFT_OUT.iter().any(|kept| name == *kept) || path == Path::new(IGNORE_FILE);
-    always || ignored.matched(path, *what == Listing::Directory).is_ignore()
+fn is_left_out(name: &OsStr, path: &Path, what: &DirectoryEntryKind, ignored: &Gitignore) -> bool {
+    let always = ALWAYS_IGNORED.iter().any(|kept| name == *kept) || path == Path::new(IGNORE_FILE);
+    always || ignored.matched(path, *what == DirectoryEntryKind::Directory).is_ignore()
 }
 
 fn read_ignore_rules(files: &dyn Files, root: &Path) -> Result<Gitignore, SourceError> {
     let path = root.join(IGNORE_FILE);
     let mut text = String::new();
-    match files.open(&path).and_then(|file| file.take(MOST_PATTERNS).read_to_string(&mut text)) {
+    match files.open(&path).and_then(|file| file.take(MAX_PATTERN_BUDGET).read_to_string(&mut text)) {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Gitignore::empty()),
         Err(error) => return Err(SourceError::from_io(&path, &error)),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Config, expression, shown, yaml};
-use crate::config::resolve::late_binding::{Read, bind_lookups};
+use crate::config::resolve::late_binding::{LateBindingInputs, bind_lookups};
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::model::snapshot::{Object, Snapshot};
@@ -54,7 +54,7 @@ fn settled(
     let stack = config.stack();
     let owned = snapshot.objects.keys().filter(|key| own.contains(&key.id.as_str()));
     let owned = owned.map(|key| (key.clone(), Address::new("yard", "mine"))).collect();
-    match bind_lookups(&stack, &Read { snapshot, owned, outputs }) {
+    match bind_lookups(&stack, &LateBindingInputs { snapshot, owned, outputs }) {
         Err(problems) => shown(&problems, &stack.sources),
         Ok(settled) => {
             let resources = settled.resources.values().flat_map(|resource| {
@@ -89,7 +89,7 @@ fn lookups_are_unknown_offline_and_values_after() {
     zone=z1
     "#);
     let stack = yaml("crane: { a: {} }").stack();
-    let read = Read { snapshot: &world, owned: BTreeMap::new(), outputs: BTreeMap::new() };
+    let read = LateBindingInputs { snapshot: &world, owned: BTreeMap::new(), outputs: BTreeMap::new() };
     assert!(matches!(bind_lookups(&stack, &read), Ok(Cow::Borrowed(_))));
 }
 
@@ -100,7 +100,7 @@ fn what_is_read_is_part_of_the_digest_of_reads() {
         let mut outputs = outputs();
         outputs.get_mut("net").unwrap().insert("tons".into(), Value::Integer(tons));
         let stack = config().stack();
-        bind_lookups(&stack, &Read { snapshot: &world, owned: BTreeMap::new(), outputs })
+        bind_lookups(&stack, &LateBindingInputs { snapshot: &world, owned: BTreeMap::new(), outputs })
             .unwrap()
             .reads
             .clone()
@@ -127,7 +127,7 @@ fn every_lookup_that_fails_says_what_was_seen() {
             settled(&config(), &snapshot(&two), outputs(), &["1"]),
             settled(&config(), &snapshot(&two), BTreeMap::new(), &[]),
             settled(&config(), &snapshot(&two), with(&|net| drop(net.remove("zone"))), &[]),
-            settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("zone".into(), Value::Secret(Secret::Sealed(None))))), &[]),
+            settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("zone".into(), Value::Secret(Secret::Fingerprint(None))))), &[]),
             settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("tons".into(), Value::text("many")))), &[]),
         ]
         .join("\n--\n"), @r#"

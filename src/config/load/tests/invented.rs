@@ -1,17 +1,17 @@
 //! A registry of invented kinds: a `yard` with `gate`s in it, `crane`s that stand in a yard.
 
 use crate::model::schema::{
-    Action, Api, Attribute, Check, Endpoint, Estimate, FinalCopy, Format, Kind, Literal, Method, Price,
-    Registry, ReplaceOrder, Rule, Scope, Type,
+    Action, Attribute, DurationEstimate, Endpoint, FinalSnapshot, Kind, KindApi, KindScope, Literal,
+    Method, Price, Registry, ReplaceOrder, Rule, RuleCheck, TextFormat, Type,
 };
 
 const ENDPOINT: Endpoint = Endpoint::assumed(Method::Get, "/api/v1/none");
-const ANY: Type = Type::Text { min: 0, max: 1000, format: Format::Any };
-const NAME: Type = Type::Text { min: 1, max: 64, format: Format::Any };
+const ANY: Type = Type::Text { min: 0, max: 1000, format: TextFormat::Any };
+const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
 
 const fn kind(
     name: &'static str,
-    scope: Scope,
+    scope: KindScope,
     attributes: &'static [Attribute],
     rules: &'static [Rule],
 ) -> Kind {
@@ -20,7 +20,7 @@ const fn kind(
         summary: "",
         scope,
         known_by: "name",
-        api: Api {
+        api: KindApi {
             id: "id",
             other_ids: &[],
             create: ENDPOINT,
@@ -34,7 +34,7 @@ const fn kind(
         attributes,
         rules,
         price: Price::Free,
-        estimate: Estimate { create: 1, update: 1, delete: 1 },
+        estimate: DurationEstimate { create: 1, update: 1, delete: 1 },
         replace: ReplaceOrder::CreateFirst,
         on_delete: &[],
         on_replace: &[],
@@ -63,10 +63,10 @@ const fn kind(
 }
 
 static CRANE: Kind = Kind {
-    final_copy: Some(FinalCopy { kind: "gate", of: "crane", size: ("tons", None) }),
+    final_copy: Some(FinalSnapshot { kind: "gate", of: "crane", size: ("tons", None) }),
     ..kind(
         "crane",
-        Scope::Project,
+        KindScope::Project,
         &[
             Attribute::required("name", NAME).summary("Its name."),
             Attribute::optional("yard", Type::Reference("yard"))
@@ -98,7 +98,7 @@ static CRANE: Kind = Kind {
         &[
             Rule {
                 code: "R9001",
-                check: Check::OnlyWith {
+                check: RuleCheck::OnlyWith {
                     attribute: "tons",
                     unless: Literal::Integer(1),
                     other: "power",
@@ -109,13 +109,13 @@ static CRANE: Kind = Kind {
             },
             Rule {
                 code: "R9002",
-                check: Check::CatalogField { attribute: "model", field: "power", equals: "power" },
+                check: RuleCheck::CatalogField { attribute: "model", field: "power", equals: "power" },
                 says: "A crane's model must have its power.",
                 place: "the invented manual",
             },
             Rule {
                 code: "R9003",
-                check: Check::CatalogForbids {
+                check: RuleCheck::CatalogForbids {
                     attribute: "model",
                     field: "small",
                     forbidden: "painted",
@@ -134,16 +134,16 @@ static GATE: Kind = Kind {
     actions: &[Action::get("password", "/gates/{id}/password", "Its password.")],
     ..kind(
         "gate",
-        Scope::Child { of: "yard", collection: "gates" },
+        KindScope::Child { of: "yard", collection: "gates" },
         &[
-            Attribute::required("name", Type::Text { min: 1, max: 63, format: Format::DatabaseUser })
+            Attribute::required("name", Type::Text { min: 1, max: 63, format: TextFormat::DatabaseUser })
                 .summary("Its name."),
             Attribute::optional("crane", Type::Reference("crane")).summary("Who passes."),
             Attribute::computed("opened_at", ANY).summary("When it opened."),
         ],
         &[Rule {
             code: "R9004",
-            check: Check::AtMost { count: 3 },
+            check: RuleCheck::AtMost { count: 3 },
             says: "A yard has at most 3 gates.",
             place: "the invented manual",
         }],
@@ -151,14 +151,14 @@ static GATE: Kind = Kind {
 };
 
 static PROJECT: Kind =
-    kind("project", Scope::Account, &[Attribute::required("name", NAME).summary("Its name.")], &[]);
+    kind("project", KindScope::Account, &[Attribute::required("name", NAME).summary("Its name.")], &[]);
 
 static YARD: Kind = kind(
     "yard",
-    Scope::Project,
+    KindScope::Project,
     &[
         Attribute::required("name", NAME).summary("Its name."),
-        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: Format::Cidr4 })
+        Attribute::required("cidr", Type::Text { min: 9, max: 18, format: TextFormat::Cidr4 })
             .summary("Its network."),
         Attribute::optional("crane", Type::Reference("crane")).summary("Its crane."),
         Attribute::computed("fence", ANY).summary("What is around it."),
@@ -166,13 +166,13 @@ static YARD: Kind = kind(
     &[
         Rule {
             code: "R9005",
-            check: Check::NoOverlap { attribute: "cidr" },
+            check: RuleCheck::NoOverlap { attribute: "cidr" },
             says: "Yards must not overlap.",
             place: "the invented manual",
         },
         Rule {
             code: "R9006",
-            check: Check::Unique { attributes: &["name"] },
+            check: RuleCheck::Unique { attributes: &["name"] },
             says: "A yard's name is unique.",
             place: "the invented manual",
         },

@@ -32,8 +32,8 @@ use std::io;
 use std::path::Path;
 
 use super::load;
-use crate::config::input::files::{Files, Listed, Listing};
-use crate::config::request::Request;
+use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
+use crate::config::request::LoadRequest;
 use crate::config::stack::model::Stack;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -58,11 +58,11 @@ impl Files for Disk {
         }
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
-        let listed = |name: &str, what| Ok(vec![Listed { name: name.into(), what }]);
+    fn list(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        let listed = |name: &str, what| Ok(vec![DirectoryEntry { name: name.into(), what }]);
         match path.to_str() {
-            Some("app") => listed("main.py", Listing::File { size: 7, executable: false }),
-            Some("app/odd") => listed("pipe", Listing::Special),
+            Some("app") => listed("main.py", DirectoryEntryKind::File { size: 7, executable: false }),
+            Some("app/odd") => listed("pipe", DirectoryEntryKind::Special),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }
@@ -72,7 +72,7 @@ impl Files for Disk {
 pub(super) struct Config {
     registry: Registry,
     files: Vec<(String, String)>,
-    request: Request,
+    request: LoadRequest,
     repository: modules::Repository,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn yaml(text: &str) -> Config {
     Config {
         registry: invented::REGISTRY,
         files: vec![("a.stead.yaml".into(), format!("{HEAD}{text}"))],
-        request: Request::default(),
+        request: LoadRequest::default(),
         repository: modules::Repository::default(),
     }
 }
@@ -132,7 +132,7 @@ impl Config {
         self
     }
 
-    pub(super) fn request(mut self, change: impl FnOnce(&mut Request)) -> Self {
+    pub(super) fn request(mut self, change: impl FnOnce(&mut LoadRequest)) -> Self {
         change(&mut self.request);
         self
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 
-use super::{Config, Files, Listed, Listing, Name, yaml};
+use super::{Config, DirectoryEntry, DirectoryEntryKind, Files, Name, yaml};
 
 /// A repository in memory, with the stack at `stacks/shop`.
 #[derive(Debug, Clone, Default)]
@@ -47,8 +47,8 @@ impl Files for Repository {
         Some(Rc::new(Self { below: path.to_str().unwrap().to_owned(), ..self.clone() }))
     }
 
-    fn list(&self, _path: &Path) -> io::Result<Vec<Listed>> {
-        Ok(vec![Listed { name: "none".into(), what: Listing::Special }])
+    fn list(&self, _path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        Ok(vec![DirectoryEntry { name: "none".into(), what: DirectoryEntryKind::Special }])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::yaml;
 use crate::config::stack::known_values::substitute_known_values;
-use crate::config::stack::model::Setting;
+use crate::config::stack::model::AttributeSetting;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 
@@ -30,7 +30,7 @@ app:
 #[test]
 fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
-    let place = |setting: &Setting, path: &str| {
+    let place = |setting: &AttributeSetting, path: &str| {
         let (span, by) = setting.part_origin(path);
         let line = stack.sources.location_of(span).unwrap().line;
         format!("{line} {}", by.map_or("-", |by| by.as_str()))

@@ -1,7 +1,7 @@
 //! Directories of sources: the same digest in both syntaxes, and what each mistake says.
 
 use super::{Config, Disk, yaml};
-use crate::config::input::source_dir::{self, Tree};
+use crate::config::input::source_dir::{self, SourceTree};
 use crate::kinds::REGISTRY;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
@@ -34,7 +34,7 @@ app web type=web source_dir=$vars.dir
 serverless_function f runtime=rust handler=main source_dir=\"./app/\" { for_each a b }
 ");
     let (yaml, kdl) = (yaml.registry(REGISTRY).stack(), kdl.stack());
-    let digest = source_dir::directory_digest(&Disk, Tree::read(&Disk, "app").unwrap()).unwrap();
+    let digest = source_dir::directory_digest(&Disk, SourceTree::read(&Disk, "app").unwrap()).unwrap();
     for stack in [&yaml, &kdl] {
         for (address, directory) in [("app.web", "app"), ("serverless_function.f.b", "./app/")] {
             let setting = &stack.resources[address].attributes["source_dir"];

@@ -208,7 +208,7 @@ pub const REMOVED: &[Word] =
     &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Place)];
 
 /// Every place with its words, and the language's own list of them.
-pub const PLACES: &[(&str, &[Word], keywords::Words)] = &[
+pub const PLACES: &[(&str, &[Word], keywords::Keywords)] = &[
     ("top", TOP, keywords::TOP),
     ("body", BODY, keywords::BODY),
     ("lifecycle", LIFECYCLE, keywords::LIFECYCLE),

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::template;
-use crate::config::stack::model::{Part, Parts};
-use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::config::stack::model::{MapEntries, MapEntry};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::syntax::quoting;
 use crate::config::types::conform::conform_to_type;
-use crate::config::types::mismatch::Mismatch;
+use crate::config::types::mismatch::TypeMismatch;
 use crate::config::types::scalar::{self, type_name};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
@@ -22,14 +22,14 @@ use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves an attribute's value. `None` when there was a problem.
     pub(in crate::config) fn resolve_attribute(
         &self,
         attribute: &Attribute,
         node: &Node,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let resolved = self.resolve_typed(&attribute.ty, node, frame)?;
         let null = matches!(resolved.expression, Expression::Value(Value::Null));
         if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
@@ -42,7 +42,7 @@ impl<'d> Resolver<'d> {
             return None;
         }
         if attribute.name == "name" && resolved.expression.is_secret() {
-            let slip = Mismatch::wrong_type("a text that lists and messages may show", "a secret");
+            let slip = TypeMismatch::wrong_type("a text that lists and messages may show", "a secret");
             return self.report_mismatch(
                 &slip.help("make the name of what is no secret"),
                 node.span,
@@ -57,8 +57,8 @@ impl<'d> Resolver<'d> {
         &self,
         ty: &Type,
         node: &Node,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         self.charge_node(node, frame)?;
         match (&node.value, ty) {
             (NodeValue::Null, _) => Some(Value::Null.into()),
@@ -103,16 +103,16 @@ impl<'d> Resolver<'d> {
                 self.resolve_map(ty, node.entries().unwrap_or_default(), frame)
             }
             (NodeValue::Sequence(items), ty) => {
-                let slip = Mismatch::wrong_type(&type_name(ty), "a list");
+                let slip = TypeMismatch::wrong_type(&type_name(ty), "a list");
                 let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
-                let slip = pairs.into_iter().fold(slip, Mismatch::help);
+                let slip = pairs.into_iter().fold(slip, TypeMismatch::help);
                 self.report_mismatch(&slip, node.span, frame)
             }
             (NodeValue::Mapping(_), ty) => {
-                self.report_mismatch(&Mismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
+                self.report_mismatch(&TypeMismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
             }
             (NodeValue::Bare, ty) => {
-                self.report_mismatch(&Mismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
+                self.report_mismatch(&TypeMismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
             }
         }
     }
@@ -123,15 +123,15 @@ impl<'d> Resolver<'d> {
         of: &Type,
         items: &[Node],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let mut origin = None;
         let mut parts = Vec::with_capacity(items.len());
         let mut good = true;
         for item in items {
             match self.resolve_typed(of, item, frame) {
-                Some(Resolved { expression: Expression::Value(Value::Null), .. }) => {
-                    let slip = Mismatch::wrong_type(&type_name(of), "null");
+                Some(ResolvedValue { expression: Expression::Value(Value::Null), .. }) => {
+                    let slip = TypeMismatch::wrong_type(&type_name(of), "null");
                     return self.report_mismatch(&slip, item.span, frame);
                 }
                 Some(resolved) => {
@@ -145,7 +145,7 @@ impl<'d> Resolver<'d> {
             return None;
         }
         let expression = self.build_list(ty, parts, span, frame)?;
-        Some(Resolved::new(expression, origin))
+        Some(ResolvedValue::new(expression, origin))
     }
 
     /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
@@ -154,7 +154,7 @@ impl<'d> Resolver<'d> {
         ty: &Type,
         mut parts: Vec<Expression>,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Expression> {
         if let Type::Set { max, .. } = ty {
             parts.sort_by_cached_key(sort_key);
@@ -172,8 +172,13 @@ impl<'d> Resolver<'d> {
         Some(listed_whole(parts))
     }
 
-    fn resolve_map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
-        let mut places = Parts::new();
+    fn resolve_map(
+        &self,
+        ty: &Type,
+        entries: &[DocumentEntry],
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
+        let mut places = MapEntries::new();
         let mut parts = BTreeMap::new();
         let mut good = true;
         for entry in entries {
@@ -201,7 +206,7 @@ impl<'d> Resolver<'d> {
             match self.resolve_typed(of, &entry.value, frame) {
                 Some(resolved) => {
                     let set_by = resolved.origin.or_else(|| self.replaced_by(entry.value.span));
-                    places.insert(entry.key.clone(), Part { span: entry.value.span, set_by });
+                    places.insert(entry.key.clone(), MapEntry { span: entry.value.span, set_by });
                     for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
                         places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
                     }
@@ -210,18 +215,19 @@ impl<'d> Resolver<'d> {
                 None => good = false,
             }
         }
-        good.then(|| Resolved { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
+        good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
     }
 
     /// Checks what a reference or an expression gave against the type that its place takes.
     fn check_resolved(
         &self,
         ty: &Type,
-        resolved: Resolved,
+        resolved: ResolvedValue,
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let origin = resolved.origin;
+        let wrong = |found| TypeMismatch::wrong_type(&type_name(ty), found);
         let expression = match resolved.expression {
             Expression::Value(value) => match conform_to_type(ty, value) {
                 Ok(Value::List(items)) => {
@@ -258,27 +264,19 @@ impl<'d> Resolver<'d> {
                         frame,
                         match block {
                             Some(block) => self.index.which_instance(block, None).first_at(span),
-                            None => {
-                                mismatch_diagnostic(&Mismatch::wrong_type(&type_name(ty), "a list"), span)
-                            }
+                            None => mismatch_diagnostic(&wrong("a list"), span),
                         },
                     );
                     return None;
                 }
-                ty => {
-                    return self.report_mismatch(
-                        &Mismatch::wrong_type(&type_name(ty), "a list"),
-                        span,
-                        frame,
-                    );
-                }
+                _ => return self.report_mismatch(&wrong("a list"), span, frame),
             },
             Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
-                return self.report_mismatch(&Mismatch::wrong_type(&type_name(ty), "a text"), span, frame);
+                return self.report_mismatch(&wrong("a text"), span, frame);
             }
             other => other,
         };
-        Some(Resolved::new(expression, origin))
+        Some(ResolvedValue::new(expression, origin))
     }
 
     /// Checks that a reference leads to what the type takes.
@@ -287,7 +285,7 @@ impl<'d> Resolver<'d> {
         ty: &Type,
         reference: &Reference,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<()> {
         // What another stack gives is known, and checked, when its ledger was read.
         if reference.address.root() == "stacks" {
@@ -346,7 +344,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns how a reference is written that stands without its `$`, or a file that is not read.
-    fn suggested_expression(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
+    fn suggested_expression(&self, text: &str, frame: EvaluationSite<'_, 'd>) -> Option<String> {
         if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
             let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
             // What is filled in is the path.
@@ -370,7 +368,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Names the reference that is meant by a declared block's name or address.
-    fn with_reference_hint(&self, slip: Mismatch, text: &str, ty: &Type) -> Mismatch {
+    fn with_reference_hint(&self, slip: TypeMismatch, text: &str, ty: &Type) -> TypeMismatch {
         let Type::Reference(kind) = ty else { return slip };
         let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
         let name = name.strip_suffix(".id").unwrap_or(name);
@@ -384,16 +382,16 @@ impl<'d> Resolver<'d> {
     /// Reports a mismatch.
     pub(in crate::config) fn report_mismatch<T>(
         &self,
-        slip: &Mismatch,
+        slip: &TypeMismatch,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<T> {
         self.report_problem(frame, mismatch_diagnostic(slip, span));
         None
     }
 
     /// Charges a node itself, whose parts are charged when they are resolved.
-    pub(in crate::config) fn charge_node(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<()> {
+    pub(in crate::config) fn charge_node(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Option<()> {
         if self.problems.are_closed() {
             return None;
         }
@@ -412,7 +410,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves a node where no schema says its type.
-    pub(in crate::config) fn resolve_untyped(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    pub(in crate::config) fn resolve_untyped(
+        &self,
+        node: &Node,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         self.charge_node(node, frame)?;
         match &node.value {
             NodeValue::Null => Some(Value::Null.into()),
@@ -448,14 +450,14 @@ impl<'d> Resolver<'d> {
 }
 
 /// Says that one value stands where several do.
-fn single_value_mismatch(ty: &Type, node: &Node) -> Mismatch {
-    let slip = Mismatch::wrong_type(&type_name(ty), "a single value");
+fn single_value_mismatch(ty: &Type, node: &Node) -> TypeMismatch {
+    let slip = TypeMismatch::wrong_type(&type_name(ty), "a single value");
     match (ty, node.scalar()) {
         (Type::List(_) | Type::Set { .. }, Some(scalar)) => {
             let right = format!("[{}]", quoting::quote_yaml(&scalar.text, true));
             match scalar.form {
                 // YAML only.
-                Form::Plain => slip.help(format!("write `{right}`")).fix(right),
+                ScalarForm::Plain => slip.help(format!("write `{right}`")).fix(right),
                 _ => slip.help(format!(
                     "write `{right}` (KDL: on a line of its own inside the block, `NAME {}`)",
                     quoting::quote_kdl(&scalar.text)
@@ -467,9 +469,9 @@ fn single_value_mismatch(ty: &Type, node: &Node) -> Mismatch {
 }
 
 /// Says that an expression stands without what makes it one.
-fn written_as_text(text: &str, right: &str) -> Mismatch {
+fn written_as_text(text: &str, right: &str) -> TypeMismatch {
     let detail = format!("`{}` would be the text itself.", quoting::shorten_for_message(text));
-    Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
+    TypeMismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
         .help(format!("write `{right}`; for the text itself, write `{}`", quote_for_hint(&as_it_is(text))))
 }
 
@@ -488,7 +490,7 @@ fn quote_for_hint(text: &str) -> Cow<'_, str> {
 }
 
 /// Says that an expression stands where a key is text.
-fn computed_key(entry: &Entry) -> Diagnostic {
+fn computed_key(entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::SYNTAX, "a key is not computed")
         .with_label(entry.key_span, "")
         .detail(format!(
@@ -499,16 +501,16 @@ fn computed_key(entry: &Entry) -> Diagnostic {
 }
 
 /// Makes a list of one of a KDL node's only argument, where a list is wanted and it is none itself.
-fn wrap_sole_argument(ty: &Type, resolved: Resolved) -> Resolved {
+fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
     match resolved.expression {
         Expression::Value(value) if wants_list && !matches!(value, Value::List(_) | Value::Null) => {
             let unknown = value.is_unknown();
             let expression = if unknown { value } else { Value::List(vec![value]) };
-            Resolved { expression: Expression::Value(expression), ..resolved }
+            ResolvedValue { expression: Expression::Value(expression), ..resolved }
         }
         Expression::Text(parts) if wants_list => {
-            Resolved { expression: Expression::List(vec![Expression::Text(parts)]), ..resolved }
+            ResolvedValue { expression: Expression::List(vec![Expression::Text(parts)]), ..resolved }
         }
         _ => resolved,
     }
@@ -550,7 +552,7 @@ fn sort_key(part: &Expression) -> String {
 }
 
 /// Returns the problem of a key that is not known.
-pub(in crate::config) fn unknown_key(entry: &Entry, known: &[&str]) -> Diagnostic {
+pub(in crate::config) fn unknown_key(entry: &DocumentEntry, known: &[&str]) -> Diagnostic {
     let problem =
         Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").with_label(entry.key_span, "");
     match nearest_name(&entry.key, known.iter().copied()) {

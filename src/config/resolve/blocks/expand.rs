@@ -4,13 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 
+use super::expansion_diagnostics::{describe_wait, for_each_problem, illegal_key, not_a_list};
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Instance;
-use crate::config::merge::blocks::{Merged, illegal_name, no_names, not_a_block};
-use crate::config::resolve::block_index::{Block, Each, EachValue, Parent, State};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
-use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::diagnostics::collector::InstanceContext;
+use crate::config::merge::blocks::{MergedDocuments, illegal_name, no_names, not_a_block};
+use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock, Each, EachValue, ParentInstance};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name, is_legal_segment};
@@ -25,19 +26,22 @@ const BLOCK_NODES: usize = 4;
 const INSTANCE_NODES: usize = 2;
 
 /// A block on its way into the index.
-pub(in crate::config) struct Pending<'d> {
+pub(in crate::config) struct PendingBlock<'d> {
     pub(in crate::config) kind: &'static Kind,
     pub(in crate::config) address: Address,
-    pub(in crate::config) entry: &'d Entry,
-    pub(in crate::config) parent: Option<Parent<'d>>,
+    pub(in crate::config) entry: &'d DocumentEntry,
+    pub(in crate::config) parent: Option<ParentInstance<'d>>,
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Declares every block and child of the configuration. Returns the children that are named by what is
     /// known only when all of these are there.
-    pub(in crate::config) fn declare_blocks(&mut self, merged: &Merged<'d>) -> Vec<Pending<'d>> {
+    pub(in crate::config) fn declare_blocks(
+        &mut self,
+        merged: &MergedDocuments<'d>,
+    ) -> Vec<PendingBlock<'d>> {
         let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
-            entries.values().map(|entry| Pending {
+            entries.values().map(|entry| PendingBlock {
                 kind,
                 address: self.scoped_address(kind.name, &entry.key),
                 entry,
@@ -52,7 +56,7 @@ impl<'d> Resolver<'d> {
             next += 1;
             for child in children {
                 match self.by_value(&child) {
-                    Some(address) => self.declare_child(Pending { address, ..child }),
+                    Some(address) => self.declare_child(PendingBlock { address, ..child }),
                     None => waiting.push(child),
                 }
             }
@@ -61,22 +65,22 @@ impl<'d> Resolver<'d> {
     }
 
     /// Declares the children that waited for all others.
-    pub(in crate::config) fn declare_waiting(&mut self, waiting: Vec<Pending<'d>>) {
+    pub(in crate::config) fn declare_waiting(&mut self, waiting: Vec<PendingBlock<'d>>) {
         for child in waiting {
             let address = self.by_value(&child).unwrap_or_else(|| child.address.clone());
-            self.declare_child(Pending { address, ..child });
+            self.declare_child(PendingBlock { address, ..child });
         }
     }
 
-    fn declare_child(&mut self, child: Pending<'d>) {
+    fn declare_child(&mut self, child: PendingBlock<'d>) {
         if self.is_new(&child) {
             self.declare_block(child);
         }
     }
 
     /// Declares top-level blocks, each after the one whose instances it goes through.
-    fn declare_in_turn(&mut self, blocks: Vec<Pending<'d>>) {
-        let mut waiting: HashMap<Address, Vec<Pending<'d>>> = HashMap::new();
+    fn declare_in_turn(&mut self, blocks: Vec<PendingBlock<'d>>) {
+        let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
         let mut ready = Vec::new();
         let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
         for block in blocks {
@@ -101,12 +105,12 @@ impl<'d> Resolver<'d> {
                     )
                     .help("give one of the blocks keys of its own"),
             );
-            self.insert(block, State::Broken);
+            self.insert(block, BlockExpansion::Broken);
         }
     }
 
     /// Returns the block whose instances a block goes through: `for_each: $vm.web`.
-    fn goes_through(&self, block: &Pending<'d>) -> Option<Address> {
+    fn goes_through(&self, block: &PendingBlock<'d>) -> Option<Address> {
         let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
         let path = node.value.scalar()?.text.strip_prefix('$')?;
         let (root, name) = path.split_once('.')?;
@@ -114,34 +118,34 @@ impl<'d> Resolver<'d> {
         (known && is_legal_segment(name)).then(|| self.scoped_address(root, name))
     }
 
-    fn insert(&mut self, block: Pending<'d>, state: State<'d>) {
-        let Pending { kind, address, entry, parent } = block;
+    fn insert(&mut self, block: PendingBlock<'d>, state: BlockExpansion<'d>) {
+        let PendingBlock { kind, address, entry, parent } = block;
         // It is known to be broken where the budget ends.
         let charged = self
             .budget
             .charge_nodes(BLOCK_NODES)
             .and_then(|()| self.budget.charge_text(address.as_str().len()));
         let state = self
-            .report_exceeded(charged, entry.key_span, Frame::top_level(None))
-            .map_or(State::Broken, |()| state);
-        self.index.insert(Block { kind, address, entry, parent, state });
+            .report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None))
+            .map_or(BlockExpansion::Broken, |()| state);
+        self.index.insert(DeclaredBlock { kind, address, entry, parent, state });
     }
 
-    fn declare_block(&mut self, block: Pending<'d>) {
+    fn declare_block(&mut self, block: PendingBlock<'d>) {
         let state = if let Some(body) = named_entries(&block.entry.value) {
             {
                 let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
-                self.expand_block(&block.address, each, body).unwrap_or(State::Broken)
+                self.expand_block(&block.address, each, body).unwrap_or(BlockExpansion::Broken)
             }
         } else {
             self.problems.push(no_body(&block));
-            State::Broken
+            BlockExpansion::Broken
         };
         self.insert(block, state);
     }
 
     /// Returns the children that stand in the instances of block number `n`.
-    fn instance_children(&self, n: usize) -> Vec<Pending<'d>> {
+    fn instance_children(&self, n: usize) -> Vec<PendingBlock<'d>> {
         let Some(block) = self.index.block_at(n) else { return Vec::new() };
         let mut children = Vec::new();
         for kind in self.registry.children(block.kind.name) {
@@ -169,14 +173,15 @@ impl<'d> Resolver<'d> {
                     Some(EachValue::Known(value)) => self.budget.charge_value(value),
                     _ => Ok(()),
                 });
-                if self.report_exceeded(charged, entry.key_span, Frame::top_level(None)).is_none() {
+                if self.report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None)).is_none()
+                {
                     return children;
                 }
-                children.extend(good.iter().map(|entry| Pending {
+                children.extend(good.iter().map(|entry| PendingBlock {
                     kind,
                     address: address.join(collection).join(&entry.key),
                     entry,
-                    parent: Some(Parent { address: address.clone(), each: each.cloned() }),
+                    parent: Some(ParentInstance { address: address.clone(), each: each.cloned() }),
                 }));
             }
         }
@@ -189,17 +194,19 @@ impl<'d> Resolver<'d> {
         &self,
         address: &Address,
         outer: Option<&Each<'d>>,
-        body: &'d [Entry],
-    ) -> Option<State<'d>> {
+        body: &'d [DocumentEntry],
+    ) -> Option<BlockExpansion<'d>> {
         let find = |key: &str| body.iter().find(|entry| entry.key == key);
-        let instance = Instance { address, key: None };
-        let frame = Frame { each: outer, instance: Some(instance), early: Some("`for_each`") };
+        let instance = InstanceContext { address, key: None };
+        let frame = EvaluationSite { each: outer, instance: Some(instance), early: Some("`for_each`") };
         let Some(for_each) = find("for_each") else {
             let when = match find("when") {
-                Some(when) => self.resolve_when(&when.value, Frame { early: Some("`when`"), ..frame })?,
+                Some(when) => {
+                    self.resolve_when(&when.value, EvaluationSite { early: Some("`when`"), ..frame })?
+                }
                 None => true,
             };
-            return Some(if when { State::One } else { State::Absent });
+            return Some(if when { BlockExpansion::One } else { BlockExpansion::Absent });
         };
         let keys = self.for_each(&for_each.value, frame)?;
         self.report_exceeded(
@@ -219,9 +226,12 @@ impl<'d> Resolver<'d> {
             let present = match find("when") {
                 Some(when) => {
                     let address = address.join(&key);
-                    let instance = Instance { address: &address, key: Some(&key) };
-                    let frame =
-                        Frame { each: Some(&each), instance: Some(instance), early: Some("`when`") };
+                    let instance = InstanceContext { address: &address, key: Some(&key) };
+                    let frame = EvaluationSite {
+                        each: Some(&each),
+                        instance: Some(instance),
+                        early: Some("`when`"),
+                    };
                     let Some(present) = self.resolve_when(&when.value, frame) else {
                         good = false;
                         continue;
@@ -239,17 +249,17 @@ impl<'d> Resolver<'d> {
                 good = false;
             }
         }
-        good.then_some(State::Keyed(members))
+        good.then_some(BlockExpansion::Keyed(members))
     }
 
     /// Returns the keys of a `for_each` with their values and places.
-    fn for_each(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
+    fn for_each(&self, node: &'d Node, frame: EvaluationSite<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
         if node.value == NodeValue::Bare {
             self.report_problem(frame, for_each_problem(&Value::Null, node.span));
             return None;
         }
         if let NodeValue::Mapping(entries) = &node.value {
-            let each = |entry: &'d Entry| {
+            let each = |entry: &'d DocumentEntry| {
                 (Each { key: entry.key.clone(), value: EachValue::Written(&entry.value) }, entry.key_span)
             };
             return Some(entries.iter().map(each).collect());
@@ -257,7 +267,7 @@ impl<'d> Resolver<'d> {
         if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
             let root = path.split('.').next().unwrap_or_default();
             if self.registry.top_level().any(|kind| kind.name == root) {
-                let frame = Frame { early: None, ..frame };
+                let frame = EvaluationSite { early: None, ..frame };
                 return self.each_instance(path, node, frame);
             }
         }
@@ -289,7 +299,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn each_text(&self, value: Value, span: Span, frame: Frame<'_, 'd>) -> Option<Each<'d>> {
+    fn each_text(&self, value: Value, span: Span, frame: EvaluationSite<'_, 'd>) -> Option<Each<'d>> {
         match value {
             Value::Text(_) | Value::Integer(_) => {
                 let key = Name::new(value.to_string());
@@ -307,7 +317,7 @@ impl<'d> Resolver<'d> {
         &self,
         path: &str,
         node: &'d Node,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Vec<(Each<'d>, Span)>> {
         let names: Vec<Name> = path.split('.').map(Name::new).collect();
         let Expression::List(parts) = self.resolve_path(&names, node.span, frame)?.expression else {
@@ -331,7 +341,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves a node that must be known now.
-    pub(in crate::config) fn resolve_known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
+    pub(in crate::config) fn resolve_known(
+        &self,
+        node: &Node,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<Value> {
         let expression = self.resolve_untyped(node, frame)?.expression;
         match expression {
             Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
@@ -361,7 +375,11 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    pub(in crate::config) fn resolve_when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
+    pub(in crate::config) fn resolve_when(
+        &self,
+        node: &'d Node,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<bool> {
         let value = self.resolve_known(node, frame)?;
         if let Value::Bool(when) = value {
             return Some(when);
@@ -388,7 +406,7 @@ impl<'d> Resolver<'d> {
 }
 
 /// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
-fn no_body(block: &Pending<'_>) -> Diagnostic {
+fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     let (key, kind) = (&block.entry.key, block.kind);
     let scalar = block.entry.value.scalar();
     let problem = not_a_block(key, &block.entry.value);
@@ -417,25 +435,8 @@ fn no_body(block: &Pending<'_>) -> Diagnostic {
     }
 }
 
-/// Returns the problem of a single value where a collection lists plain ones.
-fn not_a_list(name: &str, node: &Node) -> Diagnostic {
-    let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a list was expected")
-        .with_label(node.span, "")
-        .detail(format!("Each entry of `{name}` is a resource with an address of its own."));
-    match node.scalar().map(|scalar| scalar.text.as_str()) {
-        Some(text) if text.starts_with('$') => problem.help(format!(
-            "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
-        )),
-        Some(text) => {
-            let right = format!("[{}]", quoting::quote_yaml(text, true));
-            problem.help(format!("write `{name}: {right}`")).fix(node.span, right)
-        }
-        None => problem.help(format!("write `{name}: [ … ]`")),
-    }
-}
-
 /// Says how an entry of a list, or a name of one's own for it, is written.
-fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &str) -> Diagnostic {
+fn not_plain(problem: Diagnostic, entry: &DocumentEntry, collection: &str, attribute: &str) -> Diagnostic {
     let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
     let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);
     let text = if text.is_empty() { "…".to_owned() } else { quoting::quote_yaml(text, true) };
@@ -443,45 +444,4 @@ fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &s
     problem.help(format!(
         "list the values, `{collection}: [{text}]`, or give them names: `{collection}: {{ NAME: {{ {attribute}: {text} }} }}`"
     ))
-}
-
-/// Says what an expression waits for.
-fn describe_wait(expression: &Expression) -> String {
-    let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
-    match names.as_slice() {
-        [] => "It depends on what is known later.".to_owned(),
-        names => format!("It waits for {}.", names.join(", ")),
-    }
-}
-
-fn illegal_key(key: &str, span: Span) -> Diagnostic {
-    let lower = key.to_lowercase().replace([' ', '.'], "-");
-    let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
-        .with_label(span, "")
-        .detail(format!(
-            "`{}` has characters other than a-z, 0-9, _ and -.",
-            quoting::shorten_for_message(key)
-        ));
-    if is_legal_segment(&lower) {
-        problem.help(format!(
-            "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"
-        ))
-    } else {
-        problem.help("use short keys, and put the text into the values of a map: `for_each: { KEY: … }`")
-    }
-}
-
-fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
-    let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through");
-    let problem = problem.with_label(span, "").detail(format!(
-        "It takes a set, a list of texts, a map or a block, and this is {}.",
-        value.type_name()
-    ));
-    match value {
-        Value::Integer(_) => problem.help("name each of them: `for_each: [a, b]`"),
-        Value::Map(_) => problem.help(
-            "make the list a map with a key for each: `for_each: { a: { … }, b: { … } }`, then `$each.value.…`",
-        ),
-        _ => problem,
-    }
 }

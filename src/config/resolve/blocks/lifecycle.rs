@@ -9,21 +9,21 @@ use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::files;
 use crate::config::keywords;
-use crate::config::resolve::block_index::Block;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
+use crate::config::resolve::block_index::DeclaredBlock;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
 use crate::config::resolve::values::deferred_secrets::is_program_name;
 use crate::config::stack::model::{Lifecycle, OnRemove, SecretSink, Timeouts};
-use crate::config::syntax::document::{Entry, Node, Scalar, named_entries};
+use crate::config::syntax::document::{DocumentEntry, Node, Scalar, named_entries};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
-use crate::model::schema::{Kind, ReplaceOrder, Scope};
+use crate::model::schema::{Kind, KindScope, ReplaceOrder};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// Returns the problem of a word that `lifecycle` does not have.
-fn no_lifecycle_word(entry: &Entry) -> Diagnostic {
+fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {
     let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
         .with_label(entry.key_span, "")
         .detail(format!("`lifecycle` has no `{}`.", entry.key));
@@ -36,13 +36,13 @@ fn no_lifecycle_word(entry: &Entry) -> Diagnostic {
     }
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Reads a `lifecycle` block.
     pub(in crate::config) fn read_lifecycle(
         &self,
         kind: &'static Kind,
         node: &Node,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Lifecycle {
         let mut lifecycle = Lifecycle::default();
         let Some(entries) = named_entries(node) else {
@@ -93,7 +93,7 @@ impl<'d> Resolver<'d> {
         span: Span,
         detail: &str,
         help: &str,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) {
         self.report_problem(
             frame,
@@ -105,9 +105,9 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads a word that is true or false, or an expression; one that is wrong counts as true.
-    fn read_condition(&self, word: &str, node: &Node, frame: Frame<'_, 'd>) -> bool {
+    fn read_condition(&self, word: &str, node: &Node, frame: EvaluationSite<'_, 'd>) -> bool {
         let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
-        let early = Frame { early: Some(why), ..frame };
+        let early = EvaluationSite { early: Some(why), ..frame };
         let Some(resolved) = self.resolve_untyped(node, early) else { return true };
         if let Some(Value::Bool(holds)) = resolved.expression.known_value() {
             return *holds;
@@ -117,7 +117,12 @@ impl<'d> Resolver<'d> {
         true
     }
 
-    fn read_choice<T: Copy>(&self, node: &Node, words: &[(&str, T)], frame: Frame<'_, 'd>) -> Option<T> {
+    fn read_choice<T: Copy>(
+        &self,
+        node: &Node,
+        words: &[(&str, T)],
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<T> {
         let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
@@ -131,7 +136,7 @@ impl<'d> Resolver<'d> {
         None
     }
 
-    fn read_timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
+    fn read_timeouts(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
         let mut timeouts = Timeouts::default();
         let Some(entries) = named_entries(node) else {
             self.lifecycle_problem(
@@ -163,9 +168,9 @@ impl<'d> Resolver<'d> {
     /// Reads `project`: a reference to a project of this stack, or the name or id of another.
     pub(in crate::config) fn project_of(
         &self,
-        block: &Block<'_>,
-        entry: &Entry,
-        frame: Frame<'_, 'd>,
+        block: &DeclaredBlock<'_>,
+        entry: &DocumentEntry,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Expression> {
         let wrong = |detail: String| {
             self.report_problem(
@@ -177,7 +182,7 @@ impl<'d> Resolver<'d> {
             );
             None
         };
-        if block.kind.scope != Scope::Project {
+        if block.kind.scope != KindScope::Project {
             return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
         }
         let expression = self.resolve_untyped(&entry.value, frame)?.expression;
@@ -204,8 +209,8 @@ impl<'d> Resolver<'d> {
     pub(in crate::config) fn deliver_secret(
         &self,
         kind: &Kind,
-        entry: &Entry,
-        frame: Frame<'_, 'd>,
+        entry: &DocumentEntry,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<SecretSink> {
         if kind.shown_once.is_none() {
             return self.no_sink(entry.key_span, format!("A {} shows no secret.", kind.name), frame);
@@ -214,7 +219,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Refuses a resource whose secret would be lost: it is shown once, and nothing says where it goes.
-    pub(in crate::config) fn secret_has_a_place(&self, block: &Block<'d>, frame: Frame<'_, 'd>) {
+    pub(in crate::config) fn secret_has_a_place(
+        &self,
+        block: &DeclaredBlock<'d>,
+        frame: EvaluationSite<'_, 'd>,
+    ) {
         let kind = block.kind;
         if kind.shown_once.is_none() || kind.reveal().is_some() || self.keeps_secrets {
             return;
@@ -229,7 +238,7 @@ impl<'d> Resolver<'d> {
         );
     }
 
-    fn no_sink<T>(&self, span: Span, detail: String, frame: Frame<'_, 'd>) -> Option<T> {
+    fn no_sink<T>(&self, span: Span, detail: String, frame: EvaluationSite<'_, 'd>) -> Option<T> {
         self.report_problem(
             frame,
             Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
@@ -241,9 +250,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads where a secret goes.
-    pub(in crate::config) fn read_sink(&self, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
+    pub(in crate::config) fn read_sink(
+        &self,
+        entry: &DocumentEntry,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<SecretSink> {
         // `Err`: what is wrong with it was told.
-        let text = |entry: &Entry| -> Result<Option<Name>, ()> {
+        let text = |entry: &DocumentEntry| -> Result<Option<Name>, ()> {
             let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
             let resolved = self.resolve_text(text, entry.value.span, frame).ok_or(())?;
             Ok(resolved.expression.known_value().and_then(Value::as_text).map(Name::new))

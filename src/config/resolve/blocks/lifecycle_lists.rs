@@ -4,9 +4,9 @@
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
-use crate::config::resolve::block_index::{Found, Step};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
+use crate::config::resolve::block_index::{PathStep, PathTarget};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::{IgnoreDrift, Resource};
 use crate::config::syntax::document::{Node, NodeValue};
 use crate::config::syntax::quoting;
@@ -25,13 +25,13 @@ fn list_entries(node: &Node) -> Option<&[Node]> {
     }
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Reads `ignore_drift`.
     pub(in crate::config) fn read_ignore_drift(
         &self,
         kind: &'static Kind,
         node: &Node,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Vec<IgnoreDrift> {
         // KDL writes an entry that says more than its name as a block.
         let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
@@ -55,7 +55,12 @@ impl<'d> Resolver<'d> {
         found
     }
 
-    fn ignored_one(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Option<IgnoreDrift> {
+    fn ignored_one(
+        &self,
+        kind: &'static Kind,
+        node: &Node,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<IgnoreDrift> {
         let mut ignored =
             IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
         let mut field = Some(node).filter(|node| node.scalar().is_some());
@@ -104,7 +109,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Says which entries of `ignore_drift` have no effect: what no block writes is nobody's to drift.
-    pub(in crate::config) fn ignored_for_nothing(&self, resource: &Resource, frame: Frame<'_, 'd>) {
+    pub(in crate::config) fn ignored_for_nothing(
+        &self,
+        resource: &Resource,
+        frame: EvaluationSite<'_, 'd>,
+    ) {
         let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
         for one in resource.lifecycle.ignore_drift.iter().filter(written) {
             let name = &one.attribute;
@@ -121,7 +130,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
-    pub(in crate::config) fn depends_on(&self, node: &Node, frame: Frame<'_, 'd>) -> Vec<Address> {
+    pub(in crate::config) fn depends_on(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Vec<Address> {
         let Some(items) = list_entries(node) else {
             let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
             let named = text.filter(|text| Address::parse(text).is_ok()).unwrap_or("KIND.NAME");
@@ -158,7 +167,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the resources at an address of this stack or module.
-    fn dependency_addresses(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Vec<Address> {
+    fn dependency_addresses(&self, text: &str, span: Span, frame: EvaluationSite<'_, 'd>) -> Vec<Address> {
         let mut steps = text.split('.').map(|step| Some(Name::new(step)));
         let root = steps.next().flatten().unwrap_or_default();
         let kinds = || self.registry.top_level();
@@ -173,17 +182,17 @@ impl<'d> Resolver<'d> {
             self.depends_problem(span, meant, frame);
             return Vec::new();
         };
-        let steps: Vec<Step> = steps.collect();
+        let steps: Vec<PathStep> = steps.collect();
         match self.index.follow_path(&self.registry, kind, &steps) {
-            Found::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
-            Found::Absent(_) | Found::Broken => {}
-            Found::Objects { .. } => self.depends_problem(span, None, frame),
-            Found::Nowhere(problem) => self.depends_problem(span, Some(*problem), frame),
+            PathTarget::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
+            PathTarget::Absent(_) | PathTarget::Broken => {}
+            PathTarget::Objects { .. } => self.depends_problem(span, None, frame),
+            PathTarget::NotFound(problem) => self.depends_problem(span, Some(*problem), frame),
         }
         Vec::new()
     }
 
-    fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: Frame<'_, 'd>) {
+    fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: EvaluationSite<'_, 'd>) {
         let mut problem =
             Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").with_label(span, "");
         match why {

@@ -2,6 +2,7 @@
 
 pub(in crate::config) mod attributes;
 pub(in crate::config) mod expand;
+mod expansion_diagnostics;
 pub(in crate::config) mod lifecycle;
 pub(in crate::config) mod lifecycle_lists;
 pub(in crate::config) mod resource;

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::lifecycle::PROJECT;
-use crate::config::diagnostics::collector::Instance;
+use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::{codes, messages};
 use crate::config::keywords;
-use crate::config::resolve::block_index::{Block, Each, State};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
-use crate::config::stack::model::{Lifecycle, Resource, Setting};
-use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock, Each};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
+use crate::config::stack::model::{AttributeSetting, Lifecycle, Resource};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Kind, Presence, Scope, Type};
+use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
 use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
@@ -29,7 +29,7 @@ const ATTRIBUTE_NODES: usize = 2;
 /// The word of an open map that lets go whatever it does not name.
 const EXCLUSIVE: &str = keywords::MAP[0].name;
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
     pub(in crate::config) fn resolve_blocks(&self, blocks: Range<usize>) -> Vec<Resource> {
         let mut resources = Vec::with_capacity(blocks.len());
@@ -40,7 +40,10 @@ impl<'d> Resolver<'d> {
                     .budget
                     .charge_nodes(cost)
                     .and_then(|()| self.budget.charge_text(address.as_str().len()));
-                if self.report_exceeded(charged, block.entry.key_span, Frame::top_level(None)).is_none() {
+                if self
+                    .report_exceeded(charged, block.entry.key_span, EvaluationSite::top_level(None))
+                    .is_none()
+                {
                     return resources;
                 }
                 resources.push(self.resolve_resource(block, address, key, each));
@@ -51,7 +54,7 @@ impl<'d> Resolver<'d> {
 
     fn resolve_resource(
         &self,
-        block: &Block<'d>,
+        block: &DeclaredBlock<'d>,
         address: Address,
         key: Option<Name>,
         each: Option<&Each<'d>>,
@@ -70,8 +73,8 @@ impl<'d> Resolver<'d> {
         };
         let address = resource.address.clone();
         let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
-        let instance = Instance { address: &address, key: key.as_ref() };
-        let frame = Frame { each, instance: Some(instance), early: None };
+        let instance = InstanceContext { address: &address, key: key.as_ref() };
+        let frame = EvaluationSite { each, instance: Some(instance), early: None };
         let mut written: Vec<&str> = Vec::new();
         let overrides = self.override_values(block, &address);
         for entry in block.body() {
@@ -90,9 +93,9 @@ impl<'d> Resolver<'d> {
 
     fn resolve_entry(
         &self,
-        block: &Block<'d>,
-        entry: &Entry,
-        frame: Frame<'_, 'd>,
+        block: &DeclaredBlock<'d>,
+        entry: &DocumentEntry,
+        frame: EvaluationSite<'_, 'd>,
         resource: &mut Resource,
     ) {
         let kind = block.kind;
@@ -111,7 +114,7 @@ impl<'d> Resolver<'d> {
             let unknown = || Expression::Value(Value::Unknown(Vec::new()));
             let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
             let span = entry.value.span;
-            let setting = Setting {
+            let setting = AttributeSetting {
                 expression: mark_sensitive(attribute, resolved.expression),
                 span,
                 set_by: resolved.origin.or_else(|| self.replaced_by(span)),
@@ -145,9 +148,9 @@ impl<'d> Resolver<'d> {
     /// Fills in the name, and reports what is missing.
     fn complete_resource(
         &self,
-        block: &Block<'d>,
+        block: &DeclaredBlock<'d>,
         written: &[&str],
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
         resource: &mut Resource,
     ) {
         for attribute in block.kind.attributes {
@@ -161,7 +164,8 @@ impl<'d> Resolver<'d> {
             }
             // It stands beside the block, too far to the left, which is told.
             let beside = || self.index.get(self.scoped_address(block.kind.name, attribute.name).as_str());
-            if block.body().is_empty() && beside().is_some_and(|other| matches!(other.state, State::Broken))
+            if block.body().is_empty()
+                && beside().is_some_and(|other| matches!(other.state, BlockExpansion::Broken))
             {
                 continue;
             }
@@ -169,7 +173,7 @@ impl<'d> Resolver<'d> {
                 let name = self.default_name(&block.entry.key, resource.key.as_ref());
                 match scalar::check_value(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
-                        let setting = Setting {
+                        let setting = AttributeSetting {
                             expression: value.into(),
                             span: block.entry.key_span,
                             set_by: None,
@@ -212,7 +216,7 @@ impl<'d> Resolver<'d> {
         parts.collect::<Vec<_>>().join("-")
     }
 
-    fn unknown_attribute(&self, kind: &Kind, entry: &Entry) -> Diagnostic {
+    fn unknown_attribute(&self, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
         let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
         let collections =
             self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
@@ -256,7 +260,7 @@ impl<'d> Resolver<'d> {
         }
         if projects.len() > 1 {
             for resource in
-                resources.iter().filter(|one| one.kind.scope == Scope::Project && one.project.is_none())
+                resources.iter().filter(|one| one.kind.scope == KindScope::Project && one.project.is_none())
             {
                 let said = self
                     .index
@@ -266,7 +270,7 @@ impl<'d> Resolver<'d> {
                     continue;
                 }
                 self.problems.push_in(
-                    Some(Instance { address: &resource.address, key: resource.key.as_ref() }),
+                    Some(InstanceContext { address: &resource.address, key: resource.key.as_ref() }),
                     Diagnostic::error(codes::PROJECT, "a resource does not say its project")
                         .with_label(resource.span, "")
                         .detail("The stack has several projects.")
@@ -278,7 +282,7 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn computed_attribute_problem(kind: &Kind, entry: &Entry) -> Diagnostic {
+fn computed_attribute_problem(kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::COMPUTED, "only the service sets this attribute")
         .with_label(entry.key_span, "")
         .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
@@ -289,9 +293,9 @@ fn computed_attribute_problem(kind: &Kind, entry: &Entry) -> Diagnostic {
 /// quotes it is a key like any other.
 fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)> {
     let (Type::Map(_), NodeValue::Mapping(entries)) = (&attribute.ty, &node.value) else { return None };
-    let flag = |entry: &Entry| {
+    let flag = |entry: &DocumentEntry| {
         let scalar = entry.value.scalar().filter(|_| entry.key == EXCLUSIVE)?;
-        let bare = matches!(scalar.form, Form::Plain | Form::Boolean);
+        let bare = matches!(scalar.form, ScalarForm::Plain | ScalarForm::Boolean);
         scalar.text.parse::<bool>().ok().filter(|_| bare)
     };
     let (at, exclusive) = entries.iter().enumerate().find_map(|(at, entry)| Some((at, flag(entry)?)))?;

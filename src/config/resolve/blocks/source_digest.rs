@@ -3,31 +3,31 @@
 use std::collections::BTreeSet;
 
 use crate::config::diagnostics::codes;
-use crate::config::input::config_path::Place;
+use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files;
-use crate::config::input::source_dir::{self, SourceError, Tree};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::input::source_dir::{self, SourceError, SourceTree};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::stack::model::{Resource, SecretSink, SinkUse};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
-use crate::model::schema::{Attribute, Format, Type};
+use crate::model::schema::{Attribute, TextFormat, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Puts the digest of a directory in the place of its path, and returns the path besides. What is
     /// no directory stays as it is. After a problem the value is unknown, but written all the same: one
     /// mistake is said once.
     pub(in crate::config) fn replace_with_digest(
         &self,
         attribute: &Attribute,
-        resolved: Resolved,
+        resolved: ResolvedValue,
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> (Resolved, Option<Name>) {
-        if !matches!(attribute.ty, Type::Text { format: Format::Directory, .. }) {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> (ResolvedValue, Option<Name>) {
+        if !matches!(attribute.ty, Type::Text { format: TextFormat::Directory, .. }) {
             return (resolved, None);
         }
         let Expression::Value(Value::Text(path)) = resolved.expression else {
@@ -53,7 +53,7 @@ impl<'d> Resolver<'d> {
         match self.digest_of(&path) {
             Ok(digest) => {
                 let expression = Expression::Value(Value::Text(digest));
-                (Resolved::new(expression, resolved.origin), Some(path))
+                (ResolvedValue::new(expression, resolved.origin), Some(path))
             }
             Err(error) => {
                 let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
@@ -89,7 +89,7 @@ impl<'d> Resolver<'d> {
                 continue;
             }
             // What cannot be read was said already.
-            let holds = |path| Tree::would_hold(self.read, directory, path).unwrap_or(false);
+            let holds = |path| SourceTree::would_hold(self.read, directory, path).unwrap_or(false);
             for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
                 self.problems.push(
                     Diagnostic::error(codes::SOURCE_DIR, "these sources would hold a secret")
@@ -109,7 +109,7 @@ impl<'d> Resolver<'d> {
         if self.scope.files.is_none() || files::path_refusal(path).is_some() {
             return Ok(path.clone());
         }
-        let here = Place::new(self.read.path_from_root());
+        let here = ConfigPath::new(self.read.path_from_root());
         let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
         if way.is_empty() || way.starts_with("..") {
             let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
@@ -124,8 +124,8 @@ impl<'d> Resolver<'d> {
         if let Some(known) = self.directories.borrow().get(path) {
             return known.clone();
         }
-        let digest =
-            Tree::read(self.read, path).and_then(|tree| source_dir::directory_digest(self.read, tree));
+        let digest = SourceTree::read(self.read, path)
+            .and_then(|tree| source_dir::directory_digest(self.read, tree));
         let digest = digest.map(Name::from);
         self.directories.borrow_mut().insert(path.clone(), digest.clone());
         digest
@@ -133,6 +133,6 @@ impl<'d> Resolver<'d> {
 }
 
 /// What stands for a value that has a problem.
-fn placeholder_value() -> Resolved {
+fn placeholder_value() -> ResolvedValue {
     Value::Unknown(Vec::new()).into()
 }

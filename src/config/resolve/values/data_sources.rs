@@ -4,18 +4,18 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::collector::Instance;
+use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::{codes, messages};
-use crate::config::input::config_path::{Away, Place};
+use crate::config::input::config_path::{ConfigPath, ConfigPathError};
 use crate::config::keywords;
-use crate::config::merge::blocks::{Entries, Kinds, not_a_block};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::merge::blocks::{KindEntries, NamedEntries, not_a_block};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::stack::model::{DataLookup, OtherStack};
-use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name, is_legal_segment};
-use crate::model::cel::{Path, Segment};
+use crate::model::cel::{PathSegment, ReferencePath};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Attribute, Kind, Type};
@@ -24,7 +24,7 @@ use crate::model::value::Value;
 
 /// Everything that is looked up elsewhere.
 #[derive(Default)]
-pub(in crate::config) struct Externals {
+pub(in crate::config) struct DataSources {
     /// Objects that are found by their attributes.
     pub(in crate::config) data: BTreeMap<Address, DataLookup>,
     /// Other stacks.
@@ -33,7 +33,7 @@ pub(in crate::config) struct Externals {
     reads: RefCell<BTreeMap<Name, BTreeMap<Name, Span>>>,
 }
 
-impl Externals {
+impl DataSources {
     /// Returns the other stacks with the outputs that are read.
     pub(in crate::config) fn into_stacks(self) -> BTreeMap<Name, OtherStack> {
         let mut reads = self.reads.into_inner();
@@ -45,9 +45,9 @@ impl Externals {
     }
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Declares the lookups of a stack or module, so that references to them are known.
-    pub(in crate::config) fn declare_data(&mut self, data: &Kinds<'d>) {
+    pub(in crate::config) fn declare_data(&mut self, data: &KindEntries<'d>) {
         for (kind, entries) in data.values() {
             for (name, entry) in entries {
                 let address = self.data_address(kind.name, name);
@@ -62,7 +62,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves what the lookups are found by.
-    pub(in crate::config) fn resolve_data(&mut self, data: &Kinds<'d>) {
+    pub(in crate::config) fn resolve_data(&mut self, data: &KindEntries<'d>) {
         for (kind, entries) in data.values() {
             for (name, entry) in entries {
                 let address = self.data_address(kind.name, name);
@@ -78,15 +78,15 @@ impl<'d> Resolver<'d> {
         &self,
         kind: &'static Kind,
         address: &Address,
-        entry: &'d Entry,
+        entry: &'d DocumentEntry,
     ) -> BTreeMap<Name, Expression> {
         let mut fields = BTreeMap::new();
         let Some(entries) = named_entries(&entry.value) else {
             self.problems.push(not_a_block(&entry.key, &entry.value));
             return fields;
         };
-        let instance = Instance { address, key: None };
-        let frame = Frame { each: None, instance: Some(instance), early: Some("a lookup") };
+        let instance = InstanceContext { address, key: None };
+        let frame = EvaluationSite { each: None, instance: Some(instance), early: Some("a lookup") };
         for field in entries {
             let Some(value) = self.resolve_lookup_field(kind, field, frame) else { continue };
             let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
@@ -118,9 +118,9 @@ impl<'d> Resolver<'d> {
     fn resolve_lookup_field(
         &self,
         kind: &'static Kind,
-        field: &'d Entry,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        field: &'d DocumentEntry,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         if field.key == "id" || field.key == "project" {
             return self.resolve_untyped(&field.value, frame);
         }
@@ -137,7 +137,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Declares the other stacks whose outputs are read.
-    pub(in crate::config) fn declare_stacks(&mut self, stacks: &Entries<'d>) {
+    pub(in crate::config) fn declare_stacks(&mut self, stacks: &NamedEntries<'d>) {
         for (name, entry) in stacks {
             if let Some(other) = self.other_stack(entry) {
                 self.externals.stacks.insert(name.clone(), other);
@@ -145,7 +145,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn other_stack(&self, entry: &'d Entry) -> Option<OtherStack> {
+    fn other_stack(&self, entry: &'d DocumentEntry) -> Option<OtherStack> {
         let wrong = |span: Span, detail: &str| {
             self.problems.push(
                 Diagnostic::error(codes::STACKS, "this names no other stack")
@@ -179,7 +179,7 @@ impl<'d> Resolver<'d> {
             wrong(entry.value.span, "It takes the directory of a stack, written as it is.");
             return None;
         };
-        match Place::new(self.read.path_from_root()).join(&directory) {
+        match ConfigPath::new(self.read.path_from_root()).join(&directory) {
             Ok(place) => Some(OtherStack {
                 directory: Name::new(place.path().to_string_lossy()),
                 shown: directory,
@@ -187,14 +187,14 @@ impl<'d> Resolver<'d> {
                 span: entry.value.span,
                 reads: BTreeMap::new(),
             }),
-            Err(Away::Outside) => {
+            Err(ConfigPathError::Outside) => {
                 wrong(
                     entry.value.span,
                     "The path leaves the root within which configuration is shared; `--allow-outside` lets it.",
                 );
                 None
             }
-            Err(Away::NotPlain) => {
+            Err(ConfigPathError::NotPlain) => {
                 wrong(entry.value.span, "It takes a relative path with `/` between its parts.");
                 None
             }
@@ -208,8 +208,8 @@ impl<'d> Resolver<'d> {
         steps: &[Name],
         path: &[Name],
         span: Span,
-        frame: Frame<'_, 'd>,
-    ) -> Option<Resolved> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         let (reference, used) = self.external_reference(root, steps, span, frame)?;
         if steps.len() > used {
             return self.deep_path(path, span, frame);
@@ -220,16 +220,16 @@ impl<'d> Resolver<'d> {
     /// Returns what a path of an expression leads to, and where that is bound.
     pub(in crate::config) fn resolve_external(
         &self,
-        path: &Path,
+        path: &ReferencePath,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<(Name, Reference)> {
         let steps: Vec<Name> = path
             .segments
             .iter()
             .map_while(|segment| match segment {
-                Segment::Name(name) => Some(name.clone()),
-                Segment::Computed(_) => None,
+                PathSegment::Name(name) => Some(name.clone()),
+                PathSegment::Computed(_) => None,
             })
             .collect();
         let (reference, used) = self.external_reference(&path.root, &steps, span, frame)?;
@@ -243,7 +243,7 @@ impl<'d> Resolver<'d> {
         root: &Name,
         steps: &[Name],
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<(Reference, usize)> {
         if !self.is_late(frame, if root == "data" { "looked up object" } else { "stack" }, span) {
             return None;
@@ -307,7 +307,7 @@ impl<'d> Resolver<'d> {
         what: &str,
         form: &str,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<T> {
         self.report_problem(
             frame,
@@ -323,7 +323,7 @@ impl<'d> Resolver<'d> {
         written: &str,
         known: impl Iterator<Item = &'n str>,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) {
         let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
             .with_label(span, "")
@@ -352,7 +352,7 @@ fn not_seen(kind: &Kind, name: &str, span: Span) -> Diagnostic {
         )
 }
 
-fn no_field(kind: &Kind, field: &Entry) -> Diagnostic {
+fn no_field(kind: &Kind, field: &DocumentEntry) -> Diagnostic {
     let known: Vec<&str> = kind
         .attributes
         .iter()

@@ -2,13 +2,13 @@
 //! settings. While one is not at hand, a text stands in for it, which nothing sends or keeps.
 
 use super::variable_type::VariableType;
-use super::variables::Declaration;
+use super::variables::VariableDeclaration;
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::collector::Problems;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::stack::model::{Awaited, Resource, SecretOrigin, SecretSink};
-use crate::config::syntax::document::Entry;
-use crate::config::types::mismatch::Mismatch;
+use crate::config::diagnostics::collector::DiagnosticCollector;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::stack::model::{DeferredSecret, Resource, SecretOrigin, SecretSink};
+use crate::config::syntax::document::DocumentEntry;
+use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
@@ -19,9 +19,9 @@ use crate::model::value::Value;
 /// Characters of a generated secret: fewer could be guessed, more fit in no field.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=128;
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Checks that the words of a declaration fit each other.
-    pub(in crate::config) fn soundly_awaited(&self, declaration: &Declaration<'d>) -> Option<()> {
+    pub(in crate::config) fn soundly_awaited(&self, declaration: &VariableDeclaration<'d>) -> Option<()> {
         if let Some(entry) = declaration.awaited {
             let detail = format!("`{}` gives a secret.", entry.key);
             if declaration.ty != VariableType::Secret {
@@ -40,9 +40,9 @@ impl<'d> Resolver<'d> {
     pub(in crate::config) fn resolve_deferred_secret(
         &self,
         name: &Name,
-        declaration: &Declaration<'d>,
-        entry: &Entry,
-    ) -> Result<Value, Mismatch> {
+        declaration: &VariableDeclaration<'d>,
+        entry: &DocumentEntry,
+    ) -> Result<Value, TypeMismatch> {
         let origin = match entry.key.as_str() {
             "generate" => SecretOrigin::Generated {
                 length: parse_secret_length(entry)?,
@@ -58,7 +58,7 @@ impl<'d> Resolver<'d> {
             None => Secret::new_deferred(stand_in),
         };
         let secret = secret.named_after(&format!("vars.{path}"));
-        let awaited = Awaited { origin, value: secret.clone(), span: entry.key_span };
+        let awaited = DeferredSecret { origin, value: secret.clone(), span: entry.key_span };
         self.awaited.borrow_mut().insert(path, awaited);
         Ok(Value::Secret(secret))
     }
@@ -77,11 +77,11 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn parse_secret_length(entry: &Entry) -> Result<usize, Mismatch> {
+fn parse_secret_length(entry: &DocumentEntry) -> Result<usize, TypeMismatch> {
     let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     text.parse().ok().filter(|length| LENGTHS.contains(length)).ok_or_else(|| {
         let (least, most) = (LENGTHS.start(), LENGTHS.end());
-        Mismatch::new(
+        TypeMismatch::new(
             codes::VARIABLE_DECLARATION,
             "a secret of this length cannot be generated",
             format!("`generate` takes a number of characters, {least} to {most}."),
@@ -90,12 +90,12 @@ fn parse_secret_length(entry: &Entry) -> Result<usize, Mismatch> {
     })
 }
 
-fn parse_secret_source(entry: &Entry) -> Result<Name, Mismatch> {
+fn parse_secret_source(entry: &DocumentEntry) -> Result<Name, TypeMismatch> {
     let text = entry.value.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
     if is_program_name(&text) {
         return Ok(text);
     }
-    Err(Mismatch::new(
+    Err(TypeMismatch::new(
         codes::VARIABLE_DECLARATION,
         "this names no source of secrets",
         "`source` takes the name under which your own settings hold a command.".into(),
@@ -123,15 +123,15 @@ fn stand_in(path: &str, origin: &SecretOrigin) -> String {
 /// Reports generated secrets that could be read again from nowhere: no file keeps them, and no attribute
 /// that the service shows holds them as they are.
 pub(in crate::config) fn check_readable<'a>(
-    awaited: impl Iterator<Item = (&'a Name, &'a Awaited)>,
+    awaited: impl Iterator<Item = (&'a Name, &'a DeferredSecret)>,
     resources: &[Resource],
-    problems: &Problems,
+    problems: &DiagnosticCollector,
 ) {
     // What shows it may be what has the error.
     if problems.any_error() {
         return;
     }
-    let is_lost = |(_, awaited): &(&Name, &Awaited)| match &awaited.origin {
+    let is_lost = |(_, awaited): &(&Name, &DeferredSecret)| match &awaited.origin {
         SecretOrigin::Generated { deliver: None | Some(SecretSink::Program(_)), .. } => {
             !resources.iter().any(|resource| exposes_secret(resource, &awaited.value))
         }
@@ -142,7 +142,7 @@ pub(in crate::config) fn check_readable<'a>(
             Diagnostic::error(codes::VARIABLE_DECLARATION, "a generated secret would be lost")
                 .with_label(awaited.span, "")
                 .detail(format!(
-                    "The ledger keeps only a fingerprint of vars.{name}, and no attribute that the service shows holds it as it is."
+                    "The ledger keeps only a fingerprint of vars.{name}, and no attribute that the service shows holds it is."
                 ))
                 .help("keep it in a file: `deliver_secret: { file: ./secrets/NAME }`; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
         );

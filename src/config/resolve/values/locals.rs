@@ -4,60 +4,60 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::diagnostics::codes;
-use crate::config::merge::blocks::Entries;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::{Frame, Local, LocalValue};
-use crate::config::resolve::template::{Part, Template};
-use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::config::merge::blocks::NamedEntries;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue};
+use crate::config::resolve::template::{TemplatePart, TextTemplate};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::address::Name;
-use crate::model::cel::Segment;
+use crate::model::cel::PathSegment;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::value::Value;
 
 /// Locals and calls in an order in which each comes after those that it uses.
-pub(in crate::config) struct Ordered<'d> {
+pub(in crate::config) struct LocalOrder<'d> {
     /// What can be computed at once: what it gives may decide what exists.
-    pub(in crate::config) early: Vec<Step<'d>>,
+    pub(in crate::config) early: Vec<LocalOrCall<'d>>,
     /// What reads live objects, itself or through others: it comes once all blocks are declared.
-    pub(in crate::config) late: Vec<Step<'d>>,
+    pub(in crate::config) late: Vec<LocalOrCall<'d>>,
 }
 
 /// What is resolved in turn.
 #[derive(Clone, Copy)]
-pub(in crate::config) enum Step<'d> {
+pub(in crate::config) enum LocalOrCall<'d> {
     /// A local.
-    Local(&'d Entry),
+    Local(&'d DocumentEntry),
     /// A module that is used.
-    Call(&'d Entry),
+    Call(&'d DocumentEntry),
 }
 
 /// `locals.NAME` or `use.NAME`.
-type Named = (&'static str, Name);
+type LocalName = (&'static str, Name);
 
 /// What a local or a call names.
 #[derive(Default)]
-struct Uses {
-    named: BTreeSet<Named>,
+struct LocalDependencies {
+    named: BTreeSet<LocalName>,
     live: bool,
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Orders the locals and calls. Circles become problems; then all of them are known to be broken.
     pub(in crate::config) fn order_values(
         &mut self,
-        locals: &Entries<'d>,
-        calls: &Entries<'d>,
-    ) -> Ordered<'d> {
-        let named = |root, entries: &Entries<'d>| {
+        locals: &NamedEntries<'d>,
+        calls: &NamedEntries<'d>,
+    ) -> LocalOrder<'d> {
+        let named = |root, entries: &NamedEntries<'d>| {
             entries.iter().map(|(name, entry)| ((root, name.clone()), *entry)).collect::<Vec<_>>()
         };
-        let entries: BTreeMap<Named, &'d Entry> =
+        let entries: BTreeMap<LocalName, &'d DocumentEntry> =
             named("locals", locals).into_iter().chain(named("use", calls)).collect();
-        let uses: BTreeMap<&Named, Uses> =
+        let uses: BTreeMap<&LocalName, LocalDependencies> =
             entries.iter().map(|(name, entry)| (name, self.collect_uses(&entry.value))).collect();
         let mut graph = Graph::default();
-        let nodes: BTreeMap<&Named, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
+        let nodes: BTreeMap<&LocalName, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
         for (name, uses) in &uses {
             for used in &uses.named {
                 if let (Some(before), Some(after)) = (nodes.get(used), nodes.get(name)) {
@@ -69,23 +69,24 @@ impl<'d> Resolver<'d> {
             Ok(order) => order,
             Err(knots) => {
                 for knot in knots {
-                    let names: Vec<&Named> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+                    let names: Vec<&LocalName> =
+                        knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
                     self.problems.push(local_cycle_problem(&names, &entries, &uses));
                 }
                 for name in entries.keys() {
                     self.insert_local(name, LocalValue::Broken);
                 }
-                return Ordered { early: Vec::new(), late: Vec::new() };
+                return LocalOrder { early: Vec::new(), late: Vec::new() };
             }
         };
         let mut late = BTreeSet::new();
-        let mut ordered = Ordered { early: Vec::new(), late: Vec::new() };
+        let mut ordered = LocalOrder { early: Vec::new(), late: Vec::new() };
         for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
             let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
-            let step = if name.0 == "use" { Step::Call(entry) } else { Step::Local(entry) };
+            let step = if name.0 == "use" { LocalOrCall::Call(entry) } else { LocalOrCall::Local(entry) };
             if uses.live || uses.named.iter().any(|used| late.contains(used)) {
                 late.insert(name.clone());
-                self.insert_local(name, LocalValue::Later);
+                self.insert_local(name, LocalValue::Deferred);
                 ordered.late.push(step);
             } else {
                 ordered.early.push(step);
@@ -94,31 +95,31 @@ impl<'d> Resolver<'d> {
         ordered
     }
 
-    fn insert_local(&mut self, (root, name): &Named, value: LocalValue) {
+    fn insert_local(&mut self, (root, name): &LocalName, value: LocalValue) {
         let scope = &mut self.scope;
         let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
-        place.insert(name.clone(), Local { value, origin: None });
+        place.insert(name.clone(), LocalBinding { value, origin: None });
     }
 
     /// Computes a local.
-    pub(in crate::config) fn resolve_local(&mut self, entry: &'d Entry) {
+    pub(in crate::config) fn resolve_local(&mut self, entry: &'d DocumentEntry) {
         let before = self.budget.mark();
-        let resolved = self.resolve_untyped(&entry.value, Frame::top_level(None));
+        let resolved = self.resolve_untyped(&entry.value, EvaluationSite::top_level(None));
         let known =
             resolved.as_ref().and_then(|resolved| self.known_now(&resolved.expression, entry.value.span));
         self.scope.cost = self.scope.cost + self.budget.cost_since(before);
         self.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
         let local = match resolved {
             Some(resolved) => {
-                Local { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
+                LocalBinding { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
             }
-            None => Local { value: LocalValue::Broken, origin: None },
+            None => LocalBinding { value: LocalValue::Broken, origin: None },
         };
         self.scope.locals.insert(entry.key.clone(), local);
     }
 
-    fn collect_uses(&self, node: &Node) -> Uses {
-        let mut uses = Uses::default();
+    fn collect_uses(&self, node: &Node) -> LocalDependencies {
+        let mut uses = LocalDependencies::default();
         let mut open = vec![node];
         while let Some(node) = open.pop() {
             match &node.value {
@@ -131,8 +132,8 @@ impl<'d> Resolver<'d> {
         uses
     }
 
-    fn text_uses(&self, text: &str, uses: &mut Uses) {
-        let Ok(Some(template)) = Template::parse(text, |_| false) else { return };
+    fn text_uses(&self, text: &str, uses: &mut LocalDependencies) {
+        let Ok(Some(template)) = TextTemplate::parse(text, |_| false) else { return };
         let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
             ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),
             ("use", Some(first)) => drop(uses.named.insert(("use", first.clone()))),
@@ -141,17 +142,17 @@ impl<'d> Resolver<'d> {
         };
         for part in &template.parts {
             match part {
-                Part::Text(_) => {}
-                Part::Path(path) => {
+                TemplatePart::Text(_) => {}
+                TemplatePart::Path(path) => {
                     if let Some(root) = path.first() {
                         name(root, path.get(1));
                     }
                 }
-                Part::Cel(source) => {
+                TemplatePart::Cel(source) => {
                     let Ok(program) = self.parse_program(source) else { continue };
                     for path in program.paths() {
                         let first = match path.segments.first() {
-                            Some(Segment::Name(first)) => Some(first),
+                            Some(PathSegment::Name(first)) => Some(first),
                             _ => None,
                         };
                         name(&path.root, first);
@@ -163,9 +164,9 @@ impl<'d> Resolver<'d> {
 }
 
 fn local_cycle_problem(
-    names: &[&Named],
-    entries: &BTreeMap<Named, &Entry>,
-    uses: &BTreeMap<&Named, Uses>,
+    names: &[&LocalName],
+    entries: &BTreeMap<LocalName, &DocumentEntry>,
+    uses: &BTreeMap<&LocalName, LocalDependencies>,
 ) -> Diagnostic {
     let modules = names.iter().any(|(root, _)| *root == "use");
     let summary =

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
-use crate::config::merge::blocks::Entries;
+use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::blocks::attributes;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::values::variable_type::VariableType;
-use crate::config::resolve::values::variables::Declaration;
-use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
-use crate::config::types::mismatch::Mismatch;
+use crate::config::resolve::values::variables::VariableDeclaration;
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
+use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
@@ -20,7 +20,7 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// What a module's variable is given.
-pub(in crate::config) struct Input {
+pub(in crate::config) struct ModuleInput {
     /// The value; `None` after a problem.
     pub(in crate::config) value: Option<Expression>,
     /// What decided it besides the call: `vars.size, set by environments.prod`.
@@ -31,15 +31,15 @@ pub(in crate::config) struct Input {
     pub(in crate::config) span: Span,
 }
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves what a call gives, as its caller sees it.
     pub(in crate::config) fn resolve_inputs(
         &self,
         module: usize,
-        with: &'d [Entry],
+        with: &'d [DocumentEntry],
         call: &Name,
-        frame: Frame<'_, 'd>,
-    ) -> BTreeMap<Name, Input> {
+        frame: EvaluationSite<'_, 'd>,
+    ) -> BTreeMap<Name, ModuleInput> {
         let Some(merged) = self.modules.get(module) else { return BTreeMap::new() };
         let by = Name::new(format!("use.{call}"));
         let mut inputs = BTreeMap::new();
@@ -54,7 +54,7 @@ impl<'d> Resolver<'d> {
                 Some(resolved) => (Some(resolved.expression), resolved.origin),
                 None => (None, None),
             };
-            let input = Input { value, origin, by: by.clone(), span: entry.value.span };
+            let input = ModuleInput { value, origin, by: by.clone(), span: entry.value.span };
             inputs.insert(entry.key.clone(), input);
         }
         inputs
@@ -63,9 +63,9 @@ impl<'d> Resolver<'d> {
     /// Gives the variables of the module that is being resolved their values.
     pub(in crate::config) fn module_variables(
         &mut self,
-        declared: &Entries<'d>,
-        mut inputs: BTreeMap<Name, Input>,
-        call: &'d Entry,
+        declared: &NamedEntries<'d>,
+        mut inputs: BTreeMap<Name, ModuleInput>,
+        call: &'d DocumentEntry,
     ) {
         let mut missing = Vec::new();
         for (name, &entry) in declared {
@@ -93,7 +93,7 @@ impl<'d> Resolver<'d> {
         self.missing_inputs(&missing, call);
     }
 
-    fn missing_inputs(&self, missing: &[(&'d Entry, String)], call: &'d Entry) {
+    fn missing_inputs(&self, missing: &[(&'d DocumentEntry, String)], call: &'d DocumentEntry) {
         let names: Vec<String> = missing.iter().map(|(entry, _)| format!("{}: …", entry.key)).collect();
         if names.is_empty() {
             return;
@@ -115,8 +115,8 @@ impl<'d> Resolver<'d> {
     fn module_variable(
         &mut self,
         name: &Name,
-        declaration: &Declaration<'d>,
-        input: Input,
+        declaration: &VariableDeclaration<'d>,
+        input: ModuleInput,
     ) -> Option<Expression> {
         let given = match &input.origin {
             Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
@@ -133,7 +133,12 @@ impl<'d> Resolver<'d> {
 
     /// Resolves a node by a variable's type: what is written as it is by its text, expressions by what
     /// they give.
-    fn given_to(&self, ty: &VariableType, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn given_to(
+        &self,
+        ty: &VariableType,
+        node: &Node,
+        frame: EvaluationSite<'_, 'd>,
+    ) -> Option<ResolvedValue> {
         self.charge_node(node, frame)?;
         match (&node.value, ty) {
             (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
@@ -148,10 +153,10 @@ impl<'d> Resolver<'d> {
                     }
                     waiting => waiting,
                 };
-                Some(Resolved::new(expression, resolved.origin))
+                Some(ResolvedValue::new(expression, resolved.origin))
             }
             (NodeValue::Sequence(items), VariableType::List(of) | VariableType::Set(of)) => {
-                let parts: Option<Vec<Resolved>> =
+                let parts: Option<Vec<ResolvedValue>> =
                     items.iter().map(|item| self.given_to(of, item, frame)).collect();
                 let parts = parts?;
                 let origin = parts.iter().find_map(|part| part.origin.clone());
@@ -161,7 +166,7 @@ impl<'d> Resolver<'d> {
                     Some(values) => Expression::Value(ty.collect_values(values)),
                     None => Expression::List(parts.into_iter().map(|part| part.expression).collect()),
                 };
-                Some(Resolved::new(expression, origin))
+                Some(ResolvedValue::new(expression, origin))
             }
             (NodeValue::Mapping(entries), VariableType::Map(of)) => {
                 let mut parts = BTreeMap::new();
@@ -171,17 +176,17 @@ impl<'d> Resolver<'d> {
                     origin = origin.or(part.origin);
                     parts.insert(entry.key.clone(), part.expression);
                 }
-                Some(Resolved::new(attributes::map_from_parts(parts), origin))
+                Some(ResolvedValue::new(attributes::map_from_parts(parts), origin))
             }
-            _ => self.value_or_report(ty.read(node), node.span, frame).map(Resolved::from),
+            _ => self.value_or_report(ty.read(node), node.span, frame).map(ResolvedValue::from),
         }
     }
 
     fn value_or_report(
         &self,
-        value: Result<Value, Mismatch>,
+        value: Result<Value, TypeMismatch>,
         span: Span,
-        frame: Frame<'_, 'd>,
+        frame: EvaluationSite<'_, 'd>,
     ) -> Option<Value> {
         match value {
             Ok(value) => Some(value),
@@ -197,9 +202,9 @@ impl<'d> Resolver<'d> {
 }
 
 /// Tells whether a call gives a variable under a name that is nearly its own, which was told.
-fn is_misspelled(name: &str, call: &Entry) -> bool {
+fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     let body = named_entries(&call.value).unwrap_or_default();
-    let given = |entry: &Entry| {
+    let given = |entry: &DocumentEntry| {
         let with = named_entries(&entry.value).unwrap_or_default();
         with.iter().any(|entry| entry.key != *name && nearest_name(&entry.key, [name]).is_some())
     };
@@ -210,11 +215,11 @@ fn is_misspelled(name: &str, call: &Entry) -> bool {
 }
 
 /// Makes a secret of whatever a secret variable is given.
-fn mark_input_sensitive(ty: &VariableType, given: Resolved) -> Resolved {
+fn mark_input_sensitive(ty: &VariableType, given: ResolvedValue) -> ResolvedValue {
     let waits = !matches!(given.expression, Expression::Value(_));
     if *ty != VariableType::Secret || !waits || given.expression.is_secret() {
         return given;
     }
     let expression = Expression::Text(vec![Value::Secret(Secret::new("")).into(), given.expression]);
-    Resolved { expression, ..given }
+    ResolvedValue { expression, ..given }
 }

@@ -9,10 +9,10 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::merge::blocks::not_a_block;
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::Recipients;
-use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::recipient::{MAX_RECIPIENTS, Recipient, RecipientError};
@@ -21,9 +21,12 @@ use crate::model::value::Value;
 const EXAMPLE: &str =
     "write `secrets: { recipients: [age1…, age1…] }`; `stead secret keygen --out FILE` makes a pair";
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Resolves the block.
-    pub(in crate::config) fn resolve_recipients(&self, block: Option<&'d Entry>) -> Option<Recipients> {
+    pub(in crate::config) fn resolve_recipients(
+        &self,
+        block: Option<&'d DocumentEntry>,
+    ) -> Option<Recipients> {
         let block = block?;
         let Some(entries) = named_entries(&block.value) else {
             self.problems.push(not_a_block(&block.key, &block.value).help(EXAMPLE));
@@ -73,7 +76,7 @@ impl<'d> Resolver<'d> {
     /// Resolves one item: a recipient, or a variable that holds one or a list of them.
     fn resolve_recipient(&self, item: &'d Node) -> Option<Vec<Recipient>> {
         let early = Some("the list of recipients");
-        let resolved = self.resolve_untyped(item, Frame::top_level(early))?;
+        let resolved = self.resolve_untyped(item, EvaluationSite::top_level(early))?;
         let values = match resolved.expression.known_value() {
             Some(Value::List(values)) => values.clone(),
             Some(value) => vec![value.clone()],

@@ -1,8 +1,8 @@
 //! `VariableType`: the types of variables, and values of them from files and from command lines.
 
-use crate::config::syntax::document::{Form, Node, NodeValue, Scalar};
+use crate::config::syntax::document::{Node, NodeValue, Scalar, ScalarForm};
 use crate::config::syntax::quoting;
-use crate::config::types::mismatch::Mismatch;
+use crate::config::types::mismatch::TypeMismatch;
 use crate::config::types::scalar::{self};
 use crate::config::types::text_format;
 use crate::model::address::Name;
@@ -76,7 +76,7 @@ impl VariableType {
     }
 
     /// Reads a value as it stands in a file.
-    pub(in crate::config) fn read(&self, node: &Node) -> Result<Value, Mismatch> {
+    pub(in crate::config) fn read(&self, node: &Node) -> Result<Value, TypeMismatch> {
         match (self, &node.value) {
             (Self::List(of) | Self::Set(of), NodeValue::Sequence(items)) => {
                 Ok(self.collect_values(items.iter().map(|item| of.read(item)).collect::<Result<_, _>>()?))
@@ -98,15 +98,15 @@ impl VariableType {
         }
     }
 
-    fn type_mismatch(&self, found: &str) -> Mismatch {
-        Mismatch::wrong_type(&self.name(), found)
+    fn type_mismatch(&self, found: &str) -> TypeMismatch {
+        TypeMismatch::wrong_type(&self.name(), found)
     }
 
-    fn read_scalar(&self, scalar: &Scalar) -> Result<Value, Mismatch> {
+    fn read_scalar(&self, scalar: &Scalar) -> Result<Value, TypeMismatch> {
         let text = &scalar.text;
         match self {
             Self::List(_) | Self::Set(_) | Self::Map(_) => Err(self.type_mismatch("a single value")),
-            Self::Integer | Self::Number | Self::Boolean if scalar.form == Form::Text => {
+            Self::Integer | Self::Number | Self::Boolean if scalar.form == ScalarForm::Text => {
                 Err(match self.parse_plain(text) {
                     Ok(_) => self
                         .type_mismatch("a quoted text")
@@ -123,7 +123,7 @@ impl VariableType {
     }
 
     /// Reads a value as it stands in a flag or in the process environment.
-    pub(in crate::config) fn parse_value(&self, text: &str) -> Result<Value, Mismatch> {
+    pub(in crate::config) fn parse_value(&self, text: &str) -> Result<Value, TypeMismatch> {
         let collection = matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_));
         if collection && text.trim_start().starts_with(['[', '{']) {
             let json: serde_json::Value =
@@ -149,7 +149,7 @@ impl VariableType {
         }
     }
 
-    fn parse_plain(&self, text: &str) -> Result<Value, Mismatch> {
+    fn parse_plain(&self, text: &str) -> Result<Value, TypeMismatch> {
         let wrong = || self.type_mismatch(&format!("`{}`", quoting::shorten_for_message(text)));
         match self {
             Self::Text => Ok(Value::text(text)),
@@ -170,7 +170,7 @@ impl VariableType {
     }
 
     /// Checks a value that has a type already.
-    pub(in crate::config) fn convert(&self, value: Value) -> Result<Value, Mismatch> {
+    pub(in crate::config) fn convert(&self, value: Value) -> Result<Value, TypeMismatch> {
         match (self, value) {
             // A secret stays one whatever the module calls it.
             (Self::Secret | Self::Text, Value::Secret(secret)) => Ok(Value::Secret(secret)),

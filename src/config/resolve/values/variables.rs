@@ -9,17 +9,17 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::{self, evaluation_problem};
 use crate::config::input::files;
 use crate::config::keywords;
-use crate::config::merge::blocks::Entries;
-use crate::config::request::{Giving, Request};
-use crate::config::resolve::evaluator::Resolver;
-use crate::config::resolve::scope::Frame;
+use crate::config::merge::blocks::NamedEntries;
+use crate::config::request::{LoadRequest, SecretAccess};
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::SecretSink;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue, Scalar, named_entries};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar, named_entries};
 use crate::config::syntax::quoting;
-use crate::config::types::mismatch::Mismatch;
+use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::{Address, Name};
-use crate::model::budget::Exceeded;
-use crate::model::cel::{Item, Scope};
+use crate::model::budget::BudgetExceeded;
+use crate::model::cel::{CelValue, ExpressionScope};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{EvaluationError, Expression};
 use crate::model::secret::Secret;
@@ -27,24 +27,24 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// A declared variable.
-pub(in crate::config) struct Declaration<'d> {
+pub(in crate::config) struct VariableDeclaration<'d> {
     /// Its name and body.
-    pub(in crate::config) entry: &'d Entry,
+    pub(in crate::config) entry: &'d DocumentEntry,
     /// Its type.
     pub(in crate::config) ty: VariableType,
     default: Option<&'d Node>,
     one_of: Vec<Value>,
     check: Option<&'d Node>,
-    pub(in crate::config) from_file: Option<&'d Entry>,
+    pub(in crate::config) from_file: Option<&'d DocumentEntry>,
     /// `generate` or `source`.
-    pub(in crate::config) awaited: Option<&'d Entry>,
+    pub(in crate::config) awaited: Option<&'d DocumentEntry>,
     /// Where a generated value is delivered.
     pub(in crate::config) deliver: Option<SecretSink>,
 }
 
 /// A given value and who gave it.
-struct Given {
-    value: Result<Value, Mismatch>,
+struct SuppliedValue {
+    value: Result<Value, TypeMismatch>,
     /// In words: `--var`, `environments.prod`.
     by: Name,
     /// Where, when it stands in a file.
@@ -52,26 +52,30 @@ struct Given {
 }
 
 /// Everything that gives values besides declarations.
-pub(in crate::config) struct Givers<'d, 'r> {
+pub(in crate::config) struct VariableSources<'d, 'r> {
     /// Flags, process environment, names of variable files.
-    pub(in crate::config) request: &'r Request,
+    pub(in crate::config) request: &'r LoadRequest,
     /// Variable files with the paths that are shown, later ones weaker than earlier ones.
     pub(in crate::config) var_files: &'d [(Name, Document)],
     /// The environment's values.
-    pub(in crate::config) environment: &'d [Entry],
+    pub(in crate::config) environment: &'d [DocumentEntry],
     /// Those of the environments that are not chosen: their names are checked, too.
-    pub(in crate::config) others: Vec<(&'d Name, &'d [Entry])>,
+    pub(in crate::config) others: Vec<(&'d Name, &'d [DocumentEntry])>,
 }
 
 /// Who gives a value on the command line.
 const FLAG: &str = "--var";
 
 /// Who gives a secret that is kept from a run, or that a command has no use for.
-const NOBODY: &str = "nobody here";
+const NO_SUPPLIER: &str = "nobody here";
 
-impl<'d> Resolver<'d> {
+impl<'d> Evaluator<'d> {
     /// Gives every variable its value.
-    pub(in crate::config) fn resolve_variables(&mut self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+    pub(in crate::config) fn resolve_variables(
+        &mut self,
+        declared: &NamedEntries<'d>,
+        givers: &VariableSources<'d, '_>,
+    ) {
         self.undeclared_values(declared, givers);
         let mut declarations = BTreeMap::new();
         for (name, entry) in declared {
@@ -85,7 +89,8 @@ impl<'d> Resolver<'d> {
             // It is kept twice.
             let span = declaration.entry.key_span;
             let fits = |value: &Value| {
-                self.report_exceeded(self.charge_twice(value), span, Frame::top_level(None)).is_some()
+                self.report_exceeded(self.charge_twice(value), span, EvaluationSite::top_level(None))
+                    .is_some()
             };
             let value = value.filter(fits);
             if let Some(value) = &value {
@@ -95,13 +100,16 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn charge_twice(&self, value: &Value) -> Result<(), Exceeded> {
+    fn charge_twice(&self, value: &Value) -> Result<(), BudgetExceeded> {
         self.budget.charge_value(value)?;
         self.budget.charge_value(value)
     }
 
     /// Reads a declaration.
-    pub(in crate::config) fn read_declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
+    pub(in crate::config) fn read_declaration(
+        &self,
+        entry: &'d DocumentEntry,
+    ) -> Option<VariableDeclaration<'d>> {
         let Some(keys) = named_entries(&entry.value) else {
             let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
             let word =
@@ -109,7 +117,7 @@ impl<'d> Resolver<'d> {
             let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
             return self.wrong_declaration(entry.value.span, "A declaration is a map.", &help);
         };
-        let mut declaration = Declaration {
+        let mut declaration = VariableDeclaration {
             entry,
             ty: VariableType::Text,
             default: None,
@@ -144,7 +152,7 @@ impl<'d> Resolver<'d> {
                 "deliver_secret" => {
                     let address = Address::new("vars", &self.variable_path(&entry.key));
                     self.sink_spans.borrow_mut().insert(Name::new(address.as_str()), key.value.span);
-                    declaration.deliver = Some(self.read_sink(key, Frame::top_level(None))?);
+                    declaration.deliver = Some(self.read_sink(key, EvaluationSite::top_level(None))?);
                 }
                 _ => {
                     self.problems.push(messages::unknown_word(key, keywords::VARIABLE));
@@ -212,8 +220,8 @@ impl<'d> Resolver<'d> {
     fn resolve_variable(
         &mut self,
         name: &Name,
-        declaration: &Declaration<'d>,
-        givers: &Givers<'d, '_>,
+        declaration: &VariableDeclaration<'d>,
+        givers: &VariableSources<'d, '_>,
     ) -> Option<Value> {
         let Some(given) = self.find_given_value(name, declaration, givers) else {
             self.problems.push(missing_variable(name, declaration));
@@ -224,7 +232,8 @@ impl<'d> Resolver<'d> {
             Ok(value) => value,
             Err(slip) => {
                 let slip = if self.var_files.contains(&place.source) {
-                    Mismatch::new(slip.code, slip.summary, format!("It takes {}.", declaration.ty.name()))
+                    let detail = format!("It takes {}.", declaration.ty.name());
+                    TypeMismatch::new(slip.code, slip.summary, detail)
                 } else {
                     slip
                 };
@@ -243,9 +252,8 @@ impl<'d> Resolver<'d> {
             self.scope.var_places.insert(name.clone(), span);
         }
         if given.by != "default" {
-            self.scope
-                .var_origins
-                .insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
+            let origin = Name::new(format!("vars.{name}, set by {}", given.by));
+            self.scope.var_origins.insert(name.clone(), origin);
         }
         // `{ from_file: … }` stands in their place without their text.
         let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
@@ -288,9 +296,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns what a variable is when nobody gives it a value.
-    pub(in crate::config) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
+    pub(in crate::config) fn by_itself(
+        &self,
+        name: &Name,
+        declaration: &VariableDeclaration<'d>,
+    ) -> Option<Value> {
         let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
-        if self.secrets == Giving::Withheld && elsewhere && declaration.ty == VariableType::Secret {
+        if self.secrets == SecretAccess::Denied && elsewhere && declaration.ty == VariableType::Secret {
             return Some(self.with_name(name, Value::Secret(Secret::new_withheld())));
         }
         let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
@@ -314,7 +326,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Tells whether a variable has a value when nobody gives it one.
-    pub(in crate::config) fn has_default(declaration: &Declaration<'d>) -> bool {
+    pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'d>) -> bool {
         declaration.awaited.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
     }
 
@@ -322,12 +334,12 @@ impl<'d> Resolver<'d> {
     fn find_given_value(
         &self,
         name: &Name,
-        declaration: &Declaration<'d>,
-        givers: &Givers<'d, '_>,
-    ) -> Option<Given> {
+        declaration: &VariableDeclaration<'d>,
+        givers: &VariableSources<'d, '_>,
+    ) -> Option<SuppliedValue> {
         let ty = &declaration.ty;
         if let Some(text) = givers.request.vars.get(name) {
-            return Some(Given { value: ty.parse_value(text), by: FLAG.into(), span: None });
+            return Some(SuppliedValue { value: ty.parse_value(text), by: FLAG.into(), span: None });
         }
         // No shell has a `-` in a variable's name.
         let plain = || Name::new(name.to_lowercase().replace('-', "_"));
@@ -339,48 +351,48 @@ impl<'d> Resolver<'d> {
             let by = Name::new(environment_variable_name(name));
             let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
                 // What the process environment holds may be secret whatever its type.
-                Mismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
+                TypeMismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
             });
-            return Some(Given { value, by, span: None });
+            return Some(SuppliedValue { value, by, span: None });
         }
         for (path, document) in givers.var_files {
             if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
-                // Whoever gives a secret gives it as it is, whatever stands in it.
+                // Whoever gives a secret gives it is, whatever stands in it.
                 let literal = *ty == VariableType::Secret && entry.value.scalar().is_some();
                 let value = if literal {
                     ty.read(&entry.value)
                 } else {
                     self.read_value(name, declaration, &entry.value)
                 };
-                return Some(Given { value, by: path.clone(), span: Some(entry.value.span) });
+                return Some(SuppliedValue { value, by: path.clone(), span: Some(entry.value.span) });
             }
         }
         if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
             let by = Name::new(format!("environments.{}", self.env));
-            return Some(Given {
+            return Some(SuppliedValue {
                 value: self.read_value(name, declaration, &entry.value),
                 by,
                 span: Some(entry.value.span),
             });
         }
-        if *ty == VariableType::Secret && self.secrets == Giving::Withheld {
+        if *ty == VariableType::Secret && self.secrets == SecretAccess::Denied {
             let value = Ok(Value::Secret(Secret::new_withheld()));
-            return Some(Given { value, by: NOBODY.into(), span: None });
+            return Some(SuppliedValue { value, by: NO_SUPPLIER.into(), span: None });
         }
         if let Some(entry) = declaration.awaited {
             let value = self.resolve_deferred_secret(name, declaration, entry);
-            return Some(Given { value, by: entry.key.clone(), span: Some(entry.value.span) });
+            return Some(SuppliedValue { value, by: entry.key.clone(), span: Some(entry.value.span) });
         }
         if let Some(from_file) = declaration.from_file {
             let value = self.secret_file(ty, &from_file.value);
-            return Some(Given { value, by: "from_file".into(), span: Some(from_file.value.span) });
+            return Some(SuppliedValue { value, by: "from_file".into(), span: Some(from_file.value.span) });
         }
         let Some(node) = declaration.default else {
-            let spared = *ty == VariableType::Secret && self.secrets == Giving::Spared;
+            let spared = *ty == VariableType::Secret && self.secrets == SecretAccess::Optional;
             let value = || Ok(Value::Secret(Secret::new_withheld()));
-            return spared.then(|| Given { value: value(), by: NOBODY.into(), span: None });
+            return spared.then(|| SuppliedValue { value: value(), by: NO_SUPPLIER.into(), span: None });
         };
-        Some(Given {
+        Some(SuppliedValue {
             value: self.read_value(name, declaration, node),
             by: "default".into(),
             span: Some(node.span),
@@ -391,15 +403,15 @@ impl<'d> Resolver<'d> {
     fn read_value(
         &self,
         name: &Name,
-        declaration: &Declaration<'d>,
+        declaration: &VariableDeclaration<'d>,
         node: &'d Node,
-    ) -> Result<Value, Mismatch> {
+    ) -> Result<Value, TypeMismatch> {
         let ty = &declaration.ty;
         if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value)
             && let [entry] = entries.as_slice()
         {
             match entry.key.as_str() {
-                "from_file" | "generate" | "source" if self.secrets == Giving::Withheld => {
+                "from_file" | "generate" | "source" if self.secrets == SecretAccess::Denied => {
                     return Ok(Value::Secret(Secret::new_withheld()));
                 }
                 "from_file" => return self.secret_file(ty, &entry.value),
@@ -413,24 +425,24 @@ impl<'d> Resolver<'d> {
             scalar.text.contains("${") || self.is_root(root)
         };
         if node.scalar().is_some_and(computed) {
-            return Err(Mismatch::wrong_type("a plain value", "an expression")
+            return Err(TypeMismatch::wrong_type("a plain value", "an expression")
                 .help("compute it in `locals`; variables are plain values"));
         }
         ty.read(node)
     }
 
-    fn secret_file(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
+    fn secret_file(&self, ty: &VariableType, node: &Node) -> Result<Value, TypeMismatch> {
         let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         match files::read_text(self.files(), path) {
             Ok(text) if *ty == VariableType::Secret => {
                 Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
             }
             Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
-            Err(_) if *ty == VariableType::Secret && self.secrets == Giving::Spared => {
+            Err(_) if *ty == VariableType::Secret && self.secrets == SecretAccess::Optional => {
                 Ok(Value::Secret(Secret::new_withheld()))
             }
             Err(why) => {
-                Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}.")))
+                Err(TypeMismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}.")))
             }
         }
     }
@@ -439,7 +451,7 @@ impl<'d> Resolver<'d> {
     pub(in crate::config) fn check_constraints(
         &self,
         name: &Name,
-        declaration: &Declaration<'d>,
+        declaration: &VariableDeclaration<'d>,
         value: Value,
         by: &str,
         place: Span,
@@ -469,10 +481,10 @@ impl<'d> Resolver<'d> {
             self.problems.push(no_condition(check.span, None));
             return Some(value);
         };
-        let mut scope = Scope { budget: Some(self.budget), ..Scope::default() };
-        scope.roots.insert("self".into(), Item::from_borrowed(&value));
-        scope.roots.insert("env".into(), Item::of_text(&self.env));
-        scope.roots.insert("stack".into(), Item::of_text(&self.stack));
+        let mut scope = ExpressionScope { budget: Some(self.budget), ..ExpressionScope::default() };
+        scope.roots.insert("self".into(), CelValue::from_borrowed(&value));
+        scope.roots.insert("env".into(), CelValue::of_text(&self.env));
+        scope.roots.insert("stack".into(), CelValue::of_text(&self.stack));
         let verdict = match evaluate_program(&program, &scope) {
             Ok(Value::Bool(verdict)) => Some(verdict),
             // A check over a secret gives a secret; only its truth is used here.
@@ -491,7 +503,7 @@ impl<'d> Resolver<'d> {
             }
             Err(error) => {
                 self.report_problem(
-                    Frame::top_level(None),
+                    EvaluationSite::top_level(None),
                     evaluation_problem(&error, check.span, Some(source)),
                 );
                 return None;
@@ -518,7 +530,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reports values for variables that nobody declared.
-    fn undeclared_values(&self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+    fn undeclared_values(&self, declared: &NamedEntries<'d>, givers: &VariableSources<'d, '_>) {
         let problem = |name: &str, by: &str| {
             let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
                 .detail(format!("{by} gives a value to `{name}`, and no `vars` block declares it."));
@@ -554,7 +566,7 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn missing_variable(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
+fn missing_variable(name: &Name, declaration: &VariableDeclaration<'_>) -> Diagnostic {
     let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
         .with_label(declaration.entry.key_span, "declared here without a default")
         .detail(format!("vars.{name} takes {}.", declaration.ty.name()));

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 
 use super::hints;
-use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::syntax::limits::{duplicate_key, says_again};
-use crate::config::syntax::unique_keys::Unique;
+use crate::config::syntax::unique_keys::UniqueKeys;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 
 /// Top-level words whose nodes are the items of one list.
-const LISTS: [&str; 3] = ["moved", "import", "removed"];
+const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
 /// A node as the grammar gives it.
 #[derive(Debug)]
-pub(super) struct Raw {
+pub(super) struct RawKdlNode {
     /// Its name and place.
     pub(super) name: Name,
     /// Place of the name.
@@ -23,9 +23,9 @@ pub(super) struct Raw {
     /// Values without a key.
     pub(super) arguments: Vec<Node>,
     /// `key=value`.
-    pub(super) properties: Unique,
+    pub(super) properties: UniqueKeys,
     /// What stands between braces.
-    pub(super) block: Option<Block>,
+    pub(super) block: Option<KdlBlockContent>,
     /// From the first property or brace to the last.
     pub(super) body: Option<Span>,
     /// Commented out.
@@ -34,38 +34,38 @@ pub(super) struct Raw {
 
 /// The nodes between two braces.
 #[derive(Debug, Default)]
-pub(super) struct Block {
-    entries: Unique,
+pub(super) struct KdlBlockContent {
+    entries: UniqueKeys,
     items: Vec<Node>,
     first_item: Option<Span>,
 }
 
 /// The top level while it is read.
-pub(super) struct Root<'a> {
+pub(super) struct KdlRoot<'a> {
     is_kind: &'a dyn Fn(&str) -> bool,
-    words: Vec<Word>,
+    words: Vec<TopLevelWord>,
     index: HashMap<Name, usize>,
 }
 
 /// One top-level word, and all nodes of it.
-pub(super) struct Word {
+pub(super) struct TopLevelWord {
     key: Name,
     key_span: Span,
     span: Span,
-    content: Content,
+    content: TopLevelContent,
 }
 
 /// What the nodes of one top-level word add up to.
-enum Content {
+enum TopLevelContent {
     /// Blocks by name.
-    Names(Unique),
+    Names(UniqueKeys),
     /// Items.
     List(Vec<Node>),
     /// One value.
     Value(Node),
 }
 
-impl Raw {
+impl RawKdlNode {
     /// Returns the place of all that follows the name, or of the name alone.
     fn value_span(&self) -> Span {
         let first = self.arguments.first().map(|node| node.span);
@@ -82,22 +82,22 @@ impl Raw {
     }
 }
 
-impl Block {
+impl KdlBlockContent {
     /// Adds a node that stands between the braces.
-    pub(super) fn add_node(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    pub(super) fn add_node(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let (key, key_span) = (raw.name.clone(), raw.name_span);
         let value = nested_node(raw, problems);
         if key == "-" {
             self.first_item.get_or_insert(key_span);
             self.items.push(value);
         } else {
-            insert_unique(&mut self.entries, Entry { key, key_span, value }, problems);
+            insert_unique(&mut self.entries, DocumentEntry { key, key_span, value }, problems);
         }
     }
 }
 
 /// Adds an entry, or says that its key is taken.
-fn insert_unique(entries: &mut Unique, entry: Entry, problems: &mut Vec<Diagnostic>) {
+fn insert_unique(entries: &mut UniqueKeys, entry: DocumentEntry, problems: &mut Vec<Diagnostic>) {
     match entries.get(&entry.key) {
         Some(first) => told_once(problems, duplicate_key(&entry.key, first.key_span, entry.key_span)),
         None => entries.push(entry),
@@ -111,7 +111,7 @@ fn told_once(problems: &mut Vec<Diagnostic>, problem: Diagnostic) {
 }
 
 /// Returns what a node below the top level stands for.
-fn nested_node(mut raw: Raw, problems: &mut Vec<Diagnostic>) -> Node {
+fn nested_node(mut raw: RawKdlNode, problems: &mut Vec<Diagnostic>) -> Node {
     let span = raw.value_span();
     if let (Some(first), Some(body)) = (raw.arguments.first(), raw.body) {
         problems.push(hints::value_and_block(&raw.name, raw.name_span, first.span, body));
@@ -137,7 +137,7 @@ fn mark_sole_argument(value: NodeValue) -> NodeValue {
 }
 
 /// Properties and block as one value: a list when every child is `-`, else a mapping.
-fn body_value(raw: Raw, problems: &mut Vec<Diagnostic>) -> NodeValue {
+fn body_value(raw: RawKdlNode, problems: &mut Vec<Diagnostic>) -> NodeValue {
     let mut entries = raw.properties;
     let block = raw.block.unwrap_or_default();
     for entry in block.entries.into_entries() {
@@ -153,15 +153,15 @@ fn body_value(raw: Raw, problems: &mut Vec<Diagnostic>) -> NodeValue {
     }
 }
 
-impl<'a> Root<'a> {
+impl<'a> KdlRoot<'a> {
     /// Returns an empty top level.
     pub(super) fn new(is_kind: &'a dyn Fn(&str) -> bool) -> Self {
         Self { is_kind, words: Vec::new(), index: HashMap::new() }
     }
 
     /// Adds a top-level node.
-    pub(super) fn add_top_level(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
-        if LISTS.contains(&raw.name.as_str()) {
+    pub(super) fn add_top_level(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
+        if LIST_KEYWORDS.contains(&raw.name.as_str()) {
             self.add_list_item(raw, problems);
         } else if (self.is_kind)(&raw.name) {
             self.add_kind_node(raw, problems);
@@ -169,13 +169,13 @@ impl<'a> Root<'a> {
             self.add_named_block(raw, problems);
         } else {
             let (key, key_span, span) = (raw.name.clone(), raw.name_span, raw.value_span());
-            let content = Content::Value(nested_node(raw, problems));
-            self.add_word(Word { key, key_span, span, content }, problems);
+            let content = TopLevelContent::Value(nested_node(raw, problems));
+            self.add_word(TopLevelWord { key, key_span, span, content }, problems);
         }
     }
 
     /// Adds a word that may stand only once.
-    fn add_word(&mut self, word: Word, problems: &mut Vec<Diagnostic>) {
+    fn add_word(&mut self, word: TopLevelWord, problems: &mut Vec<Diagnostic>) {
         if let Some(first) = self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
             told_once(problems, duplicate_key(&word.key, first.key_span, word.key_span));
             return;
@@ -184,22 +184,25 @@ impl<'a> Root<'a> {
         self.words.push(word);
     }
 
-    fn add_list_item(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_list_item(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let (key, key_span, span) = (raw.name.clone(), raw.name_span, raw.value_span());
         let new = match nested_node(raw, problems) {
             Node { value: NodeValue::Sequence(items), .. } => items,
             item => vec![item],
         };
         let known = self.index.get(&key).and_then(|at| self.words.get_mut(*at));
-        if let Some(Word { content: Content::List(items), .. }) = known {
+        if let Some(TopLevelWord { content: TopLevelContent::List(items), .. }) = known {
             items.extend(new);
         } else {
-            self.add_word(Word { key, key_span, span, content: Content::List(new) }, problems);
+            self.add_word(
+                TopLevelWord { key, key_span, span, content: TopLevelContent::List(new) },
+                problems,
+            );
         }
     }
 
     /// A node of a resource kind: its one argument is the block's name.
-    fn add_kind_node(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_kind_node(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         match (raw.arguments.as_slice(), raw.properties.entries()) {
             ([_], _) => self.add_named_block(raw, problems),
             ([], []) => self.add_block_group(raw, problems),
@@ -214,7 +217,7 @@ impl<'a> Root<'a> {
     }
 
     /// `vpc { main …; other … }`: several blocks at once.
-    fn add_block_group(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_block_group(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let span = raw.value_span();
         let block = raw.block.unwrap_or_default();
         if let Some(item) = block.first_item {
@@ -224,15 +227,15 @@ impl<'a> Root<'a> {
             self.add_block(&raw.name, raw.name_span, span, entry, problems);
         }
         if !self.index.contains_key(&raw.name) {
-            let content = Content::Names(Unique::default());
-            self.add_word(Word { key: raw.name, key_span: raw.name_span, span, content }, problems);
+            let content = TopLevelContent::Names(UniqueKeys::default());
+            self.add_word(TopLevelWord { key: raw.name, key_span: raw.name_span, span, content }, problems);
         }
     }
 
     /// `vpc main …`: one block.
-    fn add_named_block(&mut self, mut raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_named_block(&mut self, mut raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let argument = raw.arguments.remove(0);
-        let name = argument.scalar().filter(|scalar| scalar.form != Form::Boolean);
+        let name = argument.scalar().filter(|scalar| scalar.form != ScalarForm::Boolean);
         let Some(name) = name.map(|scalar| scalar.text.clone()) else {
             problems.push(hints::block_name(&raw.name, argument.span, "this is no name"));
             return;
@@ -241,7 +244,7 @@ impl<'a> Root<'a> {
         let (word, word_span) = (raw.name.clone(), raw.name_span);
         raw.name_span = argument.span;
         let value = nested_node(raw, problems);
-        let entry = Entry { key: name, key_span: argument.span, value };
+        let entry = DocumentEntry { key: name, key_span: argument.span, value };
         self.add_block(&word, word_span, span, entry, problems);
     }
 
@@ -250,44 +253,44 @@ impl<'a> Root<'a> {
         word: &Name,
         word_span: Span,
         span: Span,
-        entry: Entry,
+        entry: DocumentEntry,
         problems: &mut Vec<Diagnostic>,
     ) {
         let known = self.index.get(word).and_then(|at| self.words.get_mut(*at));
-        if let Some(Word { content: Content::Names(names), .. }) = known {
+        if let Some(TopLevelWord { content: TopLevelContent::Names(names), .. }) = known {
             insert_unique(names, entry, problems);
             return;
         }
-        let mut names = Unique::default();
+        let mut names = UniqueKeys::default();
         names.push(entry);
-        let content = Content::Names(names);
-        self.add_word(Word { key: word.clone(), key_span: word_span, span, content }, problems);
+        let content = TopLevelContent::Names(names);
+        self.add_word(TopLevelWord { key: word.clone(), key_span: word_span, span, content }, problems);
     }
 
     /// Returns all words.
-    pub(super) fn into_words(self) -> Vec<Word> {
+    pub(super) fn into_words(self) -> Vec<TopLevelWord> {
         self.words
     }
 }
 
-impl Word {
+impl TopLevelWord {
     /// Tells what its nodes add up to: blocks by name, or one value; `None` is items.
     pub(super) fn names_blocks(&self) -> Option<bool> {
         match self.content {
-            Content::Names(_) => Some(true),
-            Content::Value(_) => Some(false),
-            Content::List(_) => None,
+            TopLevelContent::Names(_) => Some(true),
+            TopLevelContent::Value(_) => Some(false),
+            TopLevelContent::List(_) => None,
         }
     }
 
     /// Returns it as the tree has it.
-    pub(super) fn into_entry(self) -> Entry {
+    pub(super) fn into_entry(self) -> DocumentEntry {
         let node = |value| Node { value, span: self.span, through: None };
         let value = match self.content {
-            Content::Names(names) => node(NodeValue::Mapping(names.into_entries())),
-            Content::List(items) => node(NodeValue::Sequence(items)),
-            Content::Value(value) => value,
+            TopLevelContent::Names(names) => node(NodeValue::Mapping(names.into_entries())),
+            TopLevelContent::List(items) => node(NodeValue::Sequence(items)),
+            TopLevelContent::Value(value) => value,
         };
-        Entry { key: self.key, key_span: self.key_span, value }
+        DocumentEntry { key: self.key, key_span: self.key_span, value }
     }
 }

@@ -11,7 +11,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
 /// Most bytes of a word that a message repeats.
-const SHOWN: usize = 120;
+const MAX_QUOTED_BYTES: usize = 120;
 
 /// Tells whether a word runs on into what only quotes allow.
 pub(super) fn is_glued(text: &str, start: usize, end: usize) -> bool {
@@ -104,7 +104,7 @@ pub(super) fn correct_as(text: &str, start: usize, right: &str) -> String {
 
 /// Returns the beginning of a text, short enough for a message.
 fn shorten_text(text: &str) -> &str {
-    let end = (0..=SHOWN.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    let end = (0..=MAX_QUOTED_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 
@@ -190,7 +190,7 @@ pub(super) fn comma_separator(text: &str, id: SourceId, start: usize) -> Diagnos
     let problem = Diagnostic::error(LIST_PUNCTUATION, "Commas between values")
         .with_label(at, "")
         .detail("In KDL, values are separated by spaces.");
-    if values.contains('"') || values.len() > SHOWN {
+    if values.contains('"') || values.len() > MAX_QUOTED_BYTES {
         return problem.help("Write `name a b`, without commas; text with a comma needs double quotes.");
     }
     let right =
@@ -380,7 +380,7 @@ fn brackets_as_list(text: &str, start: usize, at: Span) -> Diagnostic {
         .with_label(at, "")
         .detail("KDL has no brackets: a list is a name with several values, on a line of its own.");
     match (name, items) {
-        (Some(name), Some(items)) if items.len() < SHOWN => {
+        (Some(name), Some(items)) if items.len() < MAX_QUOTED_BYTES => {
             let right = items.split(',').map(str::trim).collect::<Vec<_>>().join(" ");
             let alone = before.trim() == name && !items.is_empty() && !items.contains(['"', '[', '{']);
             let problem = problem.help(format!("Write `{} {right}`.", shorten_text(name)));

@@ -6,12 +6,12 @@
 use std::ops::Range;
 
 use super::read;
-use crate::config::syntax::document::{Document, Entry, NodeValue};
+use crate::config::syntax::document::{Document, DocumentEntry, NodeValue};
 use crate::model::source::{SourceId, Span, shared_ends};
 
 /// What is read behind a piece that is not the last: if it is a node of its own there, the piece ends with its
 /// last line, and leaves nothing open.
-const BEHIND: &str = "_";
+const SENTINEL_NODE: &str = "_";
 
 /// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
 /// all is as it was.
@@ -65,7 +65,7 @@ fn changed_node_range(document: &Document, old: &str, new: &str) -> Option<Range
 }
 
 /// Returns where nodes of a top-level word begin, as far as they surely begin a line.
-fn node_starts<'d>(word: &'d Entry, text: &'d str) -> impl Iterator<Item = usize> + 'd {
+fn node_starts<'d>(word: &'d DocumentEntry, text: &'d str) -> impl Iterator<Item = usize> + 'd {
     let line = |at: u32| {
         let before = text.get(..at as usize)?;
         let start = before.rfind('\n').map_or(0, |n| n + 1);
@@ -80,7 +80,7 @@ fn node_starts<'d>(word: &'d Entry, text: &'d str) -> impl Iterator<Item = usize
     own.map(|(start, _)| start).into_iter().chain(named)
 }
 
-fn mapping_entries(word: &Entry) -> Option<&[Entry]> {
+fn mapping_entries(word: &DocumentEntry) -> Option<&[DocumentEntry]> {
     match &word.value.value {
         NodeValue::Mapping(entries) => Some(entries),
         _ => None,
@@ -93,12 +93,12 @@ fn parse_only_word(
     text: &str,
     is_last: bool,
     is_kind: &dyn Fn(&str) -> bool,
-) -> Option<(Entry, bool)> {
-    let behind = if is_last { "" } else { BEHIND };
+) -> Option<(DocumentEntry, bool)> {
+    let behind = if is_last { "" } else { SENTINEL_NODE };
     let mut words = read::parse_words(id, &format!("{text}{behind}"), is_kind).ok()?;
     if !is_last {
         let last = words.pop()?.into_entry();
-        if last.key != BEHIND || last.value.value != NodeValue::Bare {
+        if last.key != SENTINEL_NODE || last.value.value != NodeValue::Bare {
             return None;
         }
     }
@@ -108,7 +108,13 @@ fn parse_only_word(
 }
 
 /// Puts the blocks of a piece in the place of those that stood there; `None` where a name would stand twice.
-fn replace_blocks(document: &mut Document, at: usize, word: Entry, piece: Span, delta: i64) -> Option<()> {
+fn replace_blocks(
+    document: &mut Document,
+    at: usize,
+    word: DocumentEntry,
+    piece: Span,
+    delta: i64,
+) -> Option<()> {
     let NodeValue::Mapping(new) = word.value.value else { return None };
     let known = mapping_entries(document.root.get(at)?)?;
     let first = known.partition_point(|entry| entry.key_span.start < piece.start);
@@ -133,7 +139,7 @@ fn replace_blocks(document: &mut Document, at: usize, word: Entry, piece: Span, 
 fn replace_word_value(
     document: &mut Document,
     at: usize,
-    word: Entry,
+    word: DocumentEntry,
     piece: Span,
     delta: i64,
 ) -> Option<()> {

@@ -5,21 +5,21 @@
 
 use std::ops::Range;
 
-use super::tokens::{Kind, Token, Tokens};
+use super::tokens::{KdlToken, KdlTokenKind, KdlTokenizer};
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 
 /// A node: a name, what follows it on its line, and its block.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Node {
+pub(in crate::config) struct KdlNode {
     /// What its name says.
     pub(in crate::config) name: Name,
     /// Where its name stands, with its quotes.
     pub(in crate::config) name_at: Range<usize>,
     /// Arguments and properties in the order written.
-    pub(in crate::config) entries: Vec<Entry>,
+    pub(in crate::config) entries: Vec<KdlEntry>,
     /// Its block.
-    pub(in crate::config) block: Option<Block>,
+    pub(in crate::config) block: Option<KdlBlock>,
     /// One past its last character, without what ends it.
     pub(in crate::config) end: usize,
     /// One past the semicolon that ends it.
@@ -28,18 +28,18 @@ pub(in crate::config) struct Node {
 
 /// An argument or a property.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Entry {
+pub(in crate::config) struct KdlEntry {
     /// The property's key and where it stands.
     pub(in crate::config) key: Option<(Name, Range<usize>)>,
     /// Its value.
-    pub(in crate::config) value: Value,
+    pub(in crate::config) value: KdlValue,
     /// Where the value stands, with its quotes.
     pub(in crate::config) at: Range<usize>,
 }
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::config) enum Value {
+pub(in crate::config) enum KdlValue {
     /// `#null`.
     Null,
     /// `#true`, `#false`.
@@ -52,78 +52,79 @@ pub(in crate::config) enum Value {
 
 /// What stands between two braces.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Block {
+pub(in crate::config) struct KdlBlock {
     /// With its braces.
     pub(in crate::config) at: Range<usize>,
     /// Its nodes.
-    pub(in crate::config) nodes: Vec<Node>,
+    pub(in crate::config) nodes: Vec<KdlNode>,
 }
 
 /// A text's tree and what is not in it.
 #[derive(Debug)]
-pub(in crate::config) struct Tree {
+pub(in crate::config) struct KdlTree {
     /// The top level.
-    pub(in crate::config) nodes: Vec<Node>,
+    pub(in crate::config) nodes: Vec<KdlNode>,
     /// Every comment and everything that is commented out, in order.
     pub(in crate::config) comments: Vec<Range<usize>>,
 }
 
-impl Entry {
+impl KdlEntry {
     /// Returns where it begins.
     pub(in crate::config) fn start(&self) -> usize {
         self.key.as_ref().map_or(self.at.start, |(_, at)| at.start)
     }
 }
 
-impl Node {
+impl KdlNode {
     /// Returns where it begins.
     pub(in crate::config) fn start(&self) -> usize {
         self.name_at.start
     }
 
     /// Returns its arguments.
-    pub(in crate::config) fn arguments(&self) -> impl Iterator<Item = &Entry> {
+    pub(in crate::config) fn arguments(&self) -> impl Iterator<Item = &KdlEntry> {
         self.entries.iter().filter(|entry| entry.key.is_none())
     }
 
     /// Returns a property.
-    pub(in crate::config) fn property(&self, name: &str) -> Option<&Entry> {
+    pub(in crate::config) fn property(&self, name: &str) -> Option<&KdlEntry> {
         self.entries.iter().find(|entry| entry.key.as_ref().is_some_and(|(key, _)| key == name))
     }
 
     /// Returns the nodes of its block.
-    pub(in crate::config) fn children(&self) -> &[Node] {
+    pub(in crate::config) fn children(&self) -> &[KdlNode] {
         self.block.as_ref().map(|block| block.nodes.as_slice()).unwrap_or_default()
     }
 }
 
 /// Reads the layout of a text; `None` when it is no KDL.
-pub(in crate::config) fn parse_kdl_layout(text: &str) -> Option<Tree> {
-    let mut reader = Reader { tokens: Tokens::new(SourceId(0), text), at: 0, comments: Vec::new() };
+pub(in crate::config) fn parse_kdl_layout(text: &str) -> Option<KdlTree> {
+    let mut reader =
+        KdlLayoutReader { tokens: KdlTokenizer::new(SourceId(0), text), at: 0, comments: Vec::new() };
     let nodes = reader.read_nodes()?;
     if !reader.tokens.problems.is_empty() {
         return None;
     }
     let mut comments = reader.comments;
     comments.sort_by_key(|at| at.start);
-    Some(Tree { nodes, comments })
+    Some(KdlTree { nodes, comments })
 }
 
-struct Reader<'t> {
-    tokens: Tokens<'t>,
+struct KdlLayoutReader<'t> {
+    tokens: KdlTokenizer<'t>,
     /// Where the last token ended.
     at: usize,
     comments: Vec<Range<usize>>,
 }
 
-impl Reader<'_> {
+impl KdlLayoutReader<'_> {
     /// Takes the next token, and keeps the comments before it.
-    fn next_token(&mut self) -> Option<Token> {
+    fn next_token(&mut self) -> Option<KdlToken> {
         let token = self.tokens.next().ok()?;
         if token.start > self.at {
             find_comments(self.tokens.text, self.at..token.start, &mut self.comments);
         }
-        if token.kind == Kind::Line {
+        if token.kind == KdlTokenKind::Line {
             // Line ends are one token, comments between them included.
             find_comments(self.tokens.text, token.start..token.end, &mut self.comments);
         }
@@ -131,31 +132,31 @@ impl Reader<'_> {
         Some(token)
     }
 
-    fn put_back(&mut self, token: Token) {
+    fn put_back(&mut self, token: KdlToken) {
         self.tokens.put_back(token);
     }
 
     /// Takes the next token that is no line end.
-    fn take_in_block(&mut self) -> Option<Token> {
+    fn take_in_block(&mut self) -> Option<KdlToken> {
         loop {
             let token = self.next_token()?;
-            if !matches!(token.kind, Kind::Line | Kind::Semicolon) {
+            if !matches!(token.kind, KdlTokenKind::Line | KdlTokenKind::Semicolon) {
                 return Some(token);
             }
         }
     }
 
     /// Reads nodes up to a closing brace or the end, which stays to be read.
-    fn read_nodes(&mut self) -> Option<Vec<Node>> {
+    fn read_nodes(&mut self) -> Option<Vec<KdlNode>> {
         let mut nodes = Vec::new();
         loop {
             let token = self.take_in_block()?;
             match token.kind {
-                Kind::End | Kind::CloseBrace => {
+                KdlTokenKind::End | KdlTokenKind::CloseBrace => {
                     self.put_back(token);
                     return Some(nodes);
                 }
-                Kind::SlashDash => {
+                KdlTokenKind::SlashDash => {
                     let known = self.comments.len();
                     let name = self.take_in_block()?;
                     let node = self.read_node(name)?;
@@ -175,9 +176,9 @@ impl Reader<'_> {
     }
 
     /// Reads a node behind its name.
-    fn read_node(&mut self, name: Token) -> Option<Node> {
-        let Kind::Text { text, .. } = name.kind else { return None };
-        let mut node = Node {
+    fn read_node(&mut self, name: KdlToken) -> Option<KdlNode> {
+        let KdlTokenKind::Text { text, .. } = name.kind else { return None };
+        let mut node = KdlNode {
             name: text,
             name_at: name.start..name.end,
             entries: Vec::new(),
@@ -188,16 +189,16 @@ impl Reader<'_> {
         loop {
             let token = self.next_token()?;
             match token.kind {
-                Kind::Line => return Some(node),
-                Kind::Semicolon => {
+                KdlTokenKind::Line => return Some(node),
+                KdlTokenKind::Semicolon => {
                     node.semicolon = Some(token.end);
                     return Some(node);
                 }
-                Kind::End | Kind::CloseBrace => {
+                KdlTokenKind::End | KdlTokenKind::CloseBrace => {
                     self.put_back(token);
                     return Some(node);
                 }
-                Kind::SlashDash => {
+                KdlTokenKind::SlashDash => {
                     let known = self.comments.len();
                     let next = self.take_in_block()?;
                     let end = self.read_part(next)?.end();
@@ -205,11 +206,11 @@ impl Reader<'_> {
                     node.end = end;
                 }
                 _ => match self.read_part(token)? {
-                    Part::Entry(entry) => {
+                    KdlNodePart::Entry(entry) => {
                         node.end = entry.at.end;
                         node.entries.push(entry);
                     }
-                    Part::Block(block) => {
+                    KdlNodePart::Block(block) => {
                         node.end = block.at.end;
                         node.block = Some(block);
                     }
@@ -219,20 +220,20 @@ impl Reader<'_> {
     }
 
     /// Reads an argument, a property or a block.
-    fn read_part(&mut self, token: Token) -> Option<Part> {
-        if token.kind == Kind::OpenBrace {
+    fn read_part(&mut self, token: KdlToken) -> Option<KdlNodePart> {
+        if token.kind == KdlTokenKind::OpenBrace {
             let nodes = self.read_nodes()?;
             let close = self.next_token()?;
-            let whole = close.kind == Kind::CloseBrace;
-            return whole.then_some(Part::Block(Block { at: token.start..close.end, nodes }));
+            let whole = close.kind == KdlTokenKind::CloseBrace;
+            return whole.then_some(KdlNodePart::Block(KdlBlock { at: token.start..close.end, nodes }));
         }
         let at = token.start..token.end;
-        if let Kind::Text { text, .. } = &token.kind {
+        if let KdlTokenKind::Text { text, .. } = &token.kind {
             let next = self.next_token()?;
-            if next.kind == Kind::Equals {
+            if next.kind == KdlTokenKind::Equals {
                 let value = self.next_token()?;
                 let at_value = value.start..value.end;
-                return Some(Part::Entry(Entry {
+                return Some(KdlNodePart::Entry(KdlEntry {
                     key: Some((text.clone(), at)),
                     value: token_value(value)?,
                     at: at_value,
@@ -240,16 +241,16 @@ impl Reader<'_> {
             }
             self.put_back(next);
         }
-        Some(Part::Entry(Entry { key: None, value: token_value(token)?, at }))
+        Some(KdlNodePart::Entry(KdlEntry { key: None, value: token_value(token)?, at }))
     }
 }
 
-enum Part {
-    Entry(Entry),
-    Block(Block),
+enum KdlNodePart {
+    Entry(KdlEntry),
+    Block(KdlBlock),
 }
 
-impl Part {
+impl KdlNodePart {
     fn end(&self) -> usize {
         match self {
             Self::Entry(entry) => entry.at.end,
@@ -258,12 +259,12 @@ impl Part {
     }
 }
 
-fn token_value(token: Token) -> Option<Value> {
+fn token_value(token: KdlToken) -> Option<KdlValue> {
     match token.kind {
-        Kind::Text { text, .. } => Some(Value::Text(text)),
-        Kind::Number => Some(Value::Number),
-        Kind::Boolean(value) => Some(Value::Boolean(value)),
-        Kind::Null => Some(Value::Null),
+        KdlTokenKind::Text { text, .. } => Some(KdlValue::Text(text)),
+        KdlTokenKind::Number => Some(KdlValue::Number),
+        KdlTokenKind::Boolean(value) => Some(KdlValue::Boolean(value)),
+        KdlTokenKind::Null => Some(KdlValue::Null),
         _ => None,
     }
 }
@@ -310,7 +311,7 @@ mod tests {
     use super::*;
 
     fn nodes(text: &str) -> Vec<String> {
-        fn walk(text: &str, nodes: &[Node], out: &mut Vec<String>) {
+        fn walk(text: &str, nodes: &[KdlNode], out: &mut Vec<String>) {
             for node in nodes {
                 let entries: Vec<_> =
                     node.entries.iter().map(|entry| &text[entry.start()..entry.at.end]).collect();

@@ -1,14 +1,16 @@
 //! The KDL v2 grammar over tokens, with a stack of its own: depth is bounded, recursion is not needed.
 
-use super::document::{Block, Raw, Root, Word};
+use super::document::{KdlBlockContent, KdlRoot, RawKdlNode, TopLevelWord};
 use super::hints;
-use super::tokens::{Kind, Stop, Token, Tokens};
-use crate::config::syntax::budget::Values;
-use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
+use super::tokens::{KdlParseError, KdlToken, KdlTokenKind, KdlTokenizer};
+use crate::config::syntax::budget::ValueBudget;
+use crate::config::syntax::document::{
+    Document, DocumentEntry, Node, NodeValue, Scalar, ScalarForm, Syntax,
+};
 use crate::config::syntax::limits::{
     MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate_key, too_deep, too_many_values,
 };
-use crate::config::syntax::unique_keys::Unique;
+use crate::config::syntax::unique_keys::UniqueKeys;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId};
@@ -25,7 +27,7 @@ pub fn parse(
     source: &Source,
     is_kind: &dyn Fn(&str) -> bool,
 ) -> Result<Document, Vec<Diagnostic>> {
-    let root = parse_words(id, &source.text, is_kind)?.into_iter().map(Word::into_entry).collect();
+    let root = parse_words(id, &source.text, is_kind)?.into_iter().map(TopLevelWord::into_entry).collect();
     Ok(Document { source: id, syntax: Syntax::Kdl, root })
 }
 
@@ -34,33 +36,33 @@ pub(super) fn parse_words(
     id: SourceId,
     text: &str,
     is_kind: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Word>, Vec<Diagnostic>> {
-    let mut reader = Reader {
-        tokens: Tokens::new(id, text),
-        root: Root::new(is_kind),
+) -> Result<Vec<TopLevelWord>, Vec<Diagnostic>> {
+    let mut reader = KdlParser {
+        tokens: KdlTokenizer::new(id, text),
+        root: KdlRoot::new(is_kind),
         open: Vec::new(),
-        values: Values::new(text.len()),
+        values: ValueBudget::new(text.len()),
     };
     let ended = reader.run();
     let problems = reader.tokens.problems;
     if ended.is_err() || !problems.is_empty() { Err(problems) } else { Ok(reader.root.into_words()) }
 }
 
-struct Reader<'a> {
-    tokens: Tokens<'a>,
-    root: Root<'a>,
-    open: Vec<Open>,
-    values: Values,
+struct KdlParser<'a> {
+    tokens: KdlTokenizer<'a>,
+    root: KdlRoot<'a>,
+    open: Vec<OpenKdlNode>,
+    values: ValueBudget,
 }
 
 /// A node whose block is being read.
-struct Open {
-    node: Raw,
-    block: Block,
+struct OpenKdlNode {
+    node: RawKdlNode,
+    block: KdlBlockContent,
     /// Offset of the brace.
     brace: usize,
     /// What may follow the closing brace.
-    after: Phase,
+    after: KdlNodePhase,
     /// The block itself is commented out.
     dropped: bool,
     /// It, or what it stands in, is commented out: nothing in it is a problem of meaning.
@@ -69,7 +71,7 @@ struct Open {
 
 /// How far a node has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum KdlNodePhase {
     /// Arguments, properties or a block may follow.
     Entries,
     /// A commented-out block was read: only blocks may follow.
@@ -78,8 +80,8 @@ enum Phase {
     Done,
 }
 
-impl Reader<'_> {
-    fn run(&mut self) -> Result<(), Stop> {
+impl KdlParser<'_> {
+    fn run(&mut self) -> Result<(), KdlParseError> {
         while let Some((node, phase)) = self.begin_node()? {
             self.read_node(node, phase)?;
         }
@@ -90,34 +92,34 @@ impl Reader<'_> {
         self.open.last().is_some_and(|open| open.silent)
     }
 
-    fn skip_lines(&mut self) -> Result<(), Stop> {
-        while self.tokens.peek()?.kind == Kind::Line {
+    fn skip_lines(&mut self) -> Result<(), KdlParseError> {
+        while self.tokens.peek()?.kind == KdlTokenKind::Line {
             self.tokens.next()?;
         }
         Ok(())
     }
 
     /// Returns the next node, or the one whose block closes here; `None` at the end.
-    fn begin_node(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
+    fn begin_node(&mut self) -> Result<Option<(RawKdlNode, KdlNodePhase)>, KdlParseError> {
         self.skip_lines()?;
         let mut token = self.tokens.next()?;
         match token.kind {
-            Kind::End => return self.finish_input(),
-            Kind::CloseBrace => return self.close_block(&token).map(Some),
+            KdlTokenKind::End => return self.finish_input(),
+            KdlTokenKind::CloseBrace => return self.close_block(&token).map(Some),
             _ => {}
         }
-        let dropped = token.kind == Kind::SlashDash;
+        let dropped = token.kind == KdlTokenKind::SlashDash;
         if dropped {
             self.skip_lines()?;
             token = self.tokens.next()?;
         }
-        if token.kind == Kind::OpenParen {
+        if token.kind == KdlTokenKind::OpenParen {
             token = self.skip_annotation(&token)?;
         }
-        self.name(token, dropped).map(|node| Some((node, Phase::Entries)))
+        self.name(token, dropped).map(|node| Some((node, KdlNodePhase::Entries)))
     }
 
-    fn finish_input(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
+    fn finish_input(&mut self) -> Result<Option<(RawKdlNode, KdlNodePhase)>, KdlParseError> {
         match self.open.last().map(|open| open.brace) {
             None => Ok(None),
             Some(brace) => {
@@ -133,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    fn close_block(&mut self, token: &Token) -> Result<(Raw, Phase), Stop> {
+    fn close_block(&mut self, token: &KdlToken) -> Result<(RawKdlNode, KdlNodePhase), KdlParseError> {
         let Some(open) = self.open.pop() else {
             let at = self.tokens.span(token.start, token.end);
             return Err(self.tokens.report_fatal(hints::stray_brace(at)));
@@ -148,14 +150,14 @@ impl Reader<'_> {
     }
 
     /// Reads a node's name from its token.
-    fn name(&mut self, token: Token, dropped: bool) -> Result<Raw, Stop> {
+    fn name(&mut self, token: KdlToken, dropped: bool) -> Result<RawKdlNode, KdlParseError> {
         let at = self.tokens.span(token.start, token.end);
-        let Kind::Text { text, bare } = token.kind else {
+        let KdlTokenKind::Text { text, bare } = token.kind else {
             let what = match token.kind {
-                Kind::Number | Kind::Boolean(_) | Kind::Null => {
+                KdlTokenKind::Number | KdlTokenKind::Boolean(_) | KdlTokenKind::Null => {
                     "A line begins with a name, and this is a value."
                 }
-                Kind::OpenBrace => "A block stands behind its name, on the same line.",
+                KdlTokenKind::OpenBrace => "A block stands behind its name, on the same line.",
                 _ => "A line begins with a name.",
             };
             return Err(self.tokens.report_fatal(hints::unexpected_token(
@@ -165,14 +167,14 @@ impl Reader<'_> {
             )));
         };
         let (name, end) = self.without_colon(text, bare, token.end)?;
-        if end < token.end && matches!(self.tokens.peek()?.kind, Kind::Line | Kind::End) {
-            return Err(Stop);
+        if end < token.end && matches!(self.tokens.peek()?.kind, KdlTokenKind::Line | KdlTokenKind::End) {
+            return Err(KdlParseError);
         }
-        Ok(Raw {
+        Ok(RawKdlNode {
             name,
             name_span: self.tokens.span(token.start, end),
             arguments: Vec::new(),
-            properties: Unique::default(),
+            properties: UniqueKeys::default(),
             block: None,
             body: None,
             dropped,
@@ -180,7 +182,12 @@ impl Reader<'_> {
     }
 
     /// Drops the colon of a word such as `cidr:`, and says so.
-    fn without_colon(&mut self, text: Name, bare: bool, end: usize) -> Result<(Name, usize), Stop> {
+    fn without_colon(
+        &mut self,
+        text: Name,
+        bare: bool,
+        end: usize,
+    ) -> Result<(Name, usize), KdlParseError> {
         let Some(name) = text.strip_suffix(':').filter(|name| bare && !name.is_empty()) else {
             return Ok((text, end));
         };
@@ -192,27 +199,31 @@ impl Reader<'_> {
 
     /// Returns where the next value ends, and its corrected text: two slips in one place are one
     /// message. Without a value, that is the offset given and nothing.
-    fn corrected_value(&mut self, from: usize) -> Result<(usize, String), Stop> {
+    fn corrected_value(&mut self, from: usize) -> Result<(usize, String), KdlParseError> {
         let known = self.tokens.problems.len();
         let token = self.tokens.peek()?.clone();
         let text = self.tokens.text;
         match token.kind {
-            Kind::Text { .. } | Kind::Number | Kind::Boolean(_) | Kind::Null => {
+            KdlTokenKind::Text { .. }
+            | KdlTokenKind::Number
+            | KdlTokenKind::Boolean(_)
+            | KdlTokenKind::Null => {
                 let mended =
                     self.tokens.problems.drain(known..).next_back().and_then(|problem| problem.fix);
                 let written = || text[token.start..token.end].to_owned();
                 Ok((token.end, mended.map_or_else(written, |fix| fix.replacement)))
             }
-            Kind::OpenBrace => Ok((token.start, "{ … }".to_owned())),
+            KdlTokenKind::OpenBrace => Ok((token.start, "{ … }".to_owned())),
             _ => Ok((from, String::new())),
         }
     }
 
     /// Reads a type annotation, which is refused, and returns the token behind it.
-    fn skip_annotation(&mut self, open: &Token) -> Result<Token, Stop> {
+    fn skip_annotation(&mut self, open: &KdlToken) -> Result<KdlToken, KdlParseError> {
         let word = self.tokens.next()?;
         let close = self.tokens.next()?;
-        let whole = matches!(word.kind, Kind::Text { .. }) && close.kind == Kind::CloseParen;
+        let whole =
+            matches!(word.kind, KdlTokenKind::Text { .. }) && close.kind == KdlTokenKind::CloseParen;
         let end = if whole { close.end } else { open.end };
         let problem = hints::type_annotation(self.tokens.span(open.start, end));
         if !whole {
@@ -223,64 +234,78 @@ impl Reader<'_> {
     }
 
     /// Reads a node on, until it ends or its block opens.
-    fn read_node(&mut self, mut node: Raw, phase: Phase) -> Result<(), Stop> {
+    fn read_node(&mut self, mut node: RawKdlNode, phase: KdlNodePhase) -> Result<(), KdlParseError> {
         loop {
             let mut token = self.tokens.next()?;
             match token.kind {
-                Kind::Line | Kind::Semicolon => return self.finish_node(node),
-                Kind::End | Kind::CloseBrace => {
+                KdlTokenKind::Line | KdlTokenKind::Semicolon => return self.finish_node(node),
+                KdlTokenKind::End | KdlTokenKind::CloseBrace => {
                     self.tokens.put_back(token);
                     return self.finish_node(node);
                 }
                 _ => {}
             }
-            let dropped = token.kind == Kind::SlashDash;
+            let dropped = token.kind == KdlTokenKind::SlashDash;
             if dropped {
                 self.skip_lines()?;
                 token = self.tokens.next()?;
             }
-            if token.kind == Kind::OpenBrace && (phase != Phase::Done || dropped) {
+            if token.kind == KdlTokenKind::OpenBrace && (phase != KdlNodePhase::Done || dropped) {
                 return self.open_block(node, &token, phase, dropped);
             }
             self.read_entry(&mut node, token, phase, dropped)?;
         }
     }
 
-    fn open_block(&mut self, node: Raw, token: &Token, phase: Phase, dropped: bool) -> Result<(), Stop> {
+    fn open_block(
+        &mut self,
+        node: RawKdlNode,
+        token: &KdlToken,
+        phase: KdlNodePhase,
+        dropped: bool,
+    ) -> Result<(), KdlParseError> {
         if self.open.len() >= MAX_DEPTH {
             let at = self.tokens.span(token.start, token.end);
             return Err(self.tokens.report_fatal(too_deep(at)));
         }
         let silent = dropped || node.dropped || self.is_silent();
-        let after = if dropped && phase != Phase::Done { Phase::Blocks } else { Phase::Done };
-        self.open.push(Open { node, block: Block::default(), brace: token.start, after, dropped, silent });
+        let after =
+            if dropped && phase != KdlNodePhase::Done { KdlNodePhase::Blocks } else { KdlNodePhase::Done };
+        self.open.push(OpenKdlNode {
+            node,
+            block: KdlBlockContent::default(),
+            brace: token.start,
+            after,
+            dropped,
+            silent,
+        });
         Ok(())
     }
 
     /// Reads one argument or property.
     fn read_entry(
         &mut self,
-        node: &mut Raw,
-        token: Token,
-        phase: Phase,
+        node: &mut RawKdlNode,
+        token: KdlToken,
+        phase: KdlNodePhase,
         dropped: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), KdlParseError> {
         let at = self.tokens.span(token.start, token.end);
         let nothing_yet = node.arguments.is_empty() && node.properties.entries().is_empty();
-        if token.kind == Kind::Equals && phase == Phase::Entries && nothing_yet && !dropped {
+        if token.kind == KdlTokenKind::Equals && phase == KdlNodePhase::Entries && nothing_yet && !dropped {
             return self.recover_equals(node, &token);
         }
-        if token.kind == (Kind::Text { text: ":".into(), bare: true }) && nothing_yet {
+        if token.kind == (KdlTokenKind::Text { text: ":".into(), bare: true }) && nothing_yet {
             return self.lone_colon(node, &token);
         }
-        if phase != Phase::Entries {
+        if phase != KdlNodePhase::Entries {
             return Err(self.tokens.report_fatal(hints::unexpected_token(
                 at,
                 "A node ends with its block.",
                 "Put this on a line of its own, or before the block.",
             )));
         }
-        if !dropped && !token.spaced && !matches!(token.kind, Kind::Equals) {
+        if !dropped && !token.spaced && !matches!(token.kind, KdlTokenKind::Equals) {
             let help = "Put a space before it; quotes go around the whole text.";
             return Err(self.tokens.report_fatal(hints::unexpected_token(
                 at,
@@ -292,10 +317,10 @@ impl Reader<'_> {
             return Err(self.tokens.report_fatal(too_many_values(at)));
         }
         match token.kind {
-            Kind::Text { ref text, bare: true } if text.ends_with(':') => {
+            KdlTokenKind::Text { ref text, bare: true } if text.ends_with(':') => {
                 self.add_argument(node, token, dropped)
             }
-            Kind::Text { text, .. } if self.tokens.peek()?.kind == Kind::Equals => {
+            KdlTokenKind::Text { text, .. } if self.tokens.peek()?.kind == KdlTokenKind::Equals => {
                 self.tokens.next()?;
                 self.add_property(node, text, (token.start, token.end), dropped)
             }
@@ -304,17 +329,17 @@ impl Reader<'_> {
     }
 
     /// `cidr = "…"` as a line of its own: the sign is dropped, and what is meant is clear.
-    fn recover_equals(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
+    fn recover_equals(&mut self, node: &RawKdlNode, token: &KdlToken) -> Result<(), KdlParseError> {
         let (to, meant) = self.corrected_value(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
         self.tokens.report(hints::equals_after_name(at, &node.name, &meant))?;
         let value = self.tokens.next()?;
-        self.tokens.put_back(Token { spaced: true, ..value });
+        self.tokens.put_back(KdlToken { spaced: true, ..value });
         Ok(())
     }
 
     /// `"cidr": …`, `cidr : …`: the colon is dropped.
-    fn lone_colon(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
+    fn lone_colon(&mut self, node: &RawKdlNode, token: &KdlToken) -> Result<(), KdlParseError> {
         let (to, meant) = self.corrected_value(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
         self.tokens.report(hints::colon_after_name(at, &node.name, &meant))
@@ -322,21 +347,21 @@ impl Reader<'_> {
 
     fn add_property(
         &mut self,
-        node: &mut Raw,
+        node: &mut RawKdlNode,
         key: Name,
         (start, end): (usize, usize),
         dropped: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), KdlParseError> {
         let mut token = self.tokens.next()?;
-        if token.kind == Kind::OpenParen {
+        if token.kind == KdlTokenKind::OpenParen {
             token = self.skip_annotation(&token)?;
         }
-        if token.kind == Kind::OpenBrace {
+        if token.kind == KdlTokenKind::OpenBrace {
             let at = self.tokens.span(end, token.end);
             return Err(self.tokens.report_fatal(hints::block_as_value(at, &key)));
         }
         let value = self.read_value(token)?;
-        let entry = Entry { key, key_span: self.tokens.span(start, end), value };
+        let entry = DocumentEntry { key, key_span: self.tokens.span(start, end), value };
         if dropped || node.dropped || self.is_silent() {
             return Ok(());
         }
@@ -350,11 +375,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn add_argument(&mut self, node: &mut Raw, mut token: Token, dropped: bool) -> Result<(), Stop> {
-        if token.kind == Kind::OpenParen {
+    fn add_argument(
+        &mut self,
+        node: &mut RawKdlNode,
+        mut token: KdlToken,
+        dropped: bool,
+    ) -> Result<(), KdlParseError> {
+        if token.kind == KdlTokenKind::OpenParen {
             token = self.skip_annotation(&token)?;
         }
-        if let Kind::Text { text, bare: true } = &token.kind
+        if let KdlTokenKind::Text { text, bare: true } = &token.kind
             && let Some(key) = text.strip_suffix(':').filter(|key| !key.is_empty())
         {
             return self.colon_argument(node, &key.into(), &token, dropped);
@@ -369,14 +399,17 @@ impl Reader<'_> {
     /// `vpc main cidr: …` is a property, `vpc main: {` an argument.
     fn colon_argument(
         &mut self,
-        node: &mut Raw,
+        node: &mut RawKdlNode,
         key: &Name,
-        token: &Token,
+        token: &KdlToken,
         dropped: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), KdlParseError> {
         let end = token.end - 1;
         let (to, meant) = self.corrected_value(token.end)?;
-        let is_value = !matches!(self.tokens.peek()?.kind, Kind::OpenBrace | Kind::Line | Kind::End);
+        let is_value = !matches!(
+            self.tokens.peek()?.kind,
+            KdlTokenKind::OpenBrace | KdlTokenKind::Line | KdlTokenKind::End
+        );
         if is_value && !meant.is_empty() {
             let at = self.tokens.span(end, to);
             self.tokens.report(hints::colon_in_line(at, key, &meant))?;
@@ -384,30 +417,32 @@ impl Reader<'_> {
         }
         let at = self.tokens.span(end, to);
         self.tokens.report(hints::colon_after_name(at, key, &meant))?;
-        let kind = Kind::Text { text: key.clone(), bare: true };
-        let value = self.read_value(Token { kind, end, ..token.clone() })?;
+        let kind = KdlTokenKind::Text { text: key.clone(), bare: true };
+        let value = self.read_value(KdlToken { kind, end, ..token.clone() })?;
         if !dropped {
             node.arguments.push(value);
         }
         Ok(())
     }
 
-    fn read_value(&mut self, token: Token) -> Result<Node, Stop> {
+    fn read_value(&mut self, token: KdlToken) -> Result<Node, KdlParseError> {
         let span = self.tokens.span(token.start, token.end);
         let scalar = |text: Name, form| NodeValue::Scalar(Scalar { text, form, sole_argument: false });
         let value = match token.kind {
-            Kind::Text { text, .. } => scalar(text, Form::Text),
-            Kind::Number => {
+            KdlTokenKind::Text { text, .. } => scalar(text, ScalarForm::Text),
+            KdlTokenKind::Number => {
                 let Some(text) = decimal_text(&self.tokens.text[token.start..token.end]) else {
                     self.tokens.report(hints::not_finite(span))?;
                     return Ok(Node { value: NodeValue::Null, span, through: None });
                 };
-                scalar(text, Form::Number)
+                scalar(text, ScalarForm::Number)
             }
-            Kind::Boolean(value) => scalar(if value { "true" } else { "false" }.into(), Form::Boolean),
-            Kind::Null => NodeValue::Null,
+            KdlTokenKind::Boolean(value) => {
+                scalar(if value { "true" } else { "false" }.into(), ScalarForm::Boolean)
+            }
+            KdlTokenKind::Null => NodeValue::Null,
             found => {
-                let what = if found == Kind::Equals {
+                let what = if found == KdlTokenKind::Equals {
                     "This `=` has no key before it."
                 } else {
                     "A value is missing here."
@@ -420,7 +455,7 @@ impl Reader<'_> {
     }
 
     /// Puts a whole node where it belongs.
-    fn finish_node(&mut self, node: Raw) -> Result<(), Stop> {
+    fn finish_node(&mut self, node: RawKdlNode) -> Result<(), KdlParseError> {
         if !self.values.try_spend(1) {
             return Err(self.tokens.report_fatal(too_many_values(node.name_span)));
         }
@@ -432,7 +467,7 @@ impl Reader<'_> {
             Some(open) => open.block.add_node(node, problems),
             None => self.root.add_top_level(node, problems),
         }
-        if problems.len() >= MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
+        if problems.len() >= MAX_PROBLEMS { Err(KdlParseError) } else { Ok(()) }
     }
 }
 

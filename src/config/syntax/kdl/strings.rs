@@ -59,7 +59,7 @@ fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
 }
 
 /// One line of a text of several lines, as places in the text without escapes.
-struct Line {
+struct KdlStringLine {
     start: usize,
     /// Behind its indentation.
     text: usize,
@@ -78,14 +78,14 @@ fn decode_multiline(block: &str, raw: bool) -> String {
         flat.push_str(&rest[..rest.len() - body.len()]);
         let text = flat.len();
         rest = decode_line(body, raw, &mut flat);
-        found.push(Line { start, text, end: flat.len() });
+        found.push(KdlStringLine { start, text, end: flat.len() });
         if rest.is_empty() {
             break;
         }
         rest = after_line_end(rest);
     }
     let indent = found.pop().map_or(0, |last| last.text - last.start);
-    let cut = |line: &Line| {
+    let cut = |line: &KdlStringLine| {
         let blank = line.text == line.end;
         flat.get((line.start + indent).min(line.end)..line.end).filter(|_| !blank).unwrap_or_default()
     };

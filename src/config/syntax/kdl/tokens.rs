@@ -11,7 +11,7 @@ use crate::model::source::{SourceId, Span};
 
 /// What a token is. White space and comments are no tokens; line ends are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum KdlTokenKind {
     /// Text; `bare` without quotes.
     Text {
         /// The text, unescaped.
@@ -47,9 +47,9 @@ pub(super) enum Kind {
 
 /// A token and its place.
 #[derive(Debug, Clone)]
-pub(super) struct Token {
+pub(super) struct KdlToken {
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: KdlTokenKind,
     /// First byte.
     pub(super) start: usize,
     /// One past the last byte.
@@ -60,10 +60,10 @@ pub(super) struct Token {
 
 /// Reading cannot go on; the reason is among the problems.
 #[derive(Debug)]
-pub(super) struct Stop;
+pub(super) struct KdlParseError;
 
 /// The tokens of one source, and the problems found so far.
-pub(super) struct Tokens<'a> {
+pub(super) struct KdlTokenizer<'a> {
     /// The whole text.
     pub(super) text: &'a str,
     /// Every problem, in the order found.
@@ -72,12 +72,12 @@ pub(super) struct Tokens<'a> {
     lexer: Lexer<&'a [u8]>,
     /// Where the lexer began: it is started again behind what it does not understand.
     base: usize,
-    peeked: Option<Token>,
+    peeked: Option<KdlToken>,
     /// Where the last comma was met.
     comma: Option<usize>,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> KdlTokenizer<'a> {
     /// Returns the tokens of a text.
     pub(super) fn new(id: SourceId, text: &'a str) -> Self {
         Self {
@@ -97,22 +97,22 @@ impl<'a> Tokens<'a> {
     }
 
     /// Keeps a problem; with too many, reading stops.
-    pub(super) fn report(&mut self, problem: Diagnostic) -> Result<(), Stop> {
+    pub(super) fn report(&mut self, problem: Diagnostic) -> Result<(), KdlParseError> {
         if says_again(self.problems.last(), &problem) {
             return Ok(());
         }
         self.problems.push(problem);
-        if self.problems.len() >= MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
+        if self.problems.len() >= MAX_PROBLEMS { Err(KdlParseError) } else { Ok(()) }
     }
 
     /// Keeps a problem behind which nothing can be understood.
-    pub(super) fn report_fatal(&mut self, problem: Diagnostic) -> Stop {
+    pub(super) fn report_fatal(&mut self, problem: Diagnostic) -> KdlParseError {
         self.problems.push(problem);
-        Stop
+        KdlParseError
     }
 
     /// Takes the next token.
-    pub(super) fn next(&mut self) -> Result<Token, Stop> {
+    pub(super) fn next(&mut self) -> Result<KdlToken, KdlParseError> {
         match self.peeked.take() {
             Some(token) => Ok(token),
             None => self.scan_token(),
@@ -120,17 +120,17 @@ impl<'a> Tokens<'a> {
     }
 
     /// Looks at the next token.
-    pub(super) fn peek(&mut self) -> Result<&Token, Stop> {
+    pub(super) fn peek(&mut self) -> Result<&KdlToken, KdlParseError> {
         let token = self.next()?;
         Ok(self.peeked.insert(token))
     }
 
     /// Puts a token back.
-    pub(super) fn put_back(&mut self, token: Token) {
+    pub(super) fn put_back(&mut self, token: KdlToken) {
         self.peeked = Some(token);
     }
 
-    fn scan_token(&mut self) -> Result<Token, Stop> {
+    fn scan_token(&mut self) -> Result<KdlToken, KdlParseError> {
         let mut spaced = false;
         loop {
             let (lexed, at) = self.lexer.next_token(false);
@@ -170,30 +170,30 @@ impl<'a> Tokens<'a> {
         start: usize,
         end: usize,
         spaced: bool,
-    ) -> Result<Option<Token>, Stop> {
+    ) -> Result<Option<KdlToken>, KdlParseError> {
         let kind = match lexed {
             Lexed::String(_) if self.text[start..].starts_with(['"', '#']) => {
-                Kind::Text { text: strings::decode_string(&self.text[start..end]), bare: false }
+                KdlTokenKind::Text { text: strings::decode_string(&self.text[start..end]), bare: false }
             }
             Lexed::String(text) => return self.read_bare_word(&text, start, end, spaced),
             Lexed::Number(_) if hints::is_glued(self.text, start, end) => {
                 return self.read_unquoted(start, spaced).map(Some);
             }
-            Lexed::Number(_) => Kind::Number,
-            Lexed::Bool(value) => Kind::Boolean(value),
-            Lexed::Null => Kind::Null,
-            Lexed::SlashDash => Kind::SlashDash,
-            Lexed::SemiColon => Kind::Semicolon,
-            Lexed::Equals => Kind::Equals,
-            Lexed::OpenParen => Kind::OpenParen,
-            Lexed::CloseParen => Kind::CloseParen,
-            Lexed::OpenCurly => Kind::OpenBrace,
-            Lexed::CloseCurly => Kind::CloseBrace,
-            Lexed::Lines => Kind::Line,
-            Lexed::Eof => Kind::End,
+            Lexed::Number(_) => KdlTokenKind::Number,
+            Lexed::Bool(value) => KdlTokenKind::Boolean(value),
+            Lexed::Null => KdlTokenKind::Null,
+            Lexed::SlashDash => KdlTokenKind::SlashDash,
+            Lexed::SemiColon => KdlTokenKind::Semicolon,
+            Lexed::Equals => KdlTokenKind::Equals,
+            Lexed::OpenParen => KdlTokenKind::OpenParen,
+            Lexed::CloseParen => KdlTokenKind::CloseParen,
+            Lexed::OpenCurly => KdlTokenKind::OpenBrace,
+            Lexed::CloseCurly => KdlTokenKind::CloseBrace,
+            Lexed::Lines => KdlTokenKind::Line,
+            Lexed::Eof => KdlTokenKind::End,
             Lexed::Spaces | Lexed::Bom | Lexed::SkippedString | Lexed::SkippedNumber => return Ok(None),
         };
-        Ok(Some(Token { kind, start, end, spaced }))
+        Ok(Some(KdlToken { kind, start, end, spaced }))
     }
 
     /// A word without quotes, which is where most slips show.
@@ -203,7 +203,7 @@ impl<'a> Tokens<'a> {
         start: usize,
         end: usize,
         spaced: bool,
-    ) -> Result<Option<Token>, Stop> {
+    ) -> Result<Option<KdlToken>, KdlParseError> {
         if hints::is_glued(self.text, start, end) {
             return self.read_unquoted(start, spaced).map(Some);
         }
@@ -214,22 +214,28 @@ impl<'a> Tokens<'a> {
             return self.single_quoted(rest, start, end, spaced).map(Some);
         }
         let Some(word) = text.strip_suffix(',') else {
-            let kind = Kind::Text { text: text.into(), bare: true };
-            return Ok(Some(Token { kind, start, end, spaced }));
+            let kind = KdlTokenKind::Text { text: text.into(), bare: true };
+            return Ok(Some(KdlToken { kind, start, end, spaced }));
         };
         self.report_comma(start)?;
-        let kind = Kind::Text { text: word.into(), bare: true };
-        Ok((!word.is_empty()).then_some(Token { kind, start, end: end - 1, spaced }))
+        let kind = KdlTokenKind::Text { text: word.into(), bare: true };
+        Ok((!word.is_empty()).then_some(KdlToken { kind, start, end: end - 1, spaced }))
     }
 
     /// Says once for each line that its values have commas.
-    fn report_comma(&mut self, start: usize) -> Result<(), Stop> {
+    fn report_comma(&mut self, start: usize) -> Result<(), KdlParseError> {
         let again = self.comma.is_some_and(|last| !self.text[last..start].contains('\n'));
         self.comma = Some(start);
         if again { Ok(()) } else { self.report(hints::comma_separator(self.text, self.id, start)) }
     }
 
-    fn single_quoted(&mut self, rest: &str, start: usize, end: usize, spaced: bool) -> Result<Token, Stop> {
+    fn single_quoted(
+        &mut self,
+        rest: &str,
+        start: usize,
+        end: usize,
+        spaced: bool,
+    ) -> Result<KdlToken, KdlParseError> {
         let line = self.text[start + 1..].lines().next().unwrap_or_default();
         let (word, end) = match line.find('\'') {
             Some(close) => (&line[..close], start + close + 2),
@@ -238,17 +244,17 @@ impl<'a> Tokens<'a> {
         let written = hints::correct_word(self.text, start, word);
         self.report(hints::single_quotes(self.span(start, end), word, &written))?;
         self.restart_at(end);
-        Ok(Token { kind: Kind::Text { text: word.into(), bare: false }, start, end, spaced })
+        Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
     /// A word that is text only with quotes: `10.0.0.0/16`, `/healthz`, `${a + b}`.
-    fn read_unquoted(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
+    fn read_unquoted(&mut self, start: usize, spaced: bool) -> Result<KdlToken, KdlParseError> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
         let written = hints::correct_word(self.text, start, word);
         self.report(hints::needs_quotes(self.span(start, end), word, &written))?;
         self.restart_at(end);
-        Ok(Token { kind: Kind::Text { text: word.into(), bare: false }, start, end, spaced })
+        Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
     /// Reads on behind what the lexer refuses, where it is clear what was meant.
@@ -257,7 +263,7 @@ impl<'a> Tokens<'a> {
         error: &LexerError,
         start: usize,
         spaced: bool,
-    ) -> Result<Option<Token>, Stop> {
+    ) -> Result<Option<KdlToken>, KdlParseError> {
         let first = self.text.as_bytes().get(start).copied().unwrap_or_default();
         match error {
             LexerError::UnexpectedKeyword => self.read_keyword(start, spaced).map(Some),
@@ -271,21 +277,21 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn read_keyword(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
+    fn read_keyword(&mut self, start: usize, spaced: bool) -> Result<KdlToken, KdlParseError> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
         let kind = match word {
-            "true" | "false" => Kind::Boolean(word == "true"),
-            "null" => Kind::Null,
+            "true" | "false" => KdlTokenKind::Boolean(word == "true"),
+            "null" => KdlTokenKind::Null,
             _ => return self.read_unquoted(start, spaced),
         };
         let written = hints::correct_as(self.text, start, &format!("#{word}"));
         self.report(hints::bare_keyword(self.span(start, end), word, &written))?;
         self.restart_at(end);
-        Ok(Token { kind, start, end, spaced })
+        Ok(KdlToken { kind, start, end, spaced })
     }
 
-    fn read_number(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
+    fn read_number(&mut self, start: usize, spaced: bool) -> Result<KdlToken, KdlParseError> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
         let Some(number) = word.strip_suffix(',').filter(|n| n.bytes().all(|b| b.is_ascii_digit())) else {
@@ -294,17 +300,17 @@ impl<'a> Tokens<'a> {
         let end = start + number.len();
         self.report_comma(start)?;
         self.restart_at(end + 1);
-        Ok(Token { kind: Kind::Number, start, end, spaced })
+        Ok(KdlToken { kind: KdlTokenKind::Number, start, end, spaced })
     }
 
     /// A `#` that begins neither a keyword nor raw text: a keyword in other words, or a comment.
-    fn hash(&mut self, start: usize, spaced: bool) -> Result<Option<Token>, Stop> {
+    fn hash(&mut self, start: usize, spaced: bool) -> Result<Option<KdlToken>, KdlParseError> {
         let end = hints::word_end(self.text, start);
         if let Some(value) = hints::boolean_of(&self.text[start..end]) {
             let written = hints::correct_as(self.text, start, if value { "#true" } else { "#false" });
             self.report(hints::wrong_keyword(self.span(start, end), value, &written))?;
             self.restart_at(end);
-            return Ok(Some(Token { kind: Kind::Boolean(value), start, end, spaced }));
+            return Ok(Some(KdlToken { kind: KdlTokenKind::Boolean(value), start, end, spaced }));
         }
         if self.text[..start].ends_with('=') {
             return self.read_unquoted(start, spaced).map(Some);

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::source::Span;
 
 /// A node that an alias can name.
 #[derive(Debug)]
-pub(super) struct Anchored {
+pub(super) struct AnchoredNode {
     /// A copy of it.
     pub(super) node: Node,
     /// Values in it, itself included.
@@ -17,7 +17,7 @@ pub(super) struct Anchored {
 }
 
 /// The anchors of a document, by the parser's number.
-pub(super) type Anchors = HashMap<usize, Anchored>;
+pub(super) type Anchors = HashMap<usize, AnchoredNode>;
 
 /// Marks a node, and all in it, as reached through an alias or merge key. The recursion is as deep as
 /// the tree, which is bounded.
@@ -31,7 +31,7 @@ pub(super) fn mark_reached_through(node: &mut Node, at: Span) {
 }
 
 /// The same for the entries of a mapping.
-pub(super) fn entries_through(entries: &mut [Entry], at: Span) {
+pub(super) fn entries_through(entries: &mut [DocumentEntry], at: Span) {
     for entry in entries {
         mark_reached_through(&mut entry.value, at);
     }

@@ -2,7 +2,7 @@
 
 use granit_parser::ErrorKind;
 
-use super::lines::{Line, expression_end, floor_boundary, quote_yaml_text};
+use super::lines::{YamlLine, expression_end, floor_boundary, quote_yaml_text};
 use super::messages::{glued_key, invisible_characters, missing_space_problem};
 use crate::config::syntax::limits::{
     BRACKET, EXPRESSION_IN_FLOW, INDENTATION, QUOTING, RESERVED_START, TAB, UNCLOSED_QUOTE, UNQUOTED_CRON,
@@ -18,17 +18,17 @@ const LINES_ABOVE: usize = 200;
 const BYTES_ABOVE: usize = 64 * 1024;
 
 /// The place of an error.
-struct Place<'a> {
+struct YamlErrorLocation<'a> {
     id: SourceId,
     text: &'a str,
     at: usize,
-    line: Line,
+    line: YamlLine,
 }
 
 /// Returns what to say about an error of the parser at an offset.
 pub(super) fn explain_scan_error(id: SourceId, text: &str, kind: &ErrorKind, at: usize) -> Diagnostic {
     let at = floor_boundary(text, at);
-    let place = Place { id, text, at, line: Line::line_at(text, at) };
+    let place = YamlErrorLocation { id, text, at, line: YamlLine::line_at(text, at) };
     place
         .tab_indentation(kind)
         .or_else(|| place.inner_quotes())
@@ -36,7 +36,7 @@ pub(super) fn explain_scan_error(id: SourceId, text: &str, kind: &ErrorKind, at:
         .unwrap_or_else(|| place.general_problem(kind))
 }
 
-impl Place<'_> {
+impl YamlErrorLocation<'_> {
     fn span(&self, start: usize, end: usize) -> Span {
         byte_span(self.id, start, end)
     }
@@ -108,7 +108,7 @@ impl Place<'_> {
                 | ErrorKind::TabAtBlockScalarStart
                 | ErrorKind::TabInPlainScalar
         );
-        let next = self.text[self.at..].find('\n').map(|n| Line::line_at(self.text, self.at + n + 1));
+        let next = self.text[self.at..].find('\n').map(|n| YamlLine::line_at(self.text, self.at + n + 1));
         let lines = [Some(self.line), next.filter(|_| tabs)];
         let at = lines
             .into_iter()
@@ -200,7 +200,7 @@ impl Place<'_> {
     /// Something between the items of `{}` or `[]` is missing, or the bracket is not closed.
     fn missing_separator(&self) -> Option<Diagnostic> {
         let open = open_bracket(self.text, self.at)?;
-        if Line::line_at(self.text, open).start != self.line.start {
+        if YamlLine::line_at(self.text, open).start != self.line.start {
             return Some(self.unclosed_bracket(open));
         }
         Some(
@@ -267,7 +267,7 @@ impl Place<'_> {
     }
 
     /// A line that is no `key: value` where one must be.
-    fn no_key(&self, line: Line) -> Diagnostic {
+    fn no_key(&self, line: YamlLine) -> Diagnostic {
         if glued_key(&self.text[line.value..line.end]).is_some() {
             return missing_space_problem(self.text, self.span(line.value, line.end));
         }
@@ -324,7 +324,7 @@ impl Place<'_> {
     }
 
     /// The next line above that is not blank.
-    fn previous_filled_line(&self) -> Option<Line> {
+    fn previous_filled_line(&self) -> Option<YamlLine> {
         let above =
             std::iter::successors(self.line.previous_line(self.text), |line| line.previous_line(self.text));
         above.take(LINES_ABOVE).find(|line| !line.is_blank(self.text))
@@ -356,7 +356,7 @@ impl Place<'_> {
         )
     }
 
-    fn list_beside_keys(&self, here: &str, above: Line, there: &str) -> Diagnostic {
+    fn list_beside_keys(&self, here: &str, above: YamlLine, there: &str) -> Diagnostic {
         Diagnostic::error(INDENTATION, "List items beside keys")
             .with_label(self.span(self.line.text, self.line.end), here)
             .with_label(self.span(above.text, above.end), there)
@@ -476,15 +476,16 @@ impl Place<'_> {
 /// `- ${x ? 1 : 2}`: YAML takes the first half for a key.
 pub(super) fn expression_as_key(text: &str, at: Span) -> Diagnostic {
     let start = at.start as usize;
-    let line = Line::line_at(text, start);
-    let place = Place { id: at.source, text, at: start, line: Line { value: start, ..line } };
+    let line = YamlLine::line_at(text, start);
+    let place =
+        YamlErrorLocation { id: at.source, text, at: start, line: YamlLine { value: start, ..line } };
     place.unquoted_expression(start + text[start..].find("${").unwrap_or_default())
 }
 
 /// `*/5 * * * *`: YAML takes the `*` for an alias.
 pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     let start = at.start as usize;
-    let line = Line::line_at(text, start);
+    let line = YamlLine::line_at(text, start);
     let mut end = value_end(text, start, in_flow(text, start), true);
     let fields = |end: usize| text[start..end].split_ascii_whitespace().count();
     if fields(end) < 5 && !in_flow(text, start) {
@@ -510,7 +511,7 @@ pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
 /// Returns where an unquoted value that begins at an offset ends: before a comment or, inside `{}` and
 /// `[]`, before what ends an entry; `comments` keeps `#` in it.
 pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> usize {
-    let line = Line::line_at(text, from);
+    let line = YamlLine::line_at(text, from);
     let rest = &text[from..line.end.max(from)];
     let comment = if comments { None } else { rest.find(" #") };
     let entry = if flow { rest.find([',', ']', '}']) } else { None };
@@ -521,7 +522,7 @@ pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> 
 /// Tells whether an offset stands inside `{}` or `[]` that opened on its line.
 fn in_flow(text: &str, at: usize) -> bool {
     open_bracket(text, at)
-        .is_some_and(|open| Line::line_at(text, open).start == Line::line_at(text, at).start)
+        .is_some_and(|open| YamlLine::line_at(text, open).start == YamlLine::line_at(text, at).start)
 }
 
 /// Returns the innermost bracket that is open at an offset, in the text shortly above.

@@ -5,11 +5,11 @@
 use std::ops::Range;
 
 use super::read;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue, shift_offset, shift_span};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, shift_offset, shift_span};
 use crate::model::source::{Source, Span, shared_ends};
 
 /// What stands above a block that is read alone, so that it is as deep as in its file.
-const ABOVE: &str = "_:\n";
+const PARENT_LINE: &str = "_:\n";
 
 /// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
 /// all is as it was.
@@ -24,41 +24,45 @@ pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &
     if is_shared(written) || is_shared(&old[changed.clone()]) || !written.lines().all(is_inner) {
         return None;
     }
-    let alone = Source::new("", format!("{ABOVE}{written}"));
+    let alone = Source::new("", format!("{PARENT_LINE}{written}"));
     let mut block = read::parse(document.source, &alone).ok()?;
-    let [Entry { value: Node { value: NodeValue::Mapping(entries), span, .. }, .. }] =
+    let [DocumentEntry { value: Node { value: NodeValue::Mapping(entries), span, .. }, .. }] =
         block.root.as_mut_slice()
     else {
         return None;
     };
     // A value that is missing at the end stands wherever the next thing begins.
     let indent = indent_before(old, place.key.start)?;
-    let in_line = |entry: &Entry| indent_before(&alone.text, entry.key_span.start) == Some(indent);
+    let in_line = |entry: &DocumentEntry| indent_before(&alone.text, entry.key_span.start) == Some(indent);
     if !entries.iter().all(in_line)
         || span.end as usize > alone.text.trim_end().len()
         || ends_empty(entries)
     {
         return None;
     }
-    let there = i64::try_from(changed.start).ok()? - i64::try_from(ABOVE.len()).ok()?;
+    let there = i64::try_from(changed.start).ok()? - i64::try_from(PARENT_LINE.len()).ok()?;
     let (mut span, mut entries) = (*span, std::mem::take(entries));
     shift_span(&mut span, 0, there);
     for entry in &mut entries {
         entry.shift(0, there);
     }
-    splice_piece(document, &place, Piece { entries, span, end: u32::try_from(changed.end).ok()?, delta })
+    splice_piece(
+        document,
+        &place,
+        BlockReplacement { entries, span, end: u32::try_from(changed.end).ok()?, delta },
+    )
 }
 
 /// Where a block stands: which entry of which top-level entry, and its key.
-struct Place {
+struct BlockPosition {
     top: usize,
     inner: usize,
     key: Span,
 }
 
 /// What takes the place of a block.
-struct Piece {
-    entries: Vec<Entry>,
+struct BlockReplacement {
+    entries: Vec<DocumentEntry>,
     span: Span,
     /// Where the old one ended.
     end: u32,
@@ -67,10 +71,10 @@ struct Piece {
 }
 
 /// Returns the block of the second level that holds everything that changed, with its lines.
-fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usize>)> {
+fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(BlockPosition, Range<usize>)> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
-    let begins = |entry: &Entry| entry.key_span.start as usize;
+    let begins = |entry: &DocumentEntry| entry.key_span.start as usize;
     let top = document.root.partition_point(|entry| begins(entry) <= from).checked_sub(1)?;
     let NodeValue::Mapping(entries) = &document.root[top].value.value else { return None };
     let inner = entries.partition_point(|entry| begins(entry) <= from).checked_sub(1)?;
@@ -86,7 +90,7 @@ fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(Pla
         && start > document.root[top].key_span.end as usize;
     // A change that touches the end may join what stands behind it.
     let inside = from >= start && to < end && end <= old.len() && old[..end].ends_with('\n');
-    (is_plain && inside).then_some((Place { top, inner, key }, start..end))
+    (is_plain && inside).then_some((BlockPosition { top, inner, key }, start..end))
 }
 
 /// Returns where the line of a key begins, if nothing but spaces stands before it.
@@ -104,7 +108,7 @@ fn indent_before(text: &str, at: u32) -> Option<usize> {
 }
 
 /// Tells whether the last value is missing.
-fn ends_empty(entries: &[Entry]) -> bool {
+fn ends_empty(entries: &[DocumentEntry]) -> bool {
     entries.last().is_none_or(|last| match &last.value.value {
         NodeValue::Mapping(entries) => ends_empty(entries),
         NodeValue::Sequence(items) => items.last().is_none_or(|item| item.value == NodeValue::Null),
@@ -113,8 +117,8 @@ fn ends_empty(entries: &[Entry]) -> bool {
 }
 
 /// Puts a piece in its place; `None` where a name would stand twice.
-fn splice_piece(document: &mut Document, place: &Place, piece: Piece) -> Option<()> {
-    let Piece { entries: new, span, end, delta } = piece;
+fn splice_piece(document: &mut Document, place: &BlockPosition, piece: BlockReplacement) -> Option<()> {
+    let BlockReplacement { entries: new, span, end, delta } = piece;
     let NodeValue::Mapping(entries) = &mut document.root[place.top].value.value else { return None };
     let mut others = entries.iter().enumerate().filter(|(n, _)| *n != place.inner);
     let is_new = |key: &str| new.iter().all(|entry| entry.key != key);

@@ -11,18 +11,18 @@ use crate::model::address::Name;
 
 /// A value and where it stands, its anchor included.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Node {
+pub(in crate::config) struct YamlNode {
     /// From its anchor, or its first character, to its last.
     pub(in crate::config) range: Range<usize>,
     /// `&name`.
     pub(in crate::config) anchor: Option<Range<usize>>,
     /// What it is.
-    pub(in crate::config) content: Content,
+    pub(in crate::config) content: YamlContent,
 }
 
 /// What a value is.
 #[derive(Debug, Clone)]
-pub(in crate::config) enum Content {
+pub(in crate::config) enum YamlContent {
     /// `*name`.
     Alias,
     /// A word or text; nothing at all is an empty plain one.
@@ -35,34 +35,34 @@ pub(in crate::config) enum Content {
         at: Range<usize>,
     },
     /// `[a, b]` or lines with dashes.
-    Sequence(Collection),
+    Sequence(YamlCollection),
     /// `{ a: b }` or lines with keys.
-    Mapping(Collection),
+    Mapping(YamlCollection),
 }
 
 /// The entries or items of a collection.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Collection {
+pub(in crate::config) struct YamlCollection {
     /// In brackets.
     pub(in crate::config) flow: bool,
     /// In the order written.
-    pub(in crate::config) items: Vec<Item>,
+    pub(in crate::config) items: Vec<YamlItem>,
 }
 
 /// An entry of a mapping or an item of a sequence.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Item {
+pub(in crate::config) struct YamlItem {
     /// Where its key, question mark or dash begins; in brackets, where its value does.
     pub(in crate::config) start: usize,
     /// Its key, in a mapping.
-    pub(in crate::config) key: Option<Key>,
+    pub(in crate::config) key: Option<YamlKey>,
     /// Its value.
-    pub(in crate::config) value: Node,
+    pub(in crate::config) value: YamlNode,
 }
 
 /// A key.
 #[derive(Debug, Clone)]
-pub(in crate::config) struct Key {
+pub(in crate::config) struct YamlKey {
     /// What it says.
     pub(in crate::config) text: Name,
     /// Where it stands, with its quotes.
@@ -75,14 +75,14 @@ pub(in crate::config) struct Key {
 
 /// A text's tree and its comments.
 #[derive(Debug)]
-pub(in crate::config) struct Tree {
+pub(in crate::config) struct YamlTree {
     /// The top level; `None` of an empty text.
-    pub(in crate::config) root: Option<Node>,
+    pub(in crate::config) root: Option<YamlNode>,
     /// Every comment, with its `#`, in order.
     pub(in crate::config) comments: Vec<Range<usize>>,
 }
 
-impl Item {
+impl YamlItem {
     /// Returns where it ends.
     pub(in crate::config) fn end(&self) -> usize {
         let key = self.key.as_ref().map_or(0, |key| key.colon.unwrap_or(key.at.end));
@@ -90,23 +90,23 @@ impl Item {
     }
 }
 
-impl Node {
+impl YamlNode {
     /// Tells whether nothing is written.
     pub(in crate::config) fn is_nothing(&self) -> bool {
         self.anchor.is_none() && self.range.is_empty()
     }
 
     /// Returns the collection, if it is one.
-    pub(in crate::config) fn collection(&self) -> Option<&Collection> {
+    pub(in crate::config) fn collection(&self) -> Option<&YamlCollection> {
         match &self.content {
-            Content::Sequence(collection) | Content::Mapping(collection) => Some(collection),
-            Content::Alias | Content::Scalar { .. } => None,
+            YamlContent::Sequence(collection) | YamlContent::Mapping(collection) => Some(collection),
+            YamlContent::Alias | YamlContent::Scalar { .. } => None,
         }
     }
 }
 
 /// Reads the layout of a text; `None` when it is no YAML.
-pub(in crate::config) fn parse_yaml_layout(text: &str) -> Option<Tree> {
+pub(in crate::config) fn parse_yaml_layout(text: &str) -> Option<YamlTree> {
     let options = options! {
         emit_comments: true,
         emit_unresolved_aliases: true,
@@ -132,12 +132,12 @@ pub(in crate::config) fn parse_yaml_layout(text: &str) -> Option<Tree> {
     } else if text[at..].starts_with("---") {
         at += 3;
     }
-    let mut reader = Reader { text, events: &events, next: 0, at };
+    let mut reader = YamlLayoutReader { text, events: &events, next: 0, at };
     let root = if events.is_empty() { None } else { Some(reader.read_node(false)?) };
-    Some(Tree { root, comments })
+    Some(YamlTree { root, comments })
 }
 
-struct Reader<'t> {
+struct YamlLayoutReader<'t> {
     text: &'t str,
     events: &'t [(Event<'t>, Range<usize>)],
     next: usize,
@@ -145,7 +145,7 @@ struct Reader<'t> {
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> YamlLayoutReader<'t> {
     fn next_event(&mut self) -> Option<&'t (Event<'t>, Range<usize>)> {
         let events = self.events;
         let event = events.get(self.next)?;
@@ -163,7 +163,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads a value. The recursion is as deep as the tree, which `read` has bounded.
-    fn read_node(&mut self, flow: bool) -> Option<Node> {
+    fn read_node(&mut self, flow: bool) -> Option<YamlNode> {
         let (event, range) = self.next_event()?;
         let anchor = match self.events.get(self.next) {
             Some((Event::Anchor(..), at)) => {
@@ -176,11 +176,11 @@ impl<'t> Reader<'t> {
         let content = match event {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.at = range.end;
-                (Content::Alias, range.clone())
+                (YamlContent::Alias, range.clone())
             }
             Event::Scalar(text, style, ..) => {
                 let at = self.read_scalar(*style, range);
-                (Content::Scalar { text: Name::new(text), style: *style, at: at.clone() }, at)
+                (YamlContent::Scalar { text: Name::new(text), style: *style, at: at.clone() }, at)
             }
             Event::SequenceStart(style, ..) => {
                 self.read_collection(*style == StructureStyle::Flow, range, false, flow)?
@@ -192,7 +192,7 @@ impl<'t> Reader<'t> {
         };
         let (content, at) = content;
         let range = anchor.as_ref().map_or(at.clone(), |anchor| anchor.start..at.end.max(anchor.end));
-        Some(Node { range, anchor, content })
+        Some(YamlNode { range, anchor, content })
     }
 
     /// Returns where a scalar stands, and reads on behind it.
@@ -220,13 +220,13 @@ impl<'t> Reader<'t> {
         range: &Range<usize>,
         mapping: bool,
         in_flow: bool,
-    ) -> Option<(Content, Range<usize>)> {
+    ) -> Option<(YamlContent, Range<usize>)> {
         // `[a: b]` holds a mapping without braces of its own.
         let brackets = flow && self.text[range.start..].starts_with(['{', '[']);
         if brackets {
             self.at = range.end;
         }
-        let mut items: Vec<Item> = Vec::new();
+        let mut items: Vec<YamlItem> = Vec::new();
         let end = loop {
             match self.peek()? {
                 Event::SequenceEnd | Event::MappingEnd => break self.next_event()?.1.end,
@@ -235,14 +235,15 @@ impl<'t> Reader<'t> {
         };
         let start =
             if brackets { range.start } else { items.first().map_or(range.start, |item| item.start) };
-        let end = if brackets { end } else { items.last().map_or(start, Item::end) };
+        let end = if brackets { end } else { items.last().map_or(start, YamlItem::end) };
         self.at = end;
-        let collection = Collection { flow, items };
-        let content = if mapping { Content::Mapping(collection) } else { Content::Sequence(collection) };
+        let collection = YamlCollection { flow, items };
+        let content =
+            if mapping { YamlContent::Mapping(collection) } else { YamlContent::Sequence(collection) };
         Some((content, start..end))
     }
 
-    fn read_item(&mut self, flow: bool, mapping: bool) -> Option<Item> {
+    fn read_item(&mut self, flow: bool, mapping: bool) -> Option<YamlItem> {
         let mut start = self.next_content_offset();
         if flow && self.text[start..].starts_with(',') {
             self.at = start + 1;
@@ -254,7 +255,7 @@ impl<'t> Reader<'t> {
                 self.at = start + 1;
             }
             let value = self.read_node(flow)?;
-            return Some(Item { start, key: None, value });
+            return Some(YamlItem { start, key: None, value });
         }
         if self.text[start..].starts_with('?')
             && matches!(self.text.as_bytes().get(start + 1), None | Some(b' ' | b'\n' | b'\r' | b'\t'))
@@ -262,13 +263,13 @@ impl<'t> Reader<'t> {
             self.at = start + 1;
         }
         let key = self.read_node(flow)?;
-        let Content::Scalar { text, style, at } = key.content else { return None };
+        let YamlContent::Scalar { text, style, at } = key.content else { return None };
         let next = self.next_content_offset();
         let colon = self.text[next..].starts_with(':').then_some(next + 1);
         self.at = colon.unwrap_or(self.at);
         let value = self.read_node(flow)?;
-        let key = Key { text, at, colon, plain: style == ScalarStyle::Plain };
-        Some(Item { start, key: Some(key), value })
+        let key = YamlKey { text, at, colon, plain: style == ScalarStyle::Plain };
+        Some(YamlItem { start, key: Some(key), value })
     }
 }
 
@@ -290,7 +291,7 @@ mod tests {
 
     /// Every item's text, a line each, in the order of the tree.
     fn items(text: &str) -> Vec<String> {
-        fn walk(text: &str, node: &Node, out: &mut Vec<String>) {
+        fn walk(text: &str, node: &YamlNode, out: &mut Vec<String>) {
             for item in node.collection().map(|all| all.items.as_slice()).unwrap_or_default() {
                 let key = item.key.as_ref().map_or("-", |key| key.text.as_str());
                 out.push(format!(

@@ -2,7 +2,7 @@
 
 /// A line and its parts, as offsets into the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct YamlLine {
     /// First byte.
     pub(super) start: usize,
     /// First byte that is neither space nor tab.
@@ -13,7 +13,7 @@ pub(super) struct Line {
     pub(super) end: usize,
 }
 
-impl Line {
+impl YamlLine {
     /// Returns the line of an offset.
     pub(super) fn line_at(text: &str, at: usize) -> Self {
         let at = floor_boundary(text, at);
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_value_begins_behind_dashes_and_key() {
-        let value = |text: &'static str| &text[Line::line_at(text, 0).value..Line::line_at(text, 0).end];
+        let value =
+            |text: &'static str| &text[YamlLine::line_at(text, 0).value..YamlLine::line_at(text, 0).end];
         assert_eq!(value("  a: b c  "), "b c");
         assert_eq!(value("- - a:  ${x ? 1 : 2}\r\n"), "${x ? 1 : 2}");
         assert_eq!(value("a: \nb: 1"), "");

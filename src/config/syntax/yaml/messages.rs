@@ -1,8 +1,8 @@
 //! The words of YAML problems that the tree shows: the parser has nothing against them.
 
 use super::hints::{self, value_end};
-use super::lines::{Line, expression_end, floor_boundary, quote_yaml_text};
-use crate::config::syntax::document::{Form, Node};
+use super::lines::{YamlLine, expression_end, floor_boundary, quote_yaml_text};
+use crate::config::syntax::document::{Node, ScalarForm};
 use crate::config::syntax::limits::{
     ALIAS, DOCUMENTS, KEY, MERGE, MISSING_SPACE, NOT_A_MAPPING, QUOTING, RESERVED_START, TAG,
     TOO_MANY_VALUES, UNQUOTED_EXPRESSION, byte_span,
@@ -16,7 +16,7 @@ pub(super) fn not_a_mapping(text: &str, at: Span) -> Diagnostic {
     if text.get(start..end).is_some_and(|written| glued_key(written).is_some()) {
         return missing_space_problem(text, at);
     }
-    let line = Line::line_at(text, start);
+    let line = YamlLine::line_at(text, start);
     Diagnostic::error(NOT_A_MAPPING, "Not a mapping")
         .with_label(byte_span(at.source, start, line.end.min(end)), "the top level is this")
         .detail("The top level of a file is made of `key: value` lines.")
@@ -24,7 +24,7 @@ pub(super) fn not_a_mapping(text: &str, at: Span) -> Diagnostic {
 }
 
 pub(super) fn several_documents(text: &str, id: SourceId, at: usize) -> Diagnostic {
-    let end = Line::line_at(text, at).end.max(at);
+    let end = YamlLine::line_at(text, at).end.max(at);
     Diagnostic::error(DOCUMENTS, "Several documents")
         .with_label(byte_span(id, at, end), "a second document begins here")
         .detail("A file is one YAML document.")
@@ -74,7 +74,7 @@ pub(super) fn invalid_key(text: &str, at: Span, flow: bool) -> Diagnostic {
 
 /// `{{ x }}`.
 fn template_braces(text: &str, at: Span, start: usize) -> Diagnostic {
-    let line = Line::line_at(text, start);
+    let line = YamlLine::line_at(text, start);
     let end = text[start..line.end].find("}}").map_or(line.end, |n| start + n + 2);
     let inner = text[start..end].trim_matches(['{', '}']).trim();
     let whole = byte_span(at.source, start, end);
@@ -146,7 +146,7 @@ pub(super) fn glued_key(written: &str) -> Option<usize> {
 
 /// Tells whether a value is what `key:value`, alone in a block of its own, was read as.
 pub(super) fn missing_space(text: &str, key: Span, value: &Node) -> bool {
-    let plain = value.scalar().filter(|scalar| scalar.form == Form::Plain && value.through.is_none());
+    let plain = value.scalar().filter(|scalar| scalar.form == ScalarForm::Plain && value.through.is_none());
     plain.is_some_and(|scalar| glued_key(&scalar.text).is_some())
         && text.get(key.end as usize..value.span.start as usize).is_some_and(|gap| gap.contains('\n'))
 }
@@ -154,7 +154,7 @@ pub(super) fn missing_space(text: &str, key: Span, value: &Node) -> bool {
 /// `key:value`.
 pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
     let start = at.start as usize;
-    let line = Line::line_at(text, start);
+    let line = YamlLine::line_at(text, start);
     let written = &text[start..line.end.max(start)];
     let colon = start + glued_key(written).unwrap_or_default();
     let right = format!("{}: {}", &text[start..colon], &text[colon + 1..line.end.max(colon + 1)]);
@@ -211,7 +211,7 @@ pub(super) fn cut_off(text: &str) -> bool {
 
 /// `${a # b}`: what stands behind ` #` is a comment.
 pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
-    let line = Line::line_at(text, at.end as usize);
+    let line = YamlLine::line_at(text, at.end as usize);
     let rest = text.get(at.end as usize..line.end)?;
     rest.trim_start().starts_with('#').then(|| {
         let value = &text[at.start as usize..line.end];

@@ -2,14 +2,16 @@
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
 
-use super::anchors::{Anchored, Anchors, entries_through, mark_reached_through};
+use super::anchors::{AnchoredNode, Anchors, entries_through, mark_reached_through};
 use super::{hints, messages};
-use crate::config::syntax::budget::Values;
-use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
+use crate::config::syntax::budget::ValueBudget;
+use crate::config::syntax::document::{
+    Document, DocumentEntry, Node, NodeValue, Scalar, ScalarForm, Syntax,
+};
 use crate::config::syntax::limits::{
     MAX_DEPTH, MAX_PROBLEMS, byte_span, duplicate_key, says_again, too_deep, too_many_values,
 };
-use crate::config::syntax::unique_keys::Unique;
+use crate::config::syntax::unique_keys::UniqueKeys;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
@@ -20,14 +22,14 @@ use crate::model::source::{Source, SourceId, Span};
 /// Every problem that could be told apart, ending with the first that leaves the rest unclear; likely
 /// slips get the corrected text.
 pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
-    let mut reader = Reader {
+    let mut reader = YamlParser {
         id,
         text: &source.text,
         open: Vec::new(),
         root: None,
         anchors: Anchors::new(),
         names: Vec::new(),
-        values: Values::new(source.text.len()),
+        values: ValueBudget::new(source.text.len()),
         documents: 0,
         problems: Vec::new(),
     };
@@ -57,24 +59,24 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
 }
 
 /// Reading cannot go on, for this reason.
-type Stop = Box<Diagnostic>;
+type YamlParseError = Box<Diagnostic>;
 
-struct Reader<'a> {
+struct YamlParser<'a> {
     id: SourceId,
     text: &'a str,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     root: Option<Node>,
     anchors: Anchors,
     /// Names of the anchors so far, for suggestions.
     names: Vec<Name>,
-    values: Values,
+    values: ValueBudget,
     documents: usize,
     problems: Vec<Diagnostic>,
 }
 
 /// A collection that is being read.
-struct Open {
-    content: Content,
+struct OpenCollection {
+    content: OpenContent,
     start: usize,
     /// Where its last part ended.
     end: usize,
@@ -86,26 +88,26 @@ struct Open {
     height: usize,
 }
 
-enum Content {
+enum OpenContent {
     Sequence(Vec<Node>),
-    Mapping { entries: Unique, key: Option<Key>, merge: Option<Merge> },
+    Mapping { entries: UniqueKeys, key: Option<PendingKey>, merge: Option<MergeKey> },
 }
 
 /// A key that waits for its value.
-struct Key {
+struct PendingKey {
     text: Name,
     span: Span,
     merge: bool,
 }
 
 /// What `<<` brings.
-struct Merge {
+struct MergeKey {
     key: Span,
     from: Vec<Node>,
 }
 
-impl Reader<'_> {
-    fn run(&mut self) -> Result<(), Stop> {
+impl YamlParser<'_> {
+    fn run(&mut self) -> Result<(), YamlParseError> {
         let options = options! {
             emit_comments: false,
             emit_unresolved_aliases: true,
@@ -122,7 +124,7 @@ impl Reader<'_> {
     }
 
     /// Words the parser's error, with what is open here.
-    fn scan_problem(&self, error: &granit_parser::ScanError) -> Stop {
+    fn scan_problem(&self, error: &granit_parser::ScanError) -> YamlParseError {
         let at = error.marker().byte_offset().unwrap_or(self.text.len());
         Box::new(hints::explain_scan_error(self.id, self.text, error.kind(), at))
     }
@@ -131,7 +133,7 @@ impl Reader<'_> {
         byte_span(self.id, start, end)
     }
 
-    fn handle_event(&mut self, event: Event<'_>, marks: Marks) -> Result<(), Stop> {
+    fn handle_event(&mut self, event: Event<'_>, marks: Marks) -> Result<(), YamlParseError> {
         let range = marks.byte_range().unwrap_or_default();
         match event {
             Event::DocumentStart(..) => self.begin_document(range.start),
@@ -147,13 +149,14 @@ impl Reader<'_> {
                 if tag.is_some() {
                     self.report_tag(&marks)?;
                 }
-                self.begin_collection(Content::Sequence(Vec::new()), style, &range, anchor)
+                self.begin_collection(OpenContent::Sequence(Vec::new()), style, &range, anchor)
             }
             Event::MappingStart(style, anchor, tag) => {
                 if tag.is_some() {
                     self.report_tag(&marks)?;
                 }
-                let content = Content::Mapping { entries: Unique::default(), key: None, merge: None };
+                let content =
+                    OpenContent::Mapping { entries: UniqueKeys::default(), key: None, merge: None };
                 self.begin_collection(content, style, &range, anchor)
             }
             Event::SequenceEnd | Event::MappingEnd => self.finish_collection(range.end),
@@ -170,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    fn report(&mut self, problem: Diagnostic) -> Result<(), Stop> {
+    fn report(&mut self, problem: Diagnostic) -> Result<(), YamlParseError> {
         if says_again(self.problems.last(), &problem) {
             return Ok(());
         }
@@ -181,7 +184,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn begin_document(&mut self, at: usize) -> Result<(), Stop> {
+    fn begin_document(&mut self, at: usize) -> Result<(), YamlParseError> {
         self.documents += 1;
         if self.documents > 1 {
             return Err(Box::new(messages::several_documents(self.text, self.id, at)));
@@ -189,7 +192,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn report_tag(&mut self, marks: &Marks) -> Result<(), Stop> {
+    fn report_tag(&mut self, marks: &Marks) -> Result<(), YamlParseError> {
         let range = marks.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_default();
         let tag = self.text.get(range.clone()).unwrap_or_default();
         self.report(messages::unsupported_tag(self.text, tag, self.span(range.start, range.end)))
@@ -201,22 +204,22 @@ impl Reader<'_> {
         let value = if plain && (range.is_empty() || matches!(text, "" | "~" | "null" | "Null" | "NULL")) {
             NodeValue::Null
         } else {
-            let form = if plain { Form::Plain } else { Form::Text };
+            let form = if plain { ScalarForm::Plain } else { ScalarForm::Text };
             NodeValue::Scalar(Scalar { text: text.into(), form, sole_argument: false })
         };
         Node { value, span, through: None }
     }
 
     /// Finds an expression that a comment cut off: the parser sees nothing wrong in it.
-    fn check_expression(&mut self, node: &Node) -> Result<(), Stop> {
+    fn check_expression(&mut self, node: &Node) -> Result<(), YamlParseError> {
         match node.scalar() {
-            Some(scalar) if scalar.form == Form::Plain && messages::cut_off(&scalar.text) => {
+            Some(scalar) if scalar.form == ScalarForm::Plain && messages::cut_off(&scalar.text) => {
                 match messages::commented_out(self.text, node.span) {
                     Some(problem) => self.report(problem),
                     None => Ok(()),
                 }
             }
-            Some(scalar) if scalar.form == Form::Plain => {
+            Some(scalar) if scalar.form == ScalarForm::Plain => {
                 let unseen = || messages::invisible_characters(&scalar.text, node.span);
                 match messages::typographic_text(&scalar.text, node.span).or_else(unseen) {
                     Some(problem) => self.report(problem),
@@ -229,11 +232,11 @@ impl Reader<'_> {
 
     fn begin_collection(
         &mut self,
-        content: Content,
+        content: OpenContent,
         style: granit_parser::StructureStyle,
         range: &std::ops::Range<usize>,
         anchor: usize,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), YamlParseError> {
         let flow = style == granit_parser::StructureStyle::Flow;
         if self.open.len() >= MAX_DEPTH {
             return Err(Box::new(too_deep(self.span(range.start, range.end))));
@@ -245,23 +248,31 @@ impl Reader<'_> {
                 flow,
             )));
         }
-        let open = Open { content, start: range.start, end: range.end, flow, anchor, size: 1, height: 0 };
+        let open = OpenCollection {
+            content,
+            start: range.start,
+            end: range.end,
+            flow,
+            anchor,
+            size: 1,
+            height: 0,
+        };
         self.open.push(open);
         Ok(())
     }
 
     fn key_expected(&self) -> bool {
         let content = self.open.last().map(|open| &open.content);
-        matches!(content, Some(Content::Mapping { key: None, .. }))
+        matches!(content, Some(OpenContent::Mapping { key: None, .. }))
     }
 
-    fn finish_collection(&mut self, end: usize) -> Result<(), Stop> {
+    fn finish_collection(&mut self, end: usize) -> Result<(), YamlParseError> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let end = if open.flow { end } else { open.end };
         let span = self.span(open.start, end);
         let value = match open.content {
-            Content::Sequence(items) => NodeValue::Sequence(items),
-            Content::Mapping { mut entries, merge, .. } => {
+            OpenContent::Sequence(items) => NodeValue::Sequence(items),
+            OpenContent::Mapping { mut entries, merge, .. } => {
                 if let Some(merge) = merge {
                     self.merge_entries(&mut entries, merge)?;
                 }
@@ -272,7 +283,7 @@ impl Reader<'_> {
     }
 
     /// Adds what `<<` names: keys that are written win, and of several mappings the first.
-    fn merge_entries(&mut self, entries: &mut Unique, merge: Merge) -> Result<(), Stop> {
+    fn merge_entries(&mut self, entries: &mut UniqueKeys, merge: MergeKey) -> Result<(), YamlParseError> {
         for node in merge.from {
             let at = node.through.unwrap_or(merge.key);
             let NodeValue::Mapping(mut new) = node.value else {
@@ -291,7 +302,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn add_alias(&mut self, anchor: usize, at: Span) -> Result<(), Stop> {
+    fn add_alias(&mut self, anchor: usize, at: Span) -> Result<(), YamlParseError> {
         if self.key_expected() {
             return Err(Box::new(messages::invalid_key(self.text, at, false)));
         }
@@ -311,7 +322,13 @@ impl Reader<'_> {
     }
 
     /// Places a node that stands in the text, and keeps it for aliases.
-    fn add_anchored(&mut self, node: Node, anchor: usize, size: usize, height: usize) -> Result<(), Stop> {
+    fn add_anchored(
+        &mut self,
+        node: Node,
+        anchor: usize,
+        size: usize,
+        height: usize,
+    ) -> Result<(), YamlParseError> {
         if !self.values.try_spend(1) {
             return Err(Box::new(too_many_values(node.span)));
         }
@@ -319,14 +336,20 @@ impl Reader<'_> {
             if !self.values.try_spend(size) {
                 return Err(Box::new(messages::excessive_expansion(node.span)));
             }
-            self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
+            self.anchors.insert(anchor, AnchoredNode { node: node.clone(), size, height });
         }
         let end = node.span.end as usize;
         self.add_node(node, size, height, end)
     }
 
     /// Adds a node to what is open.
-    fn add_node(&mut self, node: Node, size: usize, height: usize, end: usize) -> Result<(), Stop> {
+    fn add_node(
+        &mut self,
+        node: Node,
+        size: usize,
+        height: usize,
+        end: usize,
+    ) -> Result<(), YamlParseError> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
@@ -335,39 +358,39 @@ impl Reader<'_> {
         open.size += size;
         open.height = open.height.max(height);
         match &mut open.content {
-            Content::Sequence(items) => {
+            OpenContent::Sequence(items) => {
                 items.push(node);
                 Ok(())
             }
-            Content::Mapping { key, .. } => match key.take() {
+            OpenContent::Mapping { key, .. } => match key.take() {
                 None => self.set_key(&node),
                 Some(key) => self.add_entry(key, node),
             },
         }
     }
 
-    fn set_key(&mut self, node: &Node) -> Result<(), Stop> {
+    fn set_key(&mut self, node: &Node) -> Result<(), YamlParseError> {
         let Some(scalar) = node.scalar() else {
             return Err(Box::new(messages::invalid_key(self.text, node.span, false)));
         };
-        let plain = scalar.form == Form::Plain;
+        let plain = scalar.form == ScalarForm::Plain;
         if plain && messages::cut_off(&scalar.text) {
             return Err(Box::new(hints::expression_as_key(self.text, node.span)));
         }
         let merge = plain && scalar.text == "<<";
-        let new = Key { text: scalar.text.clone(), span: node.span, merge };
-        if let Some(Content::Mapping { key, .. }) = self.open.last_mut().map(|open| &mut open.content) {
+        let new = PendingKey { text: scalar.text.clone(), span: node.span, merge };
+        if let Some(OpenContent::Mapping { key, .. }) = self.open.last_mut().map(|open| &mut open.content) {
             *key = Some(new);
         }
         Ok(())
     }
 
-    fn add_entry(&mut self, key: Key, value: Node) -> Result<(), Stop> {
+    fn add_entry(&mut self, key: PendingKey, value: Node) -> Result<(), YamlParseError> {
         let block = self.open.last().is_some_and(|open| !open.flow);
         if block && messages::missing_space(self.text, key.span, &value) {
             return self.report(messages::missing_space_problem(self.text, value.span));
         }
-        let Some(Content::Mapping { entries, merge, .. }) =
+        let Some(OpenContent::Mapping { entries, merge, .. }) =
             self.open.last_mut().map(|open| &mut open.content)
         else {
             return Ok(());
@@ -389,9 +412,9 @@ impl Reader<'_> {
                 Node { value: NodeValue::Sequence(items), .. } => items,
                 other => vec![other],
             };
-            *merge = Some(Merge { key: key.span, from });
+            *merge = Some(MergeKey { key: key.span, from });
         } else {
-            entries.push(Entry { key: key.text, key_span: key.span, value });
+            entries.push(DocumentEntry { key: key.text, key_span: key.span, value });
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Where a KDL text ends: a reader of nodes, braces and quotes that never fails.
 
-use super::types::{At, Cursor, word_start};
+use super::types::{Cursor, CursorContext, word_start};
 
 /// What is open at a place.
-struct Reader<'t> {
+struct KdlCursorReader<'t> {
     text: &'t str,
     at: usize,
     /// The keys of the open nodes.
@@ -20,7 +20,7 @@ struct Reader<'t> {
 
 /// Returns where a text ends.
 pub(in crate::editor::lsp) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
-    let mut reader = Reader {
+    let mut reader = KdlCursorReader {
         text,
         at: 0,
         path: Vec::new(),
@@ -38,17 +38,17 @@ pub(in crate::editor::lsp) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> b
     reader.cursor(at)
 }
 
-impl<'t> Reader<'t> {
+impl<'t> KdlCursorReader<'t> {
     /// Reads on by one token; says where the text ends, when it does within this one.
-    fn next_token(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
+    fn next_token(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<CursorContext> {
         let rest = &self.text[self.at..];
         if rest.starts_with("//") {
-            let Some(end) = rest.find('\n') else { return Some(At::Text) };
+            let Some(end) = rest.find('\n') else { return Some(CursorContext::Text) };
             self.at += end;
             return None;
         }
         if rest.starts_with("/*") {
-            let Some(end) = rest.find("*/") else { return Some(At::Text) };
+            let Some(end) = rest.find("*/") else { return Some(CursorContext::Text) };
             self.at += end + 2;
             return None;
         }
@@ -91,7 +91,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    fn read_quoted(&mut self, rest: &'t str, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
+    fn read_quoted(&mut self, rest: &'t str, is_kind: &dyn Fn(&str) -> bool) -> Option<CursorContext> {
         let hashes = rest.len() - rest.trim_start_matches('#').len();
         let body = &rest[hashes..];
         let quote = if body.starts_with("\"\"\"") { 3 } else { 1 };
@@ -138,18 +138,18 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns what can be written where the text ends.
-    fn end_context(&self) -> At {
+    fn end_context(&self) -> CursorContext {
         match self.node {
-            None => At::Key,
-            Some(_) if self.wants_name => At::Key,
-            Some(_) if self.property.is_some() => At::Value,
-            Some(_) => At::Argument,
+            None => CursorContext::Key,
+            Some(_) if self.wants_name => CursorContext::Key,
+            Some(_) if self.property.is_some() => CursorContext::Value,
+            Some(_) => CursorContext::Argument,
         }
     }
 
-    fn cursor(self, at: At) -> Cursor {
+    fn cursor(self, at: CursorContext) -> Cursor {
         let mut path: Vec<String> = self.path.iter().map(|key| (*key).to_owned()).collect();
-        if at == At::Value {
+        if at == CursorContext::Value {
             path.extend(self.property.map(str::to_owned));
         }
         Cursor { path, at, word: word_start(self.text)..self.text.len() }

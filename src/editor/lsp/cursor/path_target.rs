@@ -1,11 +1,11 @@
 //! `Place`: what the schema has at a path of keys.
 
-use crate::config::keywords::{self, Takes, Word, Words};
+use crate::config::keywords::{self, Keyword, KeywordValue, Keywords};
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::editor::lsp) enum Place {
+pub(in crate::editor::lsp) enum SchemaPosition {
     /// A file's top.
     Top,
     /// A map of blocks: the names are the user's.
@@ -26,26 +26,29 @@ pub(in crate::editor::lsp) enum Place {
         ty: &'static Type,
     },
     /// A map of the language's words.
-    Words(Words),
+    Keywords(Keywords),
     /// A map from the variables' names.
     Variables,
     /// The value of one of the language's words.
-    Value(&'static Word),
+    Value(&'static Keyword),
     /// Addresses, as they are: `depends_on`.
     Addresses,
     /// Addresses and names of modules, as they are: `moved`.
-    Places,
+    AddressesOrModules,
     /// Anything.
-    Free,
+    Any,
 }
 
 /// Returns what the schema has at a path.
-pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
-    let Some((first, rest)) = path.split_first() else { return Place::Top };
+pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(
+    registry: &Registry,
+    path: &[S],
+) -> SchemaPosition {
+    let Some((first, rest)) = path.split_first() else { return SchemaPosition::Top };
     let first = first.as_ref();
     if let Some(kind) = registry.top_level().find(|kind| kind.name == first) {
         return match rest.split_first() {
-            None => Place::Names(Some(kind)),
+            None => SchemaPosition::Names(Some(kind)),
             Some((_, rest)) => resolve_body(registry, kind, rest),
         };
     }
@@ -53,63 +56,65 @@ pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(registry: &Registry, p
 }
 
 /// Returns what a file of tests has at a path.
-pub(in crate::editor::lsp) fn in_tests<S: AsRef<str>>(path: &[S]) -> Place {
+pub(in crate::editor::lsp) fn in_tests<S: AsRef<str>>(path: &[S]) -> SchemaPosition {
     resolve_entries(keywords::TEST_FILE, path)
 }
 
-fn resolve_language_path<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Place {
+fn resolve_language_path<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> SchemaPosition {
     match (first, rest) {
-        ("data", []) => Place::Lookups,
+        ("data", []) => SchemaPosition::Lookups,
         ("data", [kind, rest @ ..]) => match registry.top_level().find(|k| k.name == kind.as_ref()) {
             Some(kind) => resolve_lookup(kind, rest),
-            None => Place::Free,
+            None => SchemaPosition::Any,
         },
         _ => resolve_word(keywords::TOP, first, rest),
     }
 }
 
 /// Returns what stands behind one of several words.
-fn resolve_word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
-    let Some(word) = keywords::find_word(words, name) else { return Place::Free };
+fn resolve_word<S: AsRef<str>>(words: Keywords, name: &str, rest: &[S]) -> SchemaPosition {
+    let Some(word) = keywords::find_word(words, name) else { return SchemaPosition::Any };
     match (word.takes, rest) {
-        (Takes::Named(_), []) => Place::Names(None),
-        (Takes::Named(words), [_, rest @ ..]) | (Takes::Block(words), rest) => resolve_entries(words, rest),
-        (Takes::Address, []) => Place::Addresses,
-        (Takes::Place, []) => Place::Places,
-        (Takes::Variables, []) => Place::Variables,
-        (_, []) => Place::Value(word),
-        _ => Place::Free,
+        (KeywordValue::Named(_), []) => SchemaPosition::Names(None),
+        (KeywordValue::Named(words), [_, rest @ ..]) | (KeywordValue::Block(words), rest) => {
+            resolve_entries(words, rest)
+        }
+        (KeywordValue::Address, []) => SchemaPosition::Addresses,
+        (KeywordValue::AddressOrModule, []) => SchemaPosition::AddressesOrModules,
+        (KeywordValue::Variables, []) => SchemaPosition::Variables,
+        (_, []) => SchemaPosition::Value(word),
+        _ => SchemaPosition::Any,
     }
 }
 
-fn resolve_entries<S: AsRef<str>>(words: Words, rest: &[S]) -> Place {
+fn resolve_entries<S: AsRef<str>>(words: Keywords, rest: &[S]) -> SchemaPosition {
     match rest {
-        [] if words.is_empty() => Place::Free,
-        [] => Place::Words(words),
+        [] if words.is_empty() => SchemaPosition::Any,
+        [] => SchemaPosition::Keywords(words),
         [key, rest @ ..] => resolve_word(words, key.as_ref(), rest),
     }
 }
 
-fn resolve_lookup<S: AsRef<str>>(kind: &'static Kind, rest: &[S]) -> Place {
+fn resolve_lookup<S: AsRef<str>>(kind: &'static Kind, rest: &[S]) -> SchemaPosition {
     match rest {
-        [] => Place::Names(Some(kind)),
-        [_] => Place::Lookup(kind),
+        [] => SchemaPosition::Names(Some(kind)),
+        [_] => SchemaPosition::Lookup(kind),
         [_, name, rest @ ..] => match kind.attribute(name.as_ref()) {
             Some(attribute) => resolve_typed(kind, attribute, &attribute.ty, rest),
-            None => Place::Free,
+            None => SchemaPosition::Any,
         },
     }
 }
 
-fn resolve_body<S: AsRef<str>>(registry: &Registry, kind: &'static Kind, rest: &[S]) -> Place {
-    let Some((key, rest)) = rest.split_first() else { return Place::Body(kind) };
+fn resolve_body<S: AsRef<str>>(registry: &Registry, kind: &'static Kind, rest: &[S]) -> SchemaPosition {
+    let Some((key, rest)) = rest.split_first() else { return SchemaPosition::Body(kind) };
     let key = key.as_ref();
     if let Some(attribute) = kind.attribute(key) {
         return resolve_typed(kind, attribute, &attribute.ty, rest);
     }
     if let Some(child) = registry.child(kind.name, key) {
         return match rest.split_first() {
-            None => Place::Names(Some(child)),
+            None => SchemaPosition::Names(Some(child)),
             Some((_, rest)) => resolve_body(registry, child, rest),
         };
     }
@@ -121,22 +126,22 @@ fn resolve_typed<S: AsRef<str>>(
     attribute: &'static Attribute,
     ty: &'static Type,
     rest: &[S],
-) -> Place {
+) -> SchemaPosition {
     match (ty, rest.split_first()) {
-        (_, None) => Place::Typed { kind, attribute, ty },
+        (_, None) => SchemaPosition::Typed { kind, attribute, ty },
         (Type::List(of) | Type::Set { of, .. }, Some(_)) => resolve_typed(kind, attribute, of, rest),
         (Type::Map(of), Some((_, rest))) => resolve_typed(kind, attribute, of, rest),
         (Type::Record(fields), Some((key, rest))) => {
             match fields.iter().find(|(name, _)| *name == key.as_ref()) {
                 Some((_, ty)) => resolve_typed(kind, attribute, ty, rest),
-                None => Place::Free,
+                None => SchemaPosition::Any,
             }
         }
-        _ => Place::Free,
+        _ => SchemaPosition::Any,
     }
 }
 
-impl Place {
+impl SchemaPosition {
     /// Tells whether keys are written here, rather than a value.
     pub(in crate::editor::lsp) fn takes_keys(&self) -> bool {
         match self {
@@ -145,10 +150,10 @@ impl Place {
             | Self::Lookups
             | Self::Body(_)
             | Self::Lookup(_)
-            | Self::Words(_)
+            | Self::Keywords(_)
             | Self::Variables => true,
             Self::Typed { ty, .. } => matches!(innermost_type(ty), Type::Record(_)),
-            Self::Value(_) | Self::Addresses | Self::Places | Self::Free => false,
+            Self::Value(_) | Self::Addresses | Self::AddressesOrModules | Self::Any => false,
         }
     }
 }
@@ -184,20 +189,20 @@ mod tests {
             ("api_key/ci/deliver_secret", keywords::DELIVER),
             ("database/main/users/u/lifecycle", keywords::LIFECYCLE),
         ] {
-            assert_eq!(at(path), Place::Words(words), "{path}");
+            assert_eq!(at(path), SchemaPosition::Keywords(words), "{path}");
         }
         for (path, wanted) in [
-            ("data", Place::Lookups),
-            ("vars", Place::Names(None)),
-            ("locals", Place::Names(None)),
-            ("locals/a", Place::Free),
-            ("locals/a/b", Place::Free),
-            ("environments/prod/vars", Place::Variables),
-            ("environments/prod/set/x", Place::Free),
-            ("moved/from", Place::Places),
-            ("vm/web/depends_on", Place::Addresses),
-            ("nothing", Place::Free),
-            ("vm/web/nothing", Place::Free),
+            ("data", SchemaPosition::Lookups),
+            ("vars", SchemaPosition::Names(None)),
+            ("locals", SchemaPosition::Names(None)),
+            ("locals/a", SchemaPosition::Any),
+            ("locals/a/b", SchemaPosition::Any),
+            ("environments/prod/vars", SchemaPosition::Variables),
+            ("environments/prod/set/x", SchemaPosition::Any),
+            ("moved/from", SchemaPosition::AddressesOrModules),
+            ("vm/web/depends_on", SchemaPosition::Addresses),
+            ("nothing", SchemaPosition::Any),
+            ("vm/web/nothing", SchemaPosition::Any),
         ] {
             assert_eq!(at(path), wanted, "{path}");
         }
@@ -207,7 +212,7 @@ mod tests {
             ("vm/web/when", "when"),
             ("stead", "stead"),
         ] {
-            assert!(matches!(at(path), Place::Value(word) if word.name == name), "{path}");
+            assert!(matches!(at(path), SchemaPosition::Value(word) if word.name == name), "{path}");
         }
     }
 }

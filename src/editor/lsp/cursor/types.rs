@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What stands at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::editor::lsp) enum At {
+pub(in crate::editor::lsp) enum CursorContext {
     /// A key.
     Key,
     /// The value of the path's last key.
@@ -21,7 +21,7 @@ pub(in crate::editor::lsp) struct Cursor {
     /// The keys above it, from the top: `vm`, `web`.
     pub(in crate::editor::lsp) path: Vec<String>,
     /// What stands there.
-    pub(in crate::editor::lsp) at: At,
+    pub(in crate::editor::lsp) at: CursorContext,
     /// The word there.
     pub(in crate::editor::lsp) word: Range<usize>,
 }

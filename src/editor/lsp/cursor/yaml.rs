@@ -1,17 +1,17 @@
 //! Where a YAML text ends: a reader of indentation, braces and quotes that never fails.
 
-use super::types::{At, Cursor, word_start};
+use super::types::{Cursor, CursorContext, word_start};
 
 /// What is open at a place.
-struct Reader<'t> {
+struct YamlCursorReader<'t> {
     text: &'t str,
     /// Blocks: how far their key is indented, and the key.
     blocks: Vec<(usize, &'t str)>,
     /// Braces and brackets: the key before each, whether it is a brace, and the key inside.
-    flows: Vec<Flow<'t>>,
+    flows: Vec<OpenFlowCollection<'t>>,
 }
 
-struct Flow<'t> {
+struct OpenFlowCollection<'t> {
     is_map: bool,
     key: Option<&'t str>,
     /// Where what is being written began.
@@ -20,8 +20,8 @@ struct Flow<'t> {
 
 /// Returns where a text ends.
 pub(in crate::editor::lsp) fn yaml_cursor(text: &str) -> Cursor {
-    let mut reader = Reader { text, blocks: Vec::new(), flows: Vec::new() };
-    let mut at = At::Key;
+    let mut reader = YamlCursorReader { text, blocks: Vec::new(), flows: Vec::new() };
+    let mut at = CursorContext::Key;
     let mut block_text: Option<usize> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -31,7 +31,7 @@ pub(in crate::editor::lsp) fn yaml_cursor(text: &str) -> Cursor {
         let indent = line.len() - bare.len();
         if let Some(deep) = block_text {
             if indent > deep || bare.trim().is_empty() {
-                at = if line.ends_with('\n') { At::Key } else { At::Text };
+                at = if line.ends_with('\n') { CursorContext::Key } else { CursorContext::Text };
                 continue;
             }
             block_text = None;
@@ -39,7 +39,7 @@ pub(in crate::editor::lsp) fn yaml_cursor(text: &str) -> Cursor {
         at = if reader.flows.is_empty() {
             reader.block_line(from, end)
         } else {
-            reader.read_flow(from, end).unwrap_or(At::Value)
+            reader.read_flow(from, end).unwrap_or(CursorContext::Value)
         };
         let content = line.trim_end();
         if reader.flows.is_empty() && (content.ends_with(['|', '>']) || block_header(content)) {
@@ -58,9 +58,9 @@ fn block_header(line: &str) -> bool {
         && line.contains(": ")
 }
 
-impl Reader<'_> {
+impl YamlCursorReader<'_> {
     /// Reads one line outside of braces.
-    fn block_line(&mut self, from: usize, end: usize) -> At {
+    fn block_line(&mut self, from: usize, end: usize) -> CursorContext {
         let line = self.text[from..end].trim_end_matches(['\n', '\r']);
         let complete = line.len() < end - from;
         let mut bare = line.trim_start_matches(' ');
@@ -69,13 +69,13 @@ impl Reader<'_> {
             if !complete {
                 self.close(indent);
             }
-            return At::Text;
+            return CursorContext::Text;
         }
         if bare.is_empty() {
             if !complete {
                 self.close(indent);
             }
-            return At::Key;
+            return CursorContext::Key;
         }
         let mut item = false;
         while let Some(rest) = bare.strip_prefix("- ").or_else(|| (bare == "-").then_some("")) {
@@ -90,26 +90,26 @@ impl Reader<'_> {
         let begin = from + line.len() - bare.len();
         let Some((key, behind)) = key_of(bare) else {
             if bare.starts_with(['{', '[']) {
-                return self.read_flow(begin, from + line.len()).unwrap_or(At::Value);
+                return self.read_flow(begin, from + line.len()).unwrap_or(CursorContext::Value);
             }
             // A word alone: an item of a list, or a key whose colon is still to come.
-            return if item { At::Value } else { At::Key };
+            return if item { CursorContext::Value } else { CursorContext::Key };
         };
         self.blocks.push((indent, key));
         let value = &bare[behind..];
         let at = begin + behind + (value.len() - value.trim_start().len());
         let value = value.trim_start();
         if value.starts_with(['{', '[']) {
-            self.read_flow(at, from + line.len()).unwrap_or(At::Value)
+            self.read_flow(at, from + line.len()).unwrap_or(CursorContext::Value)
         } else if value.starts_with('#') || value.contains(" #") {
-            At::Text
+            CursorContext::Text
         } else {
-            At::Value
+            CursorContext::Value
         }
     }
 
     /// Reads characters inside of braces; `None` when they all closed.
-    fn read_flow(&mut self, from: usize, end: usize) -> Option<At> {
+    fn read_flow(&mut self, from: usize, end: usize) -> Option<CursorContext> {
         let bytes = self.text.as_bytes();
         let mut at = from;
         while at < end {
@@ -120,11 +120,11 @@ impl Reader<'_> {
                 }
                 b'#' if at > from && bytes[at - 1].is_ascii_whitespace() => {
                     let line = self.text[at..end].find('\n').map(|n| at + n);
-                    let Some(line) = line else { return Some(At::Text) };
+                    let Some(line) = line else { return Some(CursorContext::Text) };
                     at = line;
                 }
                 brace @ (b'{' | b'[') if !after_dollar(self.text, at) => {
-                    self.flows.push(Flow { is_map: brace == b'{', key: None, from: at + 1 });
+                    self.flows.push(OpenFlowCollection { is_map: brace == b'{', key: None, from: at + 1 });
                 }
                 b'{' => at += self.text[at..end].find('}').unwrap_or(end - at - 1),
                 b'}' | b']' => {
@@ -149,7 +149,7 @@ impl Reader<'_> {
             at += 1;
         }
         let flow = self.flows.last()?;
-        Some(if flow.is_map && flow.key.is_none() { At::Key } else { At::Value })
+        Some(if flow.is_map && flow.key.is_none() { CursorContext::Key } else { CursorContext::Value })
     }
 
     /// Leaves the blocks that a line with this indentation is not in.
@@ -159,7 +159,7 @@ impl Reader<'_> {
         }
     }
 
-    fn cursor(self, at: At) -> Cursor {
+    fn cursor(self, at: CursorContext) -> Cursor {
         let mut path: Vec<String> = self.blocks.iter().map(|(_, key)| (*key).to_owned()).collect();
         path.extend(self.flows.iter().filter_map(|flow| flow.key).map(str::to_owned));
         Cursor { path, at, word: word_start(self.text)..self.text.len() }

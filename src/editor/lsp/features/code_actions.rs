@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::editor::lsp::protocol::Range;
-use crate::editor::lsp::workspace::diagnostics::{Checked, Found};
-use crate::editor::lsp::workspace::files::{Text, Workspace};
+use crate::editor::lsp::protocol::LspRange;
+use crate::editor::lsp::workspace::diagnostics::{DiagnosticWithFix, DirectoryDiagnostics};
+use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 
 /// Returns the edits that mend what a range touches.
 pub(in crate::editor::lsp) fn code_actions(
     workspace: &Workspace,
-    text: &Text,
-    range: Range,
-    checked: &Checked,
+    text: &TextFile,
+    range: LspRange,
+    checked: &DirectoryDiagnostics,
 ) -> Vec<Value> {
-    let touches = |found: &&Found| {
+    let touches = |found: &&DiagnosticWithFix| {
         let place = found.problem.range;
         place.start <= range.end && range.start <= place.end
     };
     let found = checked.found.get(&text.path).into_iter().flatten().filter(touches);
-    let action = |found: &Found| {
+    let action = |found: &DiagnosticWithFix| {
         let fix = found.fix.as_ref()?;
         let changes = BTreeMap::from([(workspace.uri(&fix.file), vec![&fix.edit])]);
         Some(json!({

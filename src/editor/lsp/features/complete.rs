@@ -5,21 +5,21 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::describe;
-use crate::config::keywords::{self, Takes, Word};
+use crate::config::keywords::{self, Keyword, KeywordValue};
 use crate::config::syntax::document::Syntax;
 use crate::editor::facts;
-use crate::editor::lsp::cursor::path_target::{Place, innermost_type};
-use crate::editor::lsp::cursor::types::{At, Cursor};
-use crate::editor::lsp::lines::Lines;
-use crate::editor::lsp::protocol::{Completion, Markup, TextEdit};
-use crate::editor::lsp::workspace::files::{Text, Workspace};
+use crate::editor::lsp::cursor::path_target::{SchemaPosition, innermost_type};
+use crate::editor::lsp::cursor::types::{Cursor, CursorContext};
+use crate::editor::lsp::lines::LineIndex;
+use crate::editor::lsp::protocol::{CompletionItem, MarkupContent, TextEdit};
+use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 use crate::editor::lsp::workspace::references::unfinished_reference;
 use crate::model::address::is_in;
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Type};
 
 /// Most entries of an answer; the editor asks again as more is typed.
-const MOST: usize = 200;
+const MAX_COMPLETIONS: usize = 200;
 
 /// The protocol's numbers of what is listed.
 mod icon {
@@ -32,15 +32,15 @@ mod icon {
 }
 
 /// What is listed at a place.
-pub(in crate::editor::lsp) struct Listing {
+pub(in crate::editor::lsp) struct CompletionList {
     /// The entries.
-    pub(in crate::editor::lsp) items: Vec<Completion>,
+    pub(in crate::editor::lsp) items: Vec<CompletionItem>,
     /// There are more.
     pub(in crate::editor::lsp) more: bool,
 }
 
 /// One entry before it is laid out.
-struct Choice {
+struct CompletionEntry {
     label: String,
     icon: u8,
     detail: String,
@@ -54,16 +54,16 @@ struct Choice {
 /// Completes at a place of a text.
 pub(in crate::editor::lsp) fn complete_at(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
     catalog: Option<&Catalog>,
-) -> Listing {
+) -> CompletionList {
     let cursor = text.cursor(&workspace.registry, offset, false);
     let directory = text.path.parent().unwrap_or(Path::new(""));
-    let at = Asked { workspace, directory, text, offset, catalog, cursor };
+    let at = CompletionRequest { workspace, directory, text, offset, catalog, cursor };
     let nothing = (offset..offset, Vec::new());
     let (replaced, choices) = match at.cursor.at {
-        At::Text => nothing,
+        CursorContext::Text => nothing,
         _ => match unfinished_reference(&text.text[..offset]) {
             Some(path) => at.references(path),
             None => (at.cursor.word.clone(), at.word_choices()),
@@ -73,47 +73,48 @@ pub(in crate::editor::lsp) fn complete_at(
 }
 
 /// Lays out what fits to what is written so far.
-fn build_listing(text: &Text, replaced: Range<usize>, choices: Vec<Choice>) -> Listing {
-    let lines = Lines::new(&text.text);
+fn build_listing(text: &TextFile, replaced: Range<usize>, choices: Vec<CompletionEntry>) -> CompletionList {
+    let lines = LineIndex::new(&text.text);
     let range = lines.range(replaced.start, replaced.end);
     let typed = text.text[replaced].to_ascii_lowercase();
-    let fits = |choice: &Choice| {
+    let fits = |choice: &CompletionEntry| {
         let mut rest = choice.label.chars().map(|c| c.to_ascii_lowercase());
         typed.chars().all(|c| rest.any(|other| other == c))
     };
     let mut fitting = choices.into_iter().filter(fits);
-    let item = |choice: Choice| Completion {
+    let item = |choice: CompletionEntry| CompletionItem {
         kind: choice.icon,
         detail: choice.detail,
-        documentation: (!choice.documentation.is_empty()).then(|| Markup::markdown(choice.documentation)),
+        documentation: (!choice.documentation.is_empty())
+            .then(|| MarkupContent::markdown(choice.documentation)),
         sort_text: format!("{}{}", choice.rank, choice.label),
         text_edit: TextEdit { range, new_text: choice.insert.unwrap_or_else(|| choice.label.clone()) },
         label: choice.label,
     };
-    let items: Vec<Completion> = fitting.by_ref().take(MOST).map(item).collect();
+    let items: Vec<CompletionItem> = fitting.by_ref().take(MAX_COMPLETIONS).map(item).collect();
     let more = fitting.next().is_some();
-    Listing { items, more }
+    CompletionList { items, more }
 }
 
 /// A place, and what is known around it.
-struct Asked<'a> {
+struct CompletionRequest<'a> {
     workspace: &'a Workspace,
     directory: &'a Path,
-    text: &'a Text,
+    text: &'a TextFile,
     offset: usize,
     catalog: Option<&'a Catalog>,
     cursor: Cursor,
 }
 
-impl Asked<'_> {
+impl CompletionRequest<'_> {
     /// Returns the words that can stand here.
-    fn word_choices(&self) -> Vec<Choice> {
+    fn word_choices(&self) -> Vec<CompletionEntry> {
         let place = self.text.target_at(&self.workspace.registry, &self.cursor.path);
         let keys = match self.cursor.at {
-            At::Key => true,
-            At::Argument => place.takes_keys(),
-            At::Value => place.takes_keys() && self.begins_item(),
-            At::Text => false,
+            CursorContext::Key => true,
+            CursorContext::Argument => place.takes_keys(),
+            CursorContext::Value => place.takes_keys() && self.begins_item(),
+            CursorContext::Text => false,
         };
         if keys { self.keys(place) } else { self.values(place) }
     }
@@ -124,20 +125,20 @@ impl Asked<'_> {
         self.text.syntax() == Syntax::Yaml && before.trim_end_matches(' ').ends_with('-')
     }
 
-    fn keys(&self, place: Place) -> Vec<Choice> {
+    fn keys(&self, place: SchemaPosition) -> Vec<CompletionEntry> {
         let registry = &self.workspace.registry;
         match place {
-            Place::Top => {
+            SchemaPosition::Top => {
                 let kinds = registry.top_level().map(|kind| self.kind_choice(kind));
                 kinds.chain(keywords::TOP.iter().map(|word| self.word_choice(word, 2))).collect()
             }
-            Place::Lookups => registry.top_level().map(|kind| self.kind_choice(kind)).collect(),
-            Place::Body(kind) => {
+            SchemaPosition::Lookups => registry.top_level().map(|kind| self.kind_choice(kind)).collect(),
+            SchemaPosition::Body(kind) => {
                 let writable = kind.attributes.iter().filter(|attribute| attribute.is_writable());
                 let attributes = writable.map(|attribute| self.attribute_choice(kind, attribute));
                 let children = registry.children(kind.name).filter_map(|child| {
                     let (_, key) = child.child_of()?;
-                    Some(Choice {
+                    Some(CompletionEntry {
                         documentation: describe::describe_kind(registry, child),
                         ..self.key_choice(key, icon::CLASS, child.summary, 1)
                     })
@@ -145,39 +146,41 @@ impl Asked<'_> {
                 let words = keywords::BODY.iter().map(|word| self.word_choice(word, 2));
                 attributes.chain(children).chain(words).collect()
             }
-            Place::Lookup(kind) => {
+            SchemaPosition::Lookup(kind) => {
                 kind.attributes.iter().map(|attribute| self.attribute_choice(kind, attribute)).collect()
             }
-            Place::Typed { kind, attribute, ty } => match innermost_type(ty) {
+            SchemaPosition::Typed { kind, attribute, ty } => match innermost_type(ty) {
                 Type::Record(fields) => fields
                     .iter()
-                    .map(|(name, ty)| Choice {
+                    .map(|(name, ty)| CompletionEntry {
                         documentation: describe::describe_attribute(kind, attribute),
                         ..self.key_choice(name, icon::PROPERTY, &facts::type_name(ty), 0)
                     })
                     .collect(),
                 _ => Vec::new(),
             },
-            Place::Words(words) => words.iter().map(|word| self.word_choice(word, 0)).collect(),
-            Place::Variables => {
+            SchemaPosition::Keywords(words) => words.iter().map(|word| self.word_choice(word, 0)).collect(),
+            SchemaPosition::Variables => {
                 let names = self.declared_names("vars");
                 names.into_iter().map(|(name, _)| self.key_choice(&name, icon::VARIABLE, "", 0)).collect()
             }
-            Place::Names(_) | Place::Value(_) | Place::Addresses | Place::Places | Place::Free => {
-                Vec::new()
-            }
+            SchemaPosition::Names(_)
+            | SchemaPosition::Value(_)
+            | SchemaPosition::Addresses
+            | SchemaPosition::AddressesOrModules
+            | SchemaPosition::Any => Vec::new(),
         }
     }
 
-    fn values(&self, place: Place) -> Vec<Choice> {
+    fn values(&self, place: SchemaPosition) -> Vec<CompletionEntry> {
         match place {
-            Place::Typed { kind, attribute, ty } => self.typed_choices(kind, attribute, ty),
-            Place::Value(word) => self.values_of(word),
-            Place::Addresses | Place::Places => {
+            SchemaPosition::Typed { kind, attribute, ty } => self.typed_choices(kind, attribute, ty),
+            SchemaPosition::Value(word) => self.values_of(word),
+            SchemaPosition::Addresses | SchemaPosition::AddressesOrModules => {
                 let names = self.workspace.names(self.directory);
                 let declared = names.flat_map(|(_, names)| &names.declared);
                 let fitting = declared.filter(|(path, found)| match path.split_once('.') {
-                    Some(("use", _)) => place == Place::Places,
+                    Some(("use", _)) => place == SchemaPosition::AddressesOrModules,
                     Some(("data", _)) => false,
                     _ => found.kind.is_some(),
                 });
@@ -188,7 +191,12 @@ impl Asked<'_> {
         }
     }
 
-    fn typed_choices(&self, kind: &Kind, attribute: &'static Attribute, ty: &'static Type) -> Vec<Choice> {
+    fn typed_choices(
+        &self,
+        kind: &Kind,
+        attribute: &'static Attribute,
+        ty: &'static Type,
+    ) -> Vec<CompletionEntry> {
         match innermost_type(ty) {
             Type::Boolean => self.booleans(),
             Type::Enum(words) => words.iter().map(|word| self.value_choice(word, "")).collect(),
@@ -198,7 +206,7 @@ impl Asked<'_> {
                 let declared = names.flat_map(|(_, names)| &names.declared);
                 let fitting =
                     declared.filter(|(_, found)| found.kind.is_some_and(|kind| kind.name == *wanted));
-                let choice = |(path, _): (&String, _)| Choice {
+                let choice = |(path, _): (&String, _)| CompletionEntry {
                     icon: icon::REFERENCE,
                     ..self.value_choice(&format!("${path}"), "")
                 };
@@ -218,37 +226,37 @@ impl Asked<'_> {
         }
     }
 
-    fn values_of(&self, word: &Word) -> Vec<Choice> {
+    fn values_of(&self, word: &Keyword) -> Vec<CompletionEntry> {
         match word.takes {
-            Takes::Kinds => {
+            KeywordValue::Kinds => {
                 let kinds = self.workspace.registry.kinds.iter();
                 kinds.map(|kind| self.value_choice(kind.name, kind.summary)).collect()
             }
-            Takes::Flag => self.booleans(),
-            Takes::OneOf(words) => {
+            KeywordValue::Boolean => self.booleans(),
+            KeywordValue::OneOf(words) => {
                 words.iter().map(|word| self.value_choice(word.name, word.summary)).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn booleans(&self) -> Vec<Choice> {
+    fn booleans(&self) -> Vec<CompletionEntry> {
         let written = |word: &str| match self.text.syntax() {
             Syntax::Yaml => word.to_owned(),
             Syntax::Kdl => format!("#{word}"),
         };
         ["true", "false"]
             .iter()
-            .map(|word| Choice { insert: Some(written(word)), ..self.value_choice(word, "") })
+            .map(|word| CompletionEntry { insert: Some(written(word)), ..self.value_choice(word, "") })
             .collect()
     }
 
     /// Returns what a reference can go on with, and what of it is replaced.
-    fn references(&self, path: &str) -> (Range<usize>, Vec<Choice>) {
+    fn references(&self, path: &str) -> (Range<usize>, Vec<CompletionEntry>) {
         let last = path.rsplit('.').next().unwrap_or_default();
         let replaced = self.offset - last.len()..self.offset;
         let above = path[..path.len() - last.len()].trim_end_matches('.');
-        let choice = |label: &str, icon, detail: &str, rank| Choice {
+        let choice = |label: &str, icon, detail: &str, rank| CompletionEntry {
             label: label.to_owned(),
             icon,
             detail: detail.to_owned(),
@@ -268,7 +276,7 @@ impl Asked<'_> {
             let each = keywords::EACH.iter().map(|word| choice(word.name, icon::VARIABLE, word.summary, 0));
             return (replaced, each.collect());
         }
-        let mut choices: Vec<Choice> = self
+        let mut choices: Vec<CompletionEntry> = self
             .declared_names(above)
             .into_iter()
             .map(|(name, detail)| choice(&name, icon::REFERENCE, &detail, 0))
@@ -285,7 +293,7 @@ impl Asked<'_> {
         }
         if behind == instance {
             let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
-            choices.extend(readable.map(|attribute| Choice {
+            choices.extend(readable.map(|attribute| CompletionEntry {
                 documentation: describe::describe_attribute(kind, attribute),
                 ..choice(attribute.name, icon::PROPERTY, &facts::type_name(&attribute.ty), 2)
             }));
@@ -315,37 +323,37 @@ impl Asked<'_> {
         found
     }
 
-    fn kind_choice(&self, kind: &Kind) -> Choice {
+    fn kind_choice(&self, kind: &Kind) -> CompletionEntry {
         let documentation = describe::describe_kind(&self.workspace.registry, kind);
-        Choice { documentation, ..self.key_choice(kind.name, icon::CLASS, kind.summary, 0) }
+        CompletionEntry { documentation, ..self.key_choice(kind.name, icon::CLASS, kind.summary, 0) }
     }
 
-    fn attribute_choice(&self, kind: &Kind, attribute: &Attribute) -> Choice {
+    fn attribute_choice(&self, kind: &Kind, attribute: &Attribute) -> CompletionEntry {
         let rank = u8::from(attribute.presence != Presence::Required);
         let detail = format!("{} · {}", facts::type_name(&attribute.ty), facts::short_presence(attribute));
         let documentation = describe::describe_attribute(kind, attribute);
-        Choice { documentation, ..self.key_choice(attribute.name, icon::PROPERTY, &detail, rank) }
+        CompletionEntry { documentation, ..self.key_choice(attribute.name, icon::PROPERTY, &detail, rank) }
     }
 
-    fn word_choice(&self, word: &Word, rank: u8) -> Choice {
-        Choice {
+    fn word_choice(&self, word: &Keyword, rank: u8) -> CompletionEntry {
+        CompletionEntry {
             documentation: describe::word_markdown(word),
             ..self.key_choice(word.name, icon::KEYWORD, word.summary, rank)
         }
     }
 
     /// Returns a key with what its syntax puts behind it, unless that stands there.
-    fn key_choice(&self, key: &str, icon: u8, detail: &str, rank: u8) -> Choice {
+    fn key_choice(&self, key: &str, icon: u8, detail: &str, rank: u8) -> CompletionEntry {
         let behind = match (self.text.syntax(), self.cursor.at) {
             (Syntax::Yaml, _) => ": ",
-            (Syntax::Kdl, At::Argument) => "=",
+            (Syntax::Kdl, CursorContext::Argument) => "=",
             (Syntax::Kdl, _) => " ",
         };
         let rest =
             self.text.text[self.offset..].chars().find(|c| !crate::editor::lsp::cursor::types::is_word(*c));
         let there = rest.is_some_and(|c| matches!(c, ':' | '=') || (c == ' ' && behind == " "));
         let insert = if there { key.to_owned() } else { format!("{key}{behind}") };
-        Choice {
+        CompletionEntry {
             label: key.to_owned(),
             icon,
             detail: detail.to_owned(),
@@ -356,7 +364,7 @@ impl Asked<'_> {
     }
 
     /// Returns a value, in quotes where its syntax needs them and none are open.
-    fn value_choice(&self, value: &str, detail: &str) -> Choice {
+    fn value_choice(&self, value: &str, detail: &str) -> CompletionEntry {
         let open = self.text.text[..self.cursor.word.start].ends_with(['"', '\'']);
         let plain = match self.text.syntax() {
             Syntax::Yaml => !["yes", "no", "on", "off", "null", "true", "false"].contains(&value),
@@ -366,7 +374,7 @@ impl Asked<'_> {
             }
         };
         let insert = if open || plain { value.to_owned() } else { format!("\"{value}\"") };
-        Choice {
+        CompletionEntry {
             label: value.to_owned(),
             icon: icon::VALUE,
             detail: detail.to_owned(),

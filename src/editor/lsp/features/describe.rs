@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::config::keywords::Word;
+use crate::config::keywords::Keyword;
 use crate::editor::facts;
 use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Kind, OnChange, Presence, Price, Registry, Type};
+use crate::model::schema::{Attribute, Kind, Presence, Price, Registry, Type, UpdateStrategy};
 use crate::model::value::Value;
 
 /// Returns an attribute for people, as Markdown.
@@ -24,7 +24,7 @@ pub(in crate::editor::lsp) fn describe_attribute(kind: &Kind, attribute: &Attrib
     if let Some(change) = facts::describe_change(attribute) {
         let _ = write!(text, "\n\n{change}");
     }
-    if attribute.change == OnChange::Replace {
+    if attribute.change == UpdateStrategy::Replace {
         let _ = write!(text, " {}.", facts::describe_replacement(kind));
     }
     if attribute.secret {
@@ -58,7 +58,7 @@ pub(in crate::editor::lsp) fn describe_kind(registry: &Registry, kind: &Kind) ->
 }
 
 /// Returns a word of the language for people, as Markdown.
-pub(in crate::editor::lsp) fn word_markdown(word: &Word) -> String {
+pub(in crate::editor::lsp) fn word_markdown(word: &Keyword) -> String {
     let mut text = format!("**{}**\n\n{}", word.name, facts::describe_word(word));
     if !word.example.is_empty() {
         let _ = write!(text, "\n\n```yaml\n{}\n```", word.example);

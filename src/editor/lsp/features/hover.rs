@@ -4,16 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{describe, navigate};
-use crate::config::keywords::{self, Words};
-use crate::editor::lsp::cursor::path_target::Place;
-use crate::editor::lsp::cursor::types::At;
-use crate::editor::lsp::workspace::files::{Text, Workspace};
+use crate::config::keywords::{self, Keywords};
+use crate::editor::lsp::cursor::path_target::SchemaPosition;
+use crate::editor::lsp::cursor::types::CursorContext;
+use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 use crate::model::catalog::Catalog;
 
 /// Returns what a place is, as Markdown.
 pub(in crate::editor::lsp) fn hover_text(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
     catalog: Option<&Catalog>,
 ) -> Option<String> {
@@ -31,13 +31,13 @@ pub(in crate::editor::lsp) fn hover_text(
     let word = text.text.get(cursor.word.clone()).filter(|word| !word.is_empty())?;
     let here = text.target_at(&registry, &cursor.path);
     let is_key = match cursor.at {
-        At::Text => return None,
-        At::Key => true,
-        At::Argument => here.takes_keys(),
-        At::Value => false,
+        CursorContext::Text => return None,
+        CursorContext::Key => true,
+        CursorContext::Argument => here.takes_keys(),
+        CursorContext::Value => false,
     };
     if !is_key {
-        let Place::Typed { kind, attribute, .. } = here else { return None };
+        let SchemaPosition::Typed { kind, attribute, .. } = here else { return None };
         let price = catalog.and_then(|catalog| describe::price_text(kind, attribute, word, catalog));
         let about = describe::describe_attribute(kind, attribute);
         return Some(match price {
@@ -48,16 +48,20 @@ pub(in crate::editor::lsp) fn hover_text(
     let mut path = cursor.path.clone();
     path.push(word.to_owned());
     match text.target_at(&registry, &path) {
-        Place::Typed { kind, attribute, .. } => Some(describe::describe_attribute(kind, attribute)),
-        Place::Names(Some(kind)) | Place::Body(kind) | Place::Lookup(kind) => {
+        SchemaPosition::Typed { kind, attribute, .. } => {
+            Some(describe::describe_attribute(kind, attribute))
+        }
+        SchemaPosition::Names(Some(kind)) | SchemaPosition::Body(kind) | SchemaPosition::Lookup(kind) => {
             Some(describe::describe_kind(&registry, kind))
         }
         _ => {
-            let known: Words = match here {
-                Place::Top => keywords::TOP,
-                Place::Body(_) => keywords::BODY,
-                Place::Words(words) => words,
-                Place::Variables => return describe_reference(workspace, text, &format!("vars.{word}")),
+            let known: Keywords = match here {
+                SchemaPosition::Top => keywords::TOP,
+                SchemaPosition::Body(_) => keywords::BODY,
+                SchemaPosition::Keywords(words) => words,
+                SchemaPosition::Variables => {
+                    return describe_reference(workspace, text, &format!("vars.{word}"));
+                }
                 _ => return None,
             };
             keywords::find_word(known, word).map(describe::word_markdown)
@@ -66,7 +70,7 @@ pub(in crate::editor::lsp) fn hover_text(
 }
 
 /// Returns what a reference leads to.
-fn describe_reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
+fn describe_reference(workspace: &Workspace, text: &TextFile, path: &str) -> Option<String> {
     let directory = text.path.parent()?;
     let found = workspace.find_declaration(directory, path);
     let Some(found) = found else {

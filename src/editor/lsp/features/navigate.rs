@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::editor::lsp::cursor::path_target::Place;
-use crate::editor::lsp::cursor::types::{At, is_word};
+use crate::editor::lsp::cursor::path_target::SchemaPosition;
+use crate::editor::lsp::cursor::types::{CursorContext, is_word};
 use crate::editor::lsp::protocol::Location;
-use crate::editor::lsp::workspace::files::{Found, Text, Workspace};
+use crate::editor::lsp::workspace::files::{LocatedDeclaration, TextFile, Workspace};
 use crate::editor::lsp::workspace::references::unfinished_reference;
 use crate::model::address::is_in;
 
 /// What a place names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::editor::lsp) struct Target {
+pub(in crate::editor::lsp) struct SymbolOccurrence {
     /// The whole path: `vpc.main.id`.
     pub(in crate::editor::lsp) path: String,
     /// Where it stands; of a declaration, its name.
@@ -24,30 +24,33 @@ pub(in crate::editor::lsp) struct Target {
 /// Returns what a place names: a reference, an address, or a declaration.
 pub(in crate::editor::lsp) fn find_target(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
-) -> Option<Target> {
+) -> Option<SymbolOccurrence> {
     let registry = workspace.registry;
     let rest = &text.text[offset..];
     let end = offset + rest.find(|c| !is_word(c) || c == '$').unwrap_or(rest.len());
     let before = &text.text[..end];
     if let Some(path) = unfinished_reference(before).filter(|path| !path.is_empty()) {
         let at = end - path.len()..end;
-        return Some(Target { path: path.trim_end_matches('.').to_owned(), at, declares: false });
+        return Some(SymbolOccurrence { path: path.trim_end_matches('.').to_owned(), at, declares: false });
     }
     let cursor = text.cursor(&registry, offset, true);
     let word = text.text.get(cursor.word.clone())?;
     match cursor.at {
-        At::Key => {
+        CursorContext::Key => {
             let path = format!("{}.{word}", cursor.path.join("."));
             let directory = text.path.parent()?;
             let found = workspace.find_declaration(directory, &path).filter(|found| found.path == path)?;
-            (!found.path.is_empty()).then_some(Target { path, at: cursor.word, declares: true })
+            (!found.path.is_empty()).then_some(SymbolOccurrence { path, at: cursor.word, declares: true })
         }
-        At::Value | At::Argument
-            if matches!(text.target_at(&registry, &cursor.path), Place::Addresses | Place::Places) =>
+        CursorContext::Value | CursorContext::Argument
+            if matches!(
+                text.target_at(&registry, &cursor.path),
+                SchemaPosition::Addresses | SchemaPosition::AddressesOrModules
+            ) =>
         {
-            Some(Target { path: word.to_owned(), at: cursor.word, declares: false })
+            Some(SymbolOccurrence { path: word.to_owned(), at: cursor.word, declares: false })
         }
         _ => None,
     }
@@ -56,7 +59,7 @@ pub(in crate::editor::lsp) fn find_target(
 /// Returns where a path is declared.
 pub(in crate::editor::lsp) fn find_definition(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
 ) -> Option<Location> {
     let found = find_declaration(workspace, text, offset)?;
@@ -66,9 +69,9 @@ pub(in crate::editor::lsp) fn find_definition(
 /// Returns the declaration that a place means.
 pub(in crate::editor::lsp) fn find_declaration<'w>(
     workspace: &'w Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
-) -> Option<Found<'w>> {
+) -> Option<LocatedDeclaration<'w>> {
     let target = find_target(workspace, text, offset)?;
     workspace.find_declaration(text.path.parent()?, &target.path)
 }
@@ -76,7 +79,7 @@ pub(in crate::editor::lsp) fn find_declaration<'w>(
 /// Returns where a declaration is referred to.
 pub(in crate::editor::lsp) fn find_references(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
     with_declaration: bool,
 ) -> Vec<Location> {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::path::Path as FilePath;
 
 use super::navigate;
-use crate::config::edit::{self, Edit, File, Literal, Path};
+use crate::config::edit::{self, ConfigLiteral, Edit, EditPath, EditableFile};
 use crate::config::stack::module_path::is_taken;
 use crate::editor::lsp::protocol::TextEdit;
 use crate::editor::lsp::text_change;
-use crate::editor::lsp::workspace::files::{Found, Text, Workspace};
+use crate::editor::lsp::workspace::files::{LocatedDeclaration, TextFile, Workspace};
 use crate::editor::lsp::workspace::open_documents::normalize_path;
-use crate::editor::lsp::workspace::symbols::{Call, Declared};
+use crate::editor::lsp::workspace::symbols::{DeclaredName, ModuleCall};
 use crate::model::address::is_legal_segment;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;
@@ -25,7 +25,7 @@ const NAME: &str = "name";
 /// Why it cannot be.
 pub(in crate::editor::lsp) fn prepare_rename(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
 ) -> Result<(Range<usize>, String), String> {
     let nothing = || "Nothing here has a name that can be changed.".to_owned();
@@ -45,7 +45,7 @@ pub(in crate::editor::lsp) fn prepare_rename(
 /// Why it cannot be renamed.
 pub(in crate::editor::lsp) fn rename_symbol(
     workspace: &Workspace,
-    text: &Text,
+    text: &TextFile,
     offset: usize,
     new: &str,
 ) -> Result<BTreeMap<String, Vec<TextEdit>>, String> {
@@ -64,7 +64,7 @@ pub(in crate::editor::lsp) fn rename_symbol(
     if above == "use" && is_taken(&workspace.registry, new) {
         return Err(format!("`{new}` means something else at the beginning of an address."));
     }
-    let mut changes: BTreeMap<&FilePath, (&Text, Vec<Edit>)> = BTreeMap::new();
+    let mut changes: BTreeMap<&FilePath, (&TextFile, Vec<Edit>)> = BTreeMap::new();
     for file in workspace.related_texts(directory).into_values() {
         let own = file.path == found.file;
         // Nothing there names it.
@@ -73,12 +73,12 @@ pub(in crate::editor::lsp) fn rename_symbol(
         }
         let mut edits = Vec::new();
         if own {
-            edits.push(Edit::Rename(Path::from_text(found.path), new.into()));
+            edits.push(Edit::Rename(EditPath::from_text(found.path), new.into()));
         }
         if above == "vars" {
             edits.extend(
                 environment_settings(workspace, file, old)
-                    .map(|path| Edit::Rename(Path::from_text(path), new.into())),
+                    .map(|path| Edit::Rename(EditPath::from_text(path), new.into())),
             );
         }
         edits.push(Edit::Redirect(vec![(found.path.into(), to.as_str().into())]));
@@ -98,15 +98,15 @@ pub(in crate::editor::lsp) fn rename_symbol(
     }
     let made =
         changes.into_values().map(|(file, edits)| Ok((file, apply_to_file(workspace, file, &edits)?)));
-    let made: Vec<(&Text, Vec<TextEdit>)> = made.collect::<Result<_, String>>()?;
+    let made: Vec<(&TextFile, Vec<TextEdit>)> = made.collect::<Result<_, String>>()?;
     let made = made.into_iter().filter(|(_, edits)| !edits.is_empty());
     Ok(made.map(|(file, edits)| (workspace.uri(&file.path), edits)).collect())
 }
 
 /// Returns the changes that make edits of a file.
-fn apply_to_file(workspace: &Workspace, file: &Text, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
+fn apply_to_file(workspace: &Workspace, file: &TextFile, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
     let source: Source = file.source();
-    let edited = edit::apply_edits(&File { source: &source, registry: &workspace.registry }, edits);
+    let edited = edit::apply_edits(&EditableFile { source: &source, registry: &workspace.registry }, edits);
     let edited = edited.map_err(|refusal| {
         let problem = refusal.0;
         let detail = problem.detail.unwrap_or_default();
@@ -121,13 +121,13 @@ fn rename_module_inputs<'w>(
     module: &FilePath,
     old: &str,
     new: &str,
-    changes: &mut BTreeMap<&'w FilePath, (&'w Text, Vec<Edit>)>,
+    changes: &mut BTreeMap<&'w FilePath, (&'w TextFile, Vec<Edit>)>,
 ) {
     for (directory, call) in workspace.module_calls(module) {
         let place = format!("use.{}.with", call.name);
         let (from, to) = (format!("{place}.{old}"), format!("{place}.{new}"));
         for file in workspace.related_texts(directory).into_values() {
-            let gives = |other: &Call| other == call && other.gives.iter().any(|given| given == old);
+            let gives = |other: &ModuleCall| other == call && other.gives.iter().any(|given| given == old);
             let names = workspace.names(directory).find(|(path, _)| *path == file.path);
             let is_given = names.is_some_and(|(_, names)| names.calls.iter().any(gives));
             if !file.text.contains(old) {
@@ -135,7 +135,7 @@ fn rename_module_inputs<'w>(
             }
             let (_, edits) = changes.entry(&file.path).or_insert_with(|| (file, Vec::new()));
             let mut wanted = vec![Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])];
-            wanted.extend(is_given.then(|| Edit::Rename(Path::from_text(&from), new.into())));
+            wanted.extend(is_given.then(|| Edit::Rename(EditPath::from_text(&from), new.into())));
             // Several stacks may read the file.
             wanted.retain(|edit| !edits.contains(edit));
             edits.extend(wanted);
@@ -146,7 +146,7 @@ fn rename_module_inputs<'w>(
 /// Returns where a file's environments set a variable.
 fn environment_settings<'w>(
     workspace: &'w Workspace,
-    file: &Text,
+    file: &TextFile,
     variable: &str,
 ) -> impl Iterator<Item = &'w str> {
     let directory = file.path.parent().unwrap_or(std::path::Path::new(""));
@@ -160,7 +160,7 @@ fn environment_settings<'w>(
 }
 
 /// Tells whether objects have what is declared in their addresses.
-fn is_kept(found: &Found<'_>) -> bool {
+fn is_kept(found: &LocatedDeclaration<'_>) -> bool {
     let is_resource = found.declared.kind.is_some() && !found.path.starts_with("data.");
     is_resource || found.path.starts_with("use.")
 }
@@ -168,12 +168,12 @@ fn is_kept(found: &Found<'_>) -> bool {
 /// Returns the edits of what a file's environments replace in a module, as `new` has the rest of each path.
 fn rename_replacements(
     workspace: &Workspace,
-    file: &Text,
+    file: &TextFile,
     module: &str,
     new: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<Edit> {
     let source = file.source();
-    let file = File { source: &source, registry: &workspace.registry };
+    let file = EditableFile { source: &source, registry: &workspace.registry };
     edit::override_path_edits(&file, &|key| {
         new(key.strip_prefix(module).filter(|rest| rest.starts_with('.'))?)
     })
@@ -182,9 +182,9 @@ fn rename_replacements(
 /// Adds what the environments of those replace who use the module of a block.
 fn rename_in_environments<'w>(
     workspace: &'w Workspace,
-    found: &Found<'_>,
+    found: &LocatedDeclaration<'_>,
     to: &str,
-    changes: &mut BTreeMap<&'w FilePath, (&'w Text, Vec<Edit>)>,
+    changes: &mut BTreeMap<&'w FilePath, (&'w TextFile, Vec<Edit>)>,
 ) {
     let address = |path: &str| path.strip_prefix("use.").unwrap_or(path).to_owned();
     let (old, to) = (address(found.path), address(to));
@@ -216,7 +216,12 @@ fn rename_in_environments<'w>(
 }
 
 /// Returns what keeps objects: the names that they have, and where they came from.
-fn preserve_objects(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Edit> {
+fn preserve_objects(
+    workspace: &Workspace,
+    found: &LocatedDeclaration<'_>,
+    old: &str,
+    to: &str,
+) -> Vec<Edit> {
     let mut edits = Vec::new();
     let declared = found.declared;
     let is_named = match declared.kind {
@@ -228,12 +233,12 @@ fn preserve_objects(workspace: &Workspace, found: &Found<'_>, old: &str, to: &st
         let in_module = declared.kind.is_some() && !workspace.module_calls(found.file).is_empty();
         let front = if in_module { "${module}-" } else { "" };
         let key = if declared.keys.is_some() { "-${each.key}" } else { "" };
-        let name = Literal::text(format!("{front}{old}{key}"));
-        edits.push(Edit::Set(Path::from_text(to).with_key(NAME), name));
+        let name = ConfigLiteral::text(format!("{front}{old}{key}"));
+        edits.push(Edit::Set(EditPath::from_text(to).with_key(NAME), name));
     }
-    let address = |path: &str| Literal::text(path.strip_prefix("use.").unwrap_or(path));
+    let address = |path: &str| ConfigLiteral::text(path.strip_prefix("use.").unwrap_or(path));
     let entry = [("from", address(found.path)), ("to", address(to))];
-    edits.push(Edit::Append(Path::from_text("moved"), Literal::map(entry)));
+    edits.push(Edit::Append(EditPath::from_text("moved"), ConfigLiteral::map(entry)));
     edits
 }
 
@@ -242,14 +247,14 @@ fn is_named(kind: &Kind) -> bool {
 }
 
 /// Tells whether something in a module may be named by it: what cannot be read may hold anything.
-fn names_something(workspace: &Workspace, found: &Found<'_>, module: &str) -> bool {
+fn names_something(workspace: &Workspace, found: &LocatedDeclaration<'_>, module: &str) -> bool {
     let Some(directory) = found.file.parent() else { return true };
     let here = workspace.names(directory).filter(|(path, _)| *path == found.file);
     let mut calls = here.flat_map(|(_, names)| &names.calls).filter(|call| call.name == module);
     let Some(call) = calls.next() else { return true };
     let place = normalize_path(&directory.join(&call.source));
     let mut inside = workspace.names(&place).peekable();
-    let may_have = |(path, declared): (&String, &Declared)| match declared.kind {
+    let may_have = |(path, declared): (&String, &DeclaredName)| match declared.kind {
         Some(kind) => !path.starts_with("data.") && is_named(kind),
         None => path.starts_with("use."),
     };

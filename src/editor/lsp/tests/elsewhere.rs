@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::config::input::files::Files;
-use crate::config::request::Request;
-use crate::editor::lsp::protocol::{Range, TextEdit};
+use crate::config::request::LoadRequest;
+use crate::editor::lsp::protocol::{LspRange, TextEdit};
 use crate::editor::lsp::text_change::apply_edits;
-use crate::editor::lsp::{Disk, Server};
+use crate::editor::lsp::{LanguageServer, WorkspaceDisk};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
@@ -57,7 +57,7 @@ impl Repository {
     /// A file with its changes made.
     fn changed(&self, changes: &Value, path: &str) -> String {
         let edit = |edit: &Value| TextEdit {
-            range: serde_json::from_value::<Range>(edit["range"].clone()).unwrap(),
+            range: serde_json::from_value::<LspRange>(edit["range"].clone()).unwrap(),
             new_text: edit["newText"].as_str().unwrap().to_owned(),
         };
         let edits = &changes[&format!("file://{path}")];
@@ -66,7 +66,7 @@ impl Repository {
     }
 }
 
-impl Disk for Repository {
+impl WorkspaceDisk for Repository {
     fn stack_files(&self, directory: &Path, _: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
         let here = self.0.iter().filter(|(path, _)| path.parent() == Some(directory));
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -87,7 +87,7 @@ impl Disk for Repository {
 }
 
 struct Session {
-    server: Server,
+    server: LanguageServer,
     disk: Repository,
 }
 
@@ -100,7 +100,7 @@ impl Session {
             ("/r/cache/stead.yaml", MODULE.to_owned()),
         ];
         let files = files.map(|(path, text)| (PathBuf::from(path), text));
-        let server = Server::new(REGISTRY, Request::default());
+        let server = LanguageServer::new(REGISTRY, LoadRequest::default());
         let mut session = Self { server, disk: Repository(files.into()) };
         session.ask("initialize", &json!({}));
         session

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use super::files::{Disk, Text, Workspace};
-use super::multi_env_diagnostics::Outlook;
+use super::files::{TextFile, Workspace, WorkspaceDisk};
+use super::multi_env_diagnostics::DiagnosticsByEnvironment;
 use super::open_documents::normalize_path;
-use crate::config::request::Request;
-use crate::config::syntax::parse_cache::Trees;
+use crate::config::request::LoadRequest;
+use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::{load, test_file};
-use crate::editor::lsp::lines::Lines;
-use crate::editor::lsp::protocol::{Location, Problem, Range, Related, TextEdit};
+use crate::editor::lsp::lines::LineIndex;
+use crate::editor::lsp::protocol::{Location, LspDiagnostic, LspRange, RelatedInformation, TextEdit};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{SourceId, Sources, Span};
 
 /// What a directory that is a module lacks: a version, a name, the values of variables.
-const OF_STACKS: &[&str] = &["S0233", "S0234", "S0251"];
+const STACK_ONLY_CODES: &[&str] = &["S0233", "S0234", "S0251"];
 /// What is given on the command line, and not to an editor.
-const GIVEN_LATER: &str = "S0251";
+const MISSING_VALUE_CODE: &str = "S0251";
 
 /// The protocol's severities.
 const ERROR: u8 = 1;
@@ -27,16 +27,16 @@ const INFORMATION: u8 = 3;
 
 /// A problem in a file, with what mends it.
 #[derive(Debug)]
-pub(in crate::editor::lsp) struct Found {
+pub(in crate::editor::lsp) struct DiagnosticWithFix {
     /// The problem, as the editor gets it.
-    pub(in crate::editor::lsp) problem: Problem,
+    pub(in crate::editor::lsp) problem: LspDiagnostic,
     /// What to write instead.
-    pub(in crate::editor::lsp) fix: Option<Fix>,
+    pub(in crate::editor::lsp) fix: Option<QuickFix>,
 }
 
 /// A safe edit.
 #[derive(Debug)]
-pub(in crate::editor::lsp) struct Fix {
+pub(in crate::editor::lsp) struct QuickFix {
     /// What it does.
     pub(in crate::editor::lsp) title: String,
     /// Its file.
@@ -49,32 +49,32 @@ pub(in crate::editor::lsp) struct Fix {
 
 /// What is wrong with a directory's stack or module.
 #[derive(Debug, Default)]
-pub(in crate::editor::lsp) struct Checked {
+pub(in crate::editor::lsp) struct DirectoryDiagnostics {
     /// The problems by file; the directory's own files are all there.
-    pub(in crate::editor::lsp) found: BTreeMap<PathBuf, Vec<Found>>,
+    pub(in crate::editor::lsp) found: BTreeMap<PathBuf, Vec<DiagnosticWithFix>>,
     /// The files that were read for it.
     pub(in crate::editor::lsp) read: BTreeSet<PathBuf>,
 }
 
 /// Up to so many bytes all environments are looked at together.
-const SMALL: usize = 200_000;
+const MAX_COMBINED_BYTES: usize = 200_000;
 
 /// Checks a directory: all environments of a small stack, else the chosen one.
 pub(in crate::editor::lsp) fn check_directory(
     workspace: &Workspace,
     directory: &Path,
-    asked: (&Request, &mut Outlook),
-    disk: &dyn Disk,
-    trees: &Trees,
-) -> Checked {
+    asked: (&LoadRequest, &mut DiagnosticsByEnvironment),
+    disk: &dyn WorkspaceDisk,
+    trees: &ParseCache,
+) -> DirectoryDiagnostics {
     let (request, outlook) = asked;
     let texts = workspace.stack_texts(directory, disk);
     let looked = check_environment(workspace, directory, &texts, request, disk, trees);
     let denied = workspace.judge.zip(looked.stack.as_deref()).map(|(judge, stack)| judge(stack));
     let read = outlook.restart_with(looked, denied.unwrap_or_default());
-    if read.iter().map(|(_, source)| source.text.len()).sum::<usize>() <= SMALL {
+    if read.iter().map(|(_, source)| source.text.len()).sum::<usize>() <= MAX_COMBINED_BYTES {
         while let Some(name) = outlook.next() {
-            let request = Request { environment: Some(name.clone()), ..request.clone() };
+            let request = LoadRequest { environment: Some(name.clone()), ..request.clone() };
             let looked = check_environment(workspace, directory, &texts, &request, disk, trees);
             outlook.add_environment(&name, looked.diagnostics);
         }
@@ -86,14 +86,14 @@ pub(in crate::editor::lsp) fn check_directory(
 pub(in crate::editor::lsp) fn check_next(
     workspace: &Workspace,
     directory: &Path,
-    asked: (&Request, &mut Outlook),
-    disk: &dyn Disk,
-    trees: &Trees,
-) -> Option<Checked> {
+    asked: (&LoadRequest, &mut DiagnosticsByEnvironment),
+    disk: &dyn WorkspaceDisk,
+    trees: &ParseCache,
+) -> Option<DirectoryDiagnostics> {
     let (request, outlook) = asked;
     let name = outlook.next()?;
     let texts = workspace.stack_texts(directory, disk);
-    let request = Request { environment: Some(name.clone()), ..request.clone() };
+    let request = LoadRequest { environment: Some(name.clone()), ..request.clone() };
     let looked = check_environment(workspace, directory, &texts, &request, disk, trees);
     outlook.add_environment(&name, looked.diagnostics);
     Some(group_by_file(workspace, directory, (&texts, &looked.sources), outlook.diagnostics()))
@@ -103,13 +103,13 @@ pub(in crate::editor::lsp) fn check_next(
 fn check_environment(
     workspace: &Workspace,
     directory: &Path,
-    texts: &[Text],
-    request: &Request,
-    disk: &dyn Disk,
-    trees: &Trees,
-) -> load::Checked {
+    texts: &[TextFile],
+    request: &LoadRequest,
+    disk: &dyn WorkspaceDisk,
+    trees: &ParseCache,
+) -> load::CheckedConfig {
     let files = workspace.overlay(directory, disk);
-    let request = Request { pinned: disk.locked_catalog(directory), ..request.clone() };
+    let request = LoadRequest { pinned: disk.locked_catalog(directory), ..request.clone() };
     let mut sources = Sources::default();
     for text in texts {
         sources.add(text.source());
@@ -121,21 +121,21 @@ fn check_environment(
 fn group_by_file(
     workspace: &Workspace,
     directory: &Path,
-    (texts, read): (&[Text], &Sources),
+    (texts, read): (&[TextFile], &Sources),
     diagnostics: Vec<Diagnostic>,
-) -> Checked {
+) -> DirectoryDiagnostics {
     let is_module = !texts.iter().any(|text| says_stack(&text.text));
-    let places = Places {
+    let places = PositionMapper {
         workspace,
         directory,
         texts,
         read,
-        lines: texts.iter().map(|text| Lines::new(&text.text)).collect(),
+        lines: texts.iter().map(|text| LineIndex::new(&text.text)).collect(),
     };
-    let mut found: BTreeMap<PathBuf, Vec<Found>> =
+    let mut found: BTreeMap<PathBuf, Vec<DiagnosticWithFix>> =
         texts.iter().map(|text| (text.path.clone(), Vec::new())).collect();
     for diagnostic in diagnostics {
-        if is_module && OF_STACKS.contains(&diagnostic.code) {
+        if is_module && STACK_ONLY_CODES.contains(&diagnostic.code) {
             continue;
         }
         let file = diagnostic.span().and_then(|span| places.file(span));
@@ -147,14 +147,15 @@ fn group_by_file(
         found.insert(text.path.clone(), of_tests(workspace, directory, &text));
     }
     let read = read.iter().map(|(_, source)| normalize_path(&directory.join(&source.path))).collect();
-    Checked { found, read }
+    DirectoryDiagnostics { found, read }
 }
 
 /// Returns what is wrong with a file of tests.
-fn of_tests(workspace: &Workspace, directory: &Path, text: &Text) -> Vec<Found> {
+fn of_tests(workspace: &Workspace, directory: &Path, text: &TextFile) -> Vec<DiagnosticWithFix> {
     let diagnostics = test_file::read_tests(SourceId(0), &text.source()).err().unwrap_or_default();
-    let (texts, read, lines) = (slice::from_ref(text), &Sources::default(), vec![Lines::new(&text.text)]);
-    let places = Places { workspace, directory, texts, read, lines };
+    let (texts, read, lines) =
+        (slice::from_ref(text), &Sources::default(), vec![LineIndex::new(&text.text)]);
+    let places = PositionMapper { workspace, directory, texts, read, lines };
     diagnostics.iter().map(|diagnostic| places.locate_problem(diagnostic)).collect()
 }
 
@@ -169,15 +170,15 @@ fn says_stack(text: &str) -> bool {
 
 /// From spans to places of the editor. Texts that were read hide secrets, whose characters then count
 /// otherwise: where there is one, the editor's own text is used.
-struct Places<'c> {
+struct PositionMapper<'c> {
     workspace: &'c Workspace,
     directory: &'c Path,
-    texts: &'c [Text],
+    texts: &'c [TextFile],
     read: &'c Sources,
-    lines: Vec<Lines<'c>>,
+    lines: Vec<LineIndex<'c>>,
 }
 
-impl Places<'_> {
+impl PositionMapper<'_> {
     fn file(&self, span: Span) -> Option<PathBuf> {
         if let Some(text) = self.texts.get(span.source.0 as usize) {
             return Some(text.path.clone());
@@ -186,28 +187,28 @@ impl Places<'_> {
         Some(normalize_path(&self.directory.join(shown)))
     }
 
-    fn range(&self, span: Span) -> Range {
+    fn range(&self, span: Span) -> LspRange {
         let (start, end) = (span.start as usize, span.end as usize);
         match (self.lines.get(span.source.0 as usize), self.read.get(span.source)) {
             (Some(lines), _) => lines.range(start, end),
-            (None, Some(source)) => Lines::new(&source.text).range(start, end),
-            (None, None) => Lines::new("").range(0, 0),
+            (None, Some(source)) => LineIndex::new(&source.text).range(start, end),
+            (None, None) => LineIndex::new("").range(0, 0),
         }
     }
 
-    fn locate_problem(&self, diagnostic: &Diagnostic) -> Found {
+    fn locate_problem(&self, diagnostic: &Diagnostic) -> DiagnosticWithFix {
         let severity = match diagnostic.severity {
-            _ if diagnostic.code == GIVEN_LATER => INFORMATION,
+            _ if diagnostic.code == MISSING_VALUE_CODE => INFORMATION,
             Severity::Error => ERROR,
             Severity::Warning => WARNING,
         };
         let related = |label: &Label| {
             let uri = self.workspace.uri(&self.file(label.span)?);
             let message = if label.text.is_empty() { "see here".to_owned() } else { label.text.clone() };
-            Some(Related { location: Location { uri, range: self.range(label.span) }, message })
+            Some(RelatedInformation { location: Location { uri, range: self.range(label.span) }, message })
         };
-        let top = Lines::new("").range(0, 0);
-        let problem = Problem {
+        let top = LineIndex::new("").range(0, 0);
+        let problem = LspDiagnostic {
             range: diagnostic.span().map_or(top, |span| self.range(span)),
             severity,
             code: diagnostic.code,
@@ -217,14 +218,14 @@ impl Places<'_> {
         };
         let fix = diagnostic.fix.as_ref().and_then(|fix| {
             let edit = TextEdit { range: self.range(fix.span), new_text: fix.replacement.clone() };
-            Some(Fix {
+            Some(QuickFix {
                 title: action_title(diagnostic, &fix.replacement),
                 file: self.file(fix.span)?,
                 edit,
                 sure: fix.sure,
             })
         });
-        Found { problem, fix }
+        DiagnosticWithFix { problem, fix }
     }
 }
 

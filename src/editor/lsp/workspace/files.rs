@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::open_documents::{Overlay, normalize_path};
-use super::symbols::{Call, Declared, Names, read_names};
+use super::open_documents::{EditorOverlay, normalize_path};
+use super::symbols::{DeclaredName, FileSymbols, ModuleCall, read_names};
 use crate::config::input::discovery::{is_stack_file, is_test_file};
 use crate::config::input::files::Files;
 use crate::config::stack::model::Stack;
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
 use crate::editor::lsp::cursor::find::find_cursor;
-use crate::editor::lsp::cursor::path_target::{self, Place};
+use crate::editor::lsp::cursor::path_target::{self, SchemaPosition};
 use crate::editor::lsp::cursor::types::Cursor;
-use crate::editor::lsp::lines::Lines;
-use crate::editor::lsp::protocol::{ContentChange, Location, Range};
+use crate::editor::lsp::lines::LineIndex;
+use crate::editor::lsp::protocol::{ContentChange, Location, LspRange};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
 
 /// Returns what a stack's policies say that needs nothing of the live world.
-pub type Judge = fn(&Stack) -> Vec<Diagnostic>;
+pub type PolicyChecker = fn(&Stack) -> Vec<Diagnostic>;
 
 /// What is on the disk.
-pub trait Disk {
+pub trait WorkspaceDisk {
     /// Returns the stack files of a directory by name, but for the names that are open; those that cannot be
     /// read are left out.
     fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)>;
@@ -48,14 +48,14 @@ pub trait Disk {
 
 /// A text with the place that it has.
 #[derive(Debug, Clone)]
-pub(in crate::editor::lsp) struct Text {
+pub(in crate::editor::lsp) struct TextFile {
     /// Its file.
     pub(in crate::editor::lsp) path: PathBuf,
     /// The text.
     pub(in crate::editor::lsp) text: Arc<str>,
 }
 
-impl Text {
+impl TextFile {
     /// Returns the file's name.
     pub(in crate::editor::lsp) fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
@@ -79,7 +79,7 @@ impl Text {
         &self,
         registry: &Registry,
         path: &[S],
-    ) -> Place {
+    ) -> SchemaPosition {
         if self.has_tests() {
             path_target::in_tests(path)
         } else {
@@ -100,12 +100,12 @@ impl Text {
 
 /// A file's names, and the text that they were read from.
 #[derive(Debug)]
-struct Known {
+struct ParsedSymbols {
     /// The text that was tried last.
     tried: Arc<str>,
     /// The text that could be parsed last.
     read: Arc<str>,
-    names: Names,
+    names: FileSymbols,
 }
 
 /// The open texts, and what is known of the files around them.
@@ -114,20 +114,20 @@ pub(in crate::editor::lsp) struct Workspace {
     /// The kinds.
     pub(in crate::editor::lsp) registry: Registry,
     /// Asks a stack's policies.
-    pub(in crate::editor::lsp) judge: Option<Judge>,
+    pub(in crate::editor::lsp) judge: Option<PolicyChecker>,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
-    known: BTreeMap<PathBuf, Known>,
+    known: BTreeMap<PathBuf, ParsedSymbols>,
     /// What each directory's stack or module is made of: its own files, then those that they include.
-    units: BTreeMap<PathBuf, Vec<Text>>,
+    units: BTreeMap<PathBuf, Vec<TextFile>>,
 }
 
 /// A declaration, and the file that it stands in.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::editor::lsp) struct Found<'w> {
+pub(in crate::editor::lsp) struct LocatedDeclaration<'w> {
     /// Its path: `vm.web`.
     pub(in crate::editor::lsp) path: &'w str,
     /// The declaration.
-    pub(in crate::editor::lsp) declared: &'w Declared,
+    pub(in crate::editor::lsp) declared: &'w DeclaredName,
     /// Its file.
     pub(in crate::editor::lsp) file: &'w Path,
 }
@@ -158,7 +158,7 @@ impl Workspace {
         for change in changes {
             match change.range {
                 Some(range) => {
-                    let lines = Lines::new(&text);
+                    let lines = LineIndex::new(&text);
                     let (start, end) = (lines.offset(range.start), lines.offset(range.end));
                     text.replace_range(start..end.max(start), &change.text);
                 }
@@ -176,10 +176,10 @@ impl Workspace {
     }
 
     /// Returns an open text.
-    pub(in crate::editor::lsp) fn text(&self, uri: &str) -> Option<Text> {
+    pub(in crate::editor::lsp) fn text(&self, uri: &str) -> Option<TextFile> {
         let path = path_of(uri)?;
         let (_, text) = self.open.get(&path)?;
-        Some(Text { text: text.clone(), path })
+        Some(TextFile { text: text.clone(), path })
     }
 
     /// Returns the directories of all open texts.
@@ -193,17 +193,21 @@ impl Workspace {
     }
 
     /// Returns all stack files of a directory, the open ones as they are in the editor.
-    pub(in crate::editor::lsp) fn stack_texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
+    pub(in crate::editor::lsp) fn stack_texts(
+        &self,
+        directory: &Path,
+        disk: &dyn WorkspaceDisk,
+    ) -> Vec<TextFile> {
         let is_open = |name: &str| self.open.contains_key(&directory.join(name));
         let read = disk.stack_files(directory, &is_open).into_iter();
-        let mut all: Vec<Text> = read
+        let mut all: Vec<TextFile> = read
             .filter(|(name, _)| !is_open(name))
-            .map(|(name, text)| Text { path: directory.join(name), text: text.into() })
+            .map(|(name, text)| TextFile { path: directory.join(name), text: text.into() })
             .collect();
         for (path, (_, text)) in &self.open {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if path.parent() == Some(directory) && is_stack_file(name) {
-                all.push(Text { path: path.clone(), text: text.clone() });
+                all.push(TextFile { path: path.clone(), text: text.clone() });
             }
         }
         all.sort_by(|a, b| a.path.cmp(&b.path));
@@ -211,21 +215,25 @@ impl Workspace {
     }
 
     /// Returns the open files of tests of a directory.
-    pub(in crate::editor::lsp) fn tests(&self, directory: &Path) -> impl Iterator<Item = Text> {
+    pub(in crate::editor::lsp) fn tests(&self, directory: &Path) -> impl Iterator<Item = TextFile> {
         let open = self.open.iter().filter(move |(path, _)| path.parent() == Some(directory));
-        let texts = open.map(|(path, (_, text))| Text { path: path.clone(), text: text.clone() });
-        texts.filter(Text::has_tests)
+        let texts = open.map(|(path, (_, text))| TextFile { path: path.clone(), text: text.clone() });
+        texts.filter(TextFile::has_tests)
     }
 
     /// Returns what a directory's stack may read, the open texts as they are in the editor.
-    pub(in crate::editor::lsp) fn overlay(&self, directory: &Path, disk: &dyn Disk) -> Overlay {
+    pub(in crate::editor::lsp) fn overlay(
+        &self,
+        directory: &Path,
+        disk: &dyn WorkspaceDisk,
+    ) -> EditorOverlay {
         let open = self.open.iter().map(|(path, (_, text))| (path.clone(), text.clone()));
-        Overlay::new(disk.files(directory), Rc::new(open.collect()), directory)
+        EditorOverlay::new(disk.files(directory), Rc::new(open.collect()), directory)
     }
 
     /// Reads the names of a directory's files and of those that they include; a file that cannot be parsed
     /// keeps the names that it had.
-    pub(in crate::editor::lsp) fn index_names(&mut self, directory: &Path, disk: &dyn Disk) {
+    pub(in crate::editor::lsp) fn index_names(&mut self, directory: &Path, disk: &dyn WorkspaceDisk) {
         let mut unit = self.stack_texts(directory, disk);
         let files = self.overlay(directory, disk);
         let mut seen: BTreeSet<PathBuf> = unit.iter().map(|text| text.path.clone()).collect();
@@ -241,7 +249,7 @@ impl Workspace {
                     && seen.insert(path.clone())
                     && let Some(text) = files.text(&path)
                 {
-                    unit.push(Text { path, text });
+                    unit.push(TextFile { path, text });
                 }
             }
         }
@@ -249,20 +257,20 @@ impl Workspace {
     }
 
     /// Reads all stacks and modules that may include files of a directory.
-    pub(in crate::editor::lsp) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn Disk) {
+    pub(in crate::editor::lsp) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn WorkspaceDisk) {
         for neighbour in disk.neighbor_directories(directory) {
             self.index_names(&neighbour, disk);
         }
     }
 
-    fn read(&mut self, text: &Text) {
+    fn read(&mut self, text: &TextFile) {
         if self.known.get(&text.path).is_some_and(|known| known.tried == text.text) {
             return;
         }
         match (read_names(&self.registry, &text.source()), self.known.get_mut(&text.path)) {
             (Some(names), _) => {
                 let (tried, read) = (text.text.clone(), text.text.clone());
-                self.known.insert(text.path.clone(), Known { tried, read, names });
+                self.known.insert(text.path.clone(), ParsedSymbols { tried, read, names });
             }
             (None, Some(known)) => known.tried = text.text.clone(),
             (None, None) => {}
@@ -271,16 +279,16 @@ impl Workspace {
 
     /// Returns the files that share names with those of a directory: its own unit, and every other one that
     /// includes a file of it.
-    pub(in crate::editor::lsp) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &Text> {
-        let here = |unit: &[Text]| unit.iter().any(|text| text.path.parent() == Some(directory));
+    pub(in crate::editor::lsp) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &TextFile> {
+        let here = |unit: &[TextFile]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
         units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
     }
 
     /// Returns every use of a module that a file belongs to, with the directory of the stack or module that uses
     /// it.
-    pub(in crate::editor::lsp) fn module_calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
-        let is_in = |unit: &[Text]| unit.iter().any(|text| text.path == file);
+    pub(in crate::editor::lsp) fn module_calls(&self, file: &Path) -> Vec<(&Path, &ModuleCall)> {
+        let is_in = |unit: &[TextFile]| unit.iter().any(|text| text.path == file);
         let modules: BTreeSet<&Path> =
             self.units.iter().filter(|(_, unit)| is_in(unit)).map(|(of, _)| of.as_path()).collect();
         let mut found = Vec::new();
@@ -288,8 +296,9 @@ impl Workspace {
             for text in unit {
                 let Some(known) = self.known.get(&text.path) else { continue };
                 let from = text.path.parent().unwrap_or(directory);
-                let leads =
-                    |call: &&Call| modules.contains(normalize_path(&from.join(&call.source)).as_path());
+                let leads = |call: &&ModuleCall| {
+                    modules.contains(normalize_path(&from.join(&call.source)).as_path())
+                };
                 found
                     .extend(known.names.calls.iter().filter(leads).map(|call| (directory.as_path(), call)));
             }
@@ -298,7 +307,10 @@ impl Workspace {
     }
 
     /// Returns the names of the files that share them with those of a directory.
-    pub(in crate::editor::lsp) fn names(&self, directory: &Path) -> impl Iterator<Item = (&Path, &Names)> {
+    pub(in crate::editor::lsp) fn names(
+        &self,
+        directory: &Path,
+    ) -> impl Iterator<Item = (&Path, &FileSymbols)> {
         let around = self.related_texts(directory).into_keys();
         around.filter_map(|path| Some((path, &self.known.get(path)?.names)))
     }
@@ -308,13 +320,13 @@ impl Workspace {
         &self,
         directory: &Path,
         path: &str,
-    ) -> Option<Found<'_>> {
-        let names: Vec<(&Path, &Names)> = self.names(directory).collect();
+    ) -> Option<LocatedDeclaration<'_>> {
+        let names: Vec<(&Path, &FileSymbols)> = self.names(directory).collect();
         let mut path = path;
         loop {
             for (file, names) in &names {
                 if let Some((path, declared)) = names.declared.get_key_value(path) {
-                    return Some(Found { path, declared, file });
+                    return Some(LocatedDeclaration { path, declared, file });
                 }
             }
             path = path.rsplit_once('.')?.0;
@@ -328,7 +340,7 @@ impl Workspace {
         at: &std::ops::Range<usize>,
     ) -> Option<Location> {
         let known = self.known.get(file)?;
-        Some(Location { uri: self.uri(file), range: Lines::new(&known.read).range(at.start, at.end) })
+        Some(Location { uri: self.uri(file), range: LineIndex::new(&known.read).range(at.start, at.end) })
     }
 
     /// Returns several places in a file whose names are known.
@@ -336,9 +348,9 @@ impl Workspace {
         &self,
         file: &Path,
         places: impl Iterator<Item = &'w std::ops::Range<usize>>,
-    ) -> Vec<Range> {
+    ) -> Vec<LspRange> {
         let Some(known) = self.known.get(file) else { return Vec::new() };
-        let lines = Lines::new(&known.read);
+        let lines = LineIndex::new(&known.read);
         places.map(|at| lines.range(at.start, at.end)).collect()
     }
 }

@@ -1,17 +1,17 @@
-//! `Outlook`: what is wrong with a stack in each of its environments. The chosen one is looked at first; the
+//! `DiagnosticsByEnvironment`: what is wrong with a stack in each of its environments. The chosen one is looked at first; the
 //! others follow, one at a time where the stack is large, so that a keystroke never waits for all of them.
 
 use std::sync::Arc;
 
 use crate::config::check::environments::{merge_problems, only_there};
-use crate::config::load::Checked;
+use crate::config::load::CheckedConfig;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Sources, Span};
 
 /// What was found in each environment.
 #[derive(Debug, Default)]
-pub(in crate::editor::lsp) struct Outlook {
+pub(in crate::editor::lsp) struct DiagnosticsByEnvironment {
     /// The chosen environment.
     chosen: Name,
     own: Vec<Diagnostic>,
@@ -26,17 +26,17 @@ pub(in crate::editor::lsp) struct Outlook {
     texts: Vec<Arc<str>>,
 }
 
-impl Outlook {
+impl DiagnosticsByEnvironment {
     /// Begins anew with the chosen environment. What others had, and only they, stays until they are looked at:
     /// it is moved to where it stands now.
     pub(in crate::editor::lsp) fn restart_with(
         &mut self,
-        checked: Checked,
+        checked: CheckedConfig,
         denied: Vec<Diagnostic>,
     ) -> Sources {
         let texts: Vec<Arc<str>> = checked.sources.iter().map(|(_, source)| source.text.clone()).collect();
-        let moves: Vec<Option<Move>> =
-            self.texts.iter().zip(&texts).map(|(old, new)| Move::from_texts(old, new)).collect();
+        let moves: Vec<Option<TextShift>> =
+            self.texts.iter().zip(&texts).map(|(old, new)| TextShift::from_texts(old, new)).collect();
         let before = std::mem::take(self);
         let known = |name: &Name| {
             let there = before.others.iter().find(|(other, _)| other == name)?;
@@ -95,12 +95,12 @@ impl Outlook {
 }
 
 /// How far what stands behind a change has moved.
-struct Move {
+struct TextShift {
     from: u32,
     delta: i64,
 }
 
-impl Move {
+impl TextShift {
     fn from_texts(old: &str, new: &str) -> Option<Self> {
         if old == new {
             return None;
@@ -112,11 +112,11 @@ impl Move {
     }
 }
 
-fn shift_spans(problem: &mut Diagnostic, moves: &[Option<Move>]) {
+fn shift_spans(problem: &mut Diagnostic, moves: &[Option<TextShift>]) {
     let fix = problem.fix.iter_mut().map(|fix| &mut fix.span);
     for span in problem.labels.iter_mut().map(|label| &mut label.span).chain(fix) {
         let Span { source: SourceId(id), .. } = *span;
-        let Some(Some(Move { from, delta })) = moves.get(id as usize) else { continue };
+        let Some(Some(TextShift { from, delta })) = moves.get(id as usize) else { continue };
         let moved = |at: u32| u32::try_from(i64::from(at) + delta).unwrap_or(at);
         if span.start >= *from {
             (span.start, span.end) = (moved(span.start), moved(span.end));

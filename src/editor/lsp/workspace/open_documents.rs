@@ -1,4 +1,4 @@
-//! `Overlay`: what a stack may read, as it is in the editor where a text is open there.
+//! `EditorOverlay`: what a stack may read, as it is in the editor where a text is open there.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -6,25 +6,25 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::config::input::files::{Files, Listed};
+use crate::config::input::files::{DirectoryEntry, Files};
 use crate::model::address::Name;
 
 /// The texts that are open, by their files.
-pub(in crate::editor::lsp) type Open = Rc<BTreeMap<PathBuf, Arc<str>>>;
+pub(in crate::editor::lsp) type OpenTexts = Rc<BTreeMap<PathBuf, Arc<str>>>;
 
 /// Files of the disk under those of the editor.
-pub(in crate::editor::lsp) struct Overlay {
+pub(in crate::editor::lsp) struct EditorOverlay {
     disk: Rc<dyn Files>,
-    open: Open,
+    open: OpenTexts,
     /// The directory whose files these are.
     directory: PathBuf,
     /// The directory within which configuration is shared.
     root: PathBuf,
 }
 
-impl Overlay {
+impl EditorOverlay {
     /// Lays the open texts over a directory's files.
-    pub(in crate::editor::lsp) fn new(disk: Box<dyn Files>, open: Open, directory: &Path) -> Self {
+    pub(in crate::editor::lsp) fn new(disk: Box<dyn Files>, open: OpenTexts, directory: &Path) -> Self {
         let disk: Rc<dyn Files> = Rc::from(disk);
         let root = directory.ancestors().nth(disk.path_from_root().len()).unwrap_or(directory).to_owned();
         Self { disk, open, directory: directory.to_owned(), root }
@@ -44,7 +44,7 @@ impl Overlay {
     }
 }
 
-impl Files for Overlay {
+impl Files for EditorOverlay {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         match (self.disk.read(path), self.open_bytes(&self.directory.join(path))) {
             // What must not be read is not read in the editor either.
@@ -58,7 +58,7 @@ impl Files for Overlay {
         self.disk.open(path)
     }
 
-    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+    fn list(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
         self.disk.list(path)
     }
 
@@ -140,7 +140,7 @@ mod tests {
             ("/r/m/b.stead.yaml", "new"),
         ];
         let open = open.map(|(path, text)| (PathBuf::from(path), Arc::from(text)));
-        let overlay = Overlay::new(Box::new(Below), Rc::new(open.into()), Path::new("/r/s"));
+        let overlay = EditorOverlay::new(Box::new(Below), Rc::new(open.into()), Path::new("/r/s"));
         assert_eq!(overlay.read(Path::new("./key")).unwrap(), b"open");
         assert!(overlay.read(Path::new("secret")).is_err());
         assert_eq!(overlay.read_shared(Path::new("m/a.stead.yaml")).unwrap(), b"open");

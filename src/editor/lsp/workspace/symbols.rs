@@ -1,23 +1,23 @@
-//! `Names`: what the files of a directory declare, and where each declaration is referred to.
+//! `FileSymbols`: what the files of a directory declare, and where each declaration is referred to.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::references::scan_references;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::config::syntax::limits;
 use crate::model::schema::{Kind, Registry};
 use crate::model::source::{Source, SourceId, Span};
 
 /// Language blocks whose entries references can name.
-const NAMED: &[&str] = &["locals", "stacks", "use", "vars"];
+const REFERENCEABLE_BLOCKS: &[&str] = &["locals", "stacks", "use", "vars"];
 
 /// Where addresses stand without a `$`.
-const PLAIN: &[&str] = &["depends_on", "import", "moved", "removed"];
+const PLAIN_ADDRESS_KEYS: &[&str] = &["depends_on", "import", "moved", "removed"];
 
 /// A declared name.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::editor::lsp) struct Declared {
+pub(in crate::editor::lsp) struct DeclaredName {
     /// The kind of a resource or lookup; `None` for a name of the language's blocks.
     pub(in crate::editor::lsp) kind: Option<&'static Kind>,
     /// Where its name stands.
@@ -32,9 +32,9 @@ pub(in crate::editor::lsp) struct Declared {
 
 /// What one file declares and refers to.
 #[derive(Debug, Clone, Default)]
-pub(in crate::editor::lsp) struct Names {
+pub(in crate::editor::lsp) struct FileSymbols {
     /// Declarations by path: `vm.web`, `vars.size`, `cluster.jobs.node_pools.batch`.
-    pub(in crate::editor::lsp) declared: BTreeMap<String, Declared>,
+    pub(in crate::editor::lsp) declared: BTreeMap<String, DeclaredName>,
     /// References: the path, and where it stands, without its `$`.
     pub(in crate::editor::lsp) references: Vec<(String, Range<usize>)>,
     /// Paths at which environments set variables: `environments.prod.vars.size`.
@@ -42,12 +42,12 @@ pub(in crate::editor::lsp) struct Names {
     /// Paths of the files that it includes, as they are written.
     pub(in crate::editor::lsp) included: Vec<String>,
     /// The modules that it uses.
-    pub(in crate::editor::lsp) calls: Vec<Call>,
+    pub(in crate::editor::lsp) calls: Vec<ModuleCall>,
 }
 
 /// A block of `use`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::editor::lsp) struct Call {
+pub(in crate::editor::lsp) struct ModuleCall {
     /// Its name.
     pub(in crate::editor::lsp) name: String,
     /// Path of the module's directory, as it is written.
@@ -57,21 +57,21 @@ pub(in crate::editor::lsp) struct Call {
 }
 
 /// Reads a file's names; `None` when it cannot be parsed.
-pub(in crate::editor::lsp) fn read_names(registry: &Registry, source: &Source) -> Option<Names> {
+pub(in crate::editor::lsp) fn read_names(registry: &Registry, source: &Source) -> Option<FileSymbols> {
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
     let document = limits::parse(SourceId(0), source, &is_kind)?.ok()?;
-    let mut reader = Reader { registry, text: &source.text, names: Names::default() };
+    let mut reader = SymbolCollector { registry, text: &source.text, names: FileSymbols::default() };
     reader.read_document(&document);
     Some(reader.names)
 }
 
-struct Reader<'r> {
+struct SymbolCollector<'r> {
     registry: &'r Registry,
     text: &'r str,
-    names: Names,
+    names: FileSymbols,
 }
 
-impl Reader<'_> {
+impl SymbolCollector<'_> {
     fn read_document(&mut self, document: &Document) {
         for block in &document.root {
             let word = block.key.as_str();
@@ -84,7 +84,7 @@ impl Reader<'_> {
                         self.add_declaration(format!("data.{}.{}", lookups.key, entry.key), kind, entry);
                     }
                 }
-            } else if NAMED.contains(&word) {
+            } else if REFERENCEABLE_BLOCKS.contains(&word) {
                 for entry in block.value.entries().unwrap_or_default() {
                     self.add_declaration(format!("{word}.{}", entry.key), None, entry);
                 }
@@ -98,11 +98,11 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-            self.collect_references(&block.value, PLAIN.contains(&word));
+            self.collect_references(&block.value, PLAIN_ADDRESS_KEYS.contains(&word));
         }
     }
 
-    fn read_environments(&mut self, block: &Entry) {
+    fn read_environments(&mut self, block: &DocumentEntry) {
         for environment in block.value.entries().unwrap_or_default() {
             let parts = environment.value.entries().unwrap_or_default();
             let vars = parts.iter().filter(|part| part.key == "vars");
@@ -124,10 +124,10 @@ impl Reader<'_> {
         }
     }
 
-    fn add_declaration(&mut self, path: String, kind: Option<&'static Kind>, entry: &Entry) {
+    fn add_declaration(&mut self, path: String, kind: Option<&'static Kind>, entry: &DocumentEntry) {
         let body = entry.value.entries().unwrap_or_default();
         let find = |key: &str| body.iter().find(|inner| inner.key == key);
-        let declared = Declared {
+        let declared = DeclaredName {
             kind,
             at: span_range(entry.key_span),
             keys: find("for_each")
@@ -146,7 +146,7 @@ impl Reader<'_> {
     /// Returns a value, or the short ones that it has: `type: number, default: 3`.
     fn summarize_value(&self, node: &Node) -> String {
         let Some(entries) = node.entries() else { return self.source_text(node) };
-        let is_type = |part: &&Entry| part.key == "type";
+        let is_type = |part: &&DocumentEntry| part.key == "type";
         let ty = entries.iter().find(is_type).and_then(|part| part.value.scalar());
         let is_secret = ty.is_some_and(|ty| ty.text == "secret");
         let told = entries.iter().filter(|part| !is_secret || part.key != "default");
@@ -196,7 +196,10 @@ impl Reader<'_> {
             }
             NodeValue::Mapping(entries) => {
                 for entry in entries {
-                    self.collect_references(&entry.value, plain || PLAIN.contains(&entry.key.as_str()));
+                    self.collect_references(
+                        &entry.value,
+                        plain || PLAIN_ADDRESS_KEYS.contains(&entry.key.as_str()),
+                    );
                 }
             }
             NodeValue::Null | NodeValue::Bare => {}
@@ -204,11 +207,11 @@ impl Reader<'_> {
     }
 }
 
-fn module_call(entry: &Entry) -> Call {
+fn module_call(entry: &DocumentEntry) -> ModuleCall {
     let find = |key: &str| entry.value.entries()?.iter().find(|inner| inner.key == key);
     let source = find("source").and_then(|source| text_values(&source.value).pop());
     let gives = find("with").and_then(|with| with.value.entries()).unwrap_or_default();
-    Call {
+    ModuleCall {
         name: entry.key.to_string(),
         source: source.unwrap_or_default(),
         gives: gives.iter().map(|given| given.key.to_string()).collect(),

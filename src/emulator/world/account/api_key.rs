@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::project_member::ProjectMember;
-use super::role::{self, Uses};
+use super::role::{self, RoleUseCounts};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::account::{Tier, digest_key};
+use crate::emulator::world::state::account::{RateTier, digest_key};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
@@ -30,13 +30,13 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// The name of the account's first key.
-const FIRST: &str = "first key of the account";
+const FIRST_KEY_NAME: &str = "first key of the account";
 
-const LONGEST_NAME: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 /// Characters of a key that are shown for good.
-const PREFIX: usize = 8;
+const KEY_PREFIX_CHARS: usize = 8;
 /// Seconds within which a further use of a key is not noted: each note is a row to store.
-const NOTED: i64 = 60;
+const LAST_USED_INTERVAL_SECS: i64 = 60;
 
 /// A key, by its digest: the key itself is in no export.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub(in crate::emulator::world) struct ApiKey {
     pub(in crate::emulator::world) digest: String,
     pub(in crate::emulator::world) key_prefix: String,
     pub(in crate::emulator::world) is_active: bool,
-    pub(in crate::emulator::world) rate_limit_tier: Tier,
+    pub(in crate::emulator::world) rate_limit_tier: RateTier,
     pub(in crate::emulator::world) expires_at: Option<Time>,
     pub(in crate::emulator::world) last_used_at: Option<Time>,
     pub(in crate::emulator::world) role_id: Option<Uuid>,
@@ -61,15 +61,15 @@ impl ApiKey {
 
 /// Keys by digest, and the roles that they have.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Ring {
+pub(in crate::emulator::world) struct ApiKeyIndex {
     digests: HashMap<String, Uuid>,
-    pub(in crate::emulator::world) roles: Uses,
+    pub(in crate::emulator::world) roles: RoleUseCounts,
 }
 
-impl Body for ApiKey {
+impl RecordKind for ApiKey {
     const KIND: &'static str = "api_key";
     const TITLE: &'static str = "API key";
-    type Index = Ring;
+    type Index = ApiKeyIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.api_keys
@@ -79,7 +79,7 @@ impl Body for ApiKey {
         &mut world.api_keys
     }
 
-    fn index(index: &mut Ring, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ApiKeyIndex, record: &TableRecord<Self>, present: bool) {
         if let Some(role) = record.body.role_id {
             index.roles.count_use(role, present);
         }
@@ -90,7 +90,7 @@ impl Body for ApiKey {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let key = &record.body;
         let members = view.world.project_members.index().of_subject(record.id);
         let members: Vec<_> = members.filter_map(|id| view.world.project_members.get(id)).collect();
@@ -124,7 +124,7 @@ impl World {
     /// Notes that a key was used.
     pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
         let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
-        if last.is_none_or(|last| time_after(last, NOTED) <= now) {
+        if last.is_none_or(|last| time_after(last, LAST_USED_INTERVAL_SECS) <= now) {
             self.api_keys.amend(key, |record| record.body.last_used_at = Some(now));
         }
     }
@@ -136,7 +136,7 @@ impl World {
 
     /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
     /// the account.
-    pub fn record_first_key(&mut self, secret: &str, tier: Tier) {
+    pub fn record_first_key(&mut self, secret: &str, tier: RateTier) {
         let (id, digest) = (self.first_key(), digest_key(secret));
         if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
             return;
@@ -144,9 +144,9 @@ impl World {
         let born = self.projects.get(self.account.default_project).map(|project| project.created_at);
         let born = born.unwrap_or(self.account.latest);
         let body = ApiKey {
-            name: FIRST.to_owned(),
+            name: FIRST_KEY_NAME.to_owned(),
             digest,
-            key_prefix: secret.chars().take(PREFIX).collect(),
+            key_prefix: secret.chars().take(KEY_PREFIX_CHARS).collect(),
             is_active: true,
             rate_limit_tier: tier,
             expires_at: None,
@@ -155,11 +155,18 @@ impl World {
             created_by: self.account.id,
         };
         let timeline = Timeline::with_status(born, "active");
-        self.record_key(Record { id, project: None, created_at: born, updated_at: born, timeline, body });
+        self.record_key(TableRecord {
+            id,
+            project: None,
+            created_at: born,
+            updated_at: born,
+            timeline,
+            body,
+        });
     }
 
     /// Takes down a key in place of one that has its id.
-    pub(in crate::emulator::world) fn record_key(&mut self, key: Record<ApiKey>) {
+    pub(in crate::emulator::world) fn record_key(&mut self, key: TableRecord<ApiKey>) {
         self.api_keys.remove(key.id);
         self.api_keys.insert(key);
     }
@@ -172,33 +179,33 @@ impl World {
 }
 
 /// Reads the tier; support grants the high one, and here a setting of the account.
-fn read_rate_tier(call: &Call<'_>) -> Result<Tier, Refusal> {
+fn read_rate_tier(call: &Call<'_>) -> Result<RateTier, ErrorResponse> {
     let word = call.body.optional_field("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
     match word {
-        Some("high") if !call.world.account.high_tier => Err(Refusal::new(
+        Some("high") if !call.world.account.high_tier => Err(ErrorResponse::new(
             403,
             "Forbidden",
             "access denied: rate_limit_tier high needs the approval of support; use standard",
         )),
-        Some("high") => Ok(Tier::High),
-        _ => Ok(Tier::Standard),
+        Some("high") => Ok(RateTier::High),
+        _ => Ok(RateTier::Standard),
     }
 }
 
-fn read_expiry(call: &Call<'_>) -> Result<Option<Time>, Refusal> {
+fn read_expiry(call: &Call<'_>) -> Result<Option<Time>, ErrorResponse> {
     let Some(text) = call.body.optional_field("expires_at", |field| field.text(1, 64))? else {
         return Ok(None);
     };
     let wrong = "expires_at must be an RFC 3339 time such as 2026-12-31T12:00:00Z";
-    let time: Time = text.parse().map_err(|_| Refusal::bad_request(wrong))?;
+    let time: Time = text.parse().map_err(|_| ErrorResponse::bad_request(wrong))?;
     if time <= call.now {
-        return Err(Refusal::bad_request("expires_at must lie in the future"));
+        return Err(ErrorResponse::bad_request("expires_at must lie in the future"));
     }
     Ok(Some(time))
 }
 
 fn create_api_key(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", |field| field.text(1, LONGEST_NAME))?.to_owned();
+    let name = call.body.required_field("name", |field| field.text(1, MAX_NAME_CHARS))?.to_owned();
     let expires_at = read_expiry(call)?;
     let role_id = call.optional_role(call.grant.account_permissions())?;
     let rate_limit_tier = read_rate_tier(call)?;
@@ -207,7 +214,7 @@ fn create_api_key(call: &mut Call<'_>) -> Reply {
     let body = ApiKey {
         name,
         digest: digest_key(&secret),
-        key_prefix: secret.chars().take(PREFIX).collect(),
+        key_prefix: secret.chars().take(KEY_PREFIX_CHARS).collect(),
         is_active: true,
         rate_limit_tier,
         expires_at,
@@ -217,7 +224,7 @@ fn create_api_key(call: &mut Call<'_>) -> Reply {
     };
     let id = call.world.create_record(None, now, Timeline::with_status(now, "active"), body);
     let record = call.find_by_id::<ApiKey>(id)?;
-    let view = View { world: call.world, now, detail: true };
+    let view = RenderContext { world: call.world, now, detail: true };
     Ok(success_response(201, "API key created: this is the only time that its secret is shown", |fields| {
         fields.write_object("data", |fields| {
             ApiKey::show(record, view, fields);

@@ -9,13 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::role::{self, Uses};
+use super::role::{self, RoleUseCounts};
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -32,8 +32,8 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Seconds for which an invitation is open.
-const OPEN: i64 = 7 * 24 * 3_600;
-const OWNER: &str = "owner@example.com";
+const INVITATION_VALID_SECS: i64 = 7 * 24 * 3_600;
+const OWNER_EMAIL: &str = "owner@example.com";
 
 /// An invitation of a person to the account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub(in crate::emulator::world) struct Invitation {
     pub(in crate::emulator::world) role_id: Uuid,
 }
 
-impl Record<Invitation> {
+impl TableRecord<Invitation> {
     fn is_accepted(&self) -> bool {
         self.status(Time::MAX) == "accepted"
     }
@@ -51,16 +51,16 @@ impl Record<Invitation> {
 
 /// Invitations by address without regard to the case of its letters, those that were accepted by age, and the roles that they give.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Guests {
+pub(in crate::emulator::world) struct InvitationIndex {
     emails: HashMap<String, BTreeSet<(Time, Uuid)>>,
     accepted: BTreeSet<(Time, Uuid)>,
-    pub(in crate::emulator::world) roles: Uses,
+    pub(in crate::emulator::world) roles: RoleUseCounts,
 }
 
-impl Body for Invitation {
+impl RecordKind for Invitation {
     const KIND: &'static str = "invitation";
     const TITLE: &'static str = "invitation";
-    type Index = Guests;
+    type Index = InvitationIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.invitations
@@ -70,7 +70,7 @@ impl Body for Invitation {
         &mut world.invitations
     }
 
-    fn index(index: &mut Guests, record: &Record<Self>, present: bool) {
+    fn index(index: &mut InvitationIndex, record: &TableRecord<Self>, present: bool) {
         index.roles.count_use(record.body.role_id, present);
         let place = (record.created_at, record.id);
         let same = index.emails.entry(record.body.email.to_lowercase()).or_default();
@@ -88,12 +88,12 @@ impl Body for Invitation {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("email", &record.body.email);
         fields.write_field("status", record.status(view.now));
         view.world.show_role(Some(record.body.role_id), fields);
-        fields.write_field("expires_at", &time_after(record.created_at, OPEN));
+        fields.write_field("expires_at", &time_after(record.created_at, INVITATION_VALID_SECS));
         fields.write_field("created_at", &record.created_at);
     }
 }
@@ -101,19 +101,19 @@ impl Body for Invitation {
 impl World {
     /// Tells whether a person belongs to the account.
     pub(in crate::emulator::world) fn is_member(&self, id: Uuid) -> bool {
-        id == self.account.id || self.invitations.get(id).is_some_and(Record::is_accepted)
+        id == self.account.id || self.invitations.get(id).is_some_and(TableRecord::is_accepted)
     }
 }
 
 /// Reads an address.
-fn read_email(field: Field<'_>) -> Result<String, Refusal> {
+fn read_email(field: BodyField<'_>) -> Result<String, ErrorResponse> {
     let text = field.text(3, 254)?;
     let well = text.split_once('@').is_some_and(|(name, host)| {
         let host_is = host.split('.').count() > 1 && host.split('.').all(|label| !label.is_empty());
         !name.is_empty() && host_is && !host.contains('@')
     });
     if !well || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        return Err(Refusal::bad_request("email must be an address such as someone@example.com"));
+        return Err(ErrorResponse::bad_request("email must be an address such as someone@example.com"));
     }
     Ok(text.to_owned())
 }
@@ -126,11 +126,11 @@ fn create_invitation(call: &mut Call<'_>) -> Reply {
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
         // One who did not answer may be asked again; one who did is there.
         if record.is_accepted() {
-            return Err(Refusal::conflict(format!("{email} is a member already")));
+            return Err(ErrorResponse::conflict(format!("{email} is a member already")));
         }
     }
     let now = call.now;
-    let timeline = Timeline::new(now, &[(0, "pending"), (OPEN, "expired")]);
+    let timeline = Timeline::new(now, &[(0, "pending"), (INVITATION_VALID_SECS, "expired")]);
     let id = call.world.create_record(None, now, timeline, Invitation { email, role_id });
     call.record_response::<Invitation>(201, id, "invitation sent")
 }
@@ -139,7 +139,7 @@ fn delete_invitation(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Invitation>()?;
     let id = record.id;
     if record.is_accepted() {
-        return Err(Refusal::conflict("the invitation was accepted: delete the member instead"));
+        return Err(ErrorResponse::conflict("the invitation was accepted: delete the member instead"));
     }
     call.world.invitations.remove(id);
     Ok(message_response("invitation deleted"))
@@ -154,7 +154,7 @@ fn list_members(call: &mut Call<'_>) -> Reply {
     let page = guests.chain([None]).skip(offset).take(limit);
     let since = world.projects.get(world.default_project()).map(|project| project.created_at);
     Ok(list_response(accepted.len() + 1, page, |fields, guest| {
-        let email = guest.map_or(OWNER, |guest| &guest.body.email);
+        let email = guest.map_or(OWNER_EMAIL, |guest| &guest.body.email);
         fields.write_field("id", &guest.map_or(world.account.id, |guest| guest.id));
         fields.write_field("email", email);
         world.show_role(Some(guest.map_or(role::owner_role(), |guest| guest.body.role_id)), fields);
@@ -165,10 +165,10 @@ fn list_members(call: &mut Call<'_>) -> Reply {
 fn delete_member(call: &mut Call<'_>) -> Reply {
     let id = Uuid::try_parse(call.param(0)).unwrap_or_default();
     if id == call.world.account.id {
-        return Err(Refusal::new(403, "Forbidden", "access denied: the owner of the account stays"));
+        return Err(ErrorResponse::new(403, "Forbidden", "access denied: the owner of the account stays"));
     }
     if !call.world.is_member(id) {
-        return Err(Refusal::not_found("member"));
+        return Err(ErrorResponse::not_found("member"));
     }
     call.world.end_memberships(id);
     call.world.invitations.remove(id);

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::permission::Need;
+use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
@@ -37,7 +37,7 @@ impl Project {
     }
 }
 
-impl Body for Project {
+impl RecordKind for Project {
     const KIND: &'static str = "project";
     const TITLE: &'static str = "project";
     type Index = ();
@@ -50,9 +50,9 @@ impl Body for Project {
         &mut world.projects
     }
 
-    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+    fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
 
-    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("name", &record.body.name);
         fields.write_field("description", &record.body.description);
@@ -62,23 +62,24 @@ impl Body for Project {
     }
 }
 
-const DESCRIPTION: usize = 65_535;
+const MAX_DESCRIPTION_CHARS: usize = 65_535;
 
 fn list_projects(call: &mut Call<'_>) -> Reply {
-    let all =
-        Need::from_name("projects:read").is_some_and(|need| call.grant.account_permissions().holds(need));
+    let all = Permission::from_name("projects:read")
+        .is_some_and(|need| call.grant.account_permissions().holds(need));
     let Some(projects) = call.grant.visible_projects().filter(|_| !all) else {
         return call.list_records::<Project>();
     };
     let mut records: Vec<_> = projects.keys().filter_map(|id| call.world.projects.get(*id)).collect();
     records.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
-    let view = View { world: call.world, now: call.now, detail: false };
+    let view = RenderContext { world: call.world, now: call.now, detail: false };
     call.list_of(&records, |fields, record| Project::show(record, view, fields))
 }
 
 fn create_project(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", Field::name)?;
-    let description = call.body.optional_field("description", |field| field.text(0, DESCRIPTION))?;
+    let name = call.body.required_field("name", BodyField::name)?;
+    let description =
+        call.body.optional_field("description", |field| field.text(0, MAX_DESCRIPTION_CHARS))?;
     let body = Project { name, description: description.unwrap_or_default().to_owned(), is_default: false };
     let now = call.now;
     let id = call.world.create_record(None, now, Timeline::with_status(now, "active"), body);
@@ -92,8 +93,9 @@ fn read_project(call: &mut Call<'_>) -> Reply {
 
 fn update_project(call: &mut Call<'_>) -> Reply {
     let id = call.find_by_path::<Project>()?.id;
-    let name = call.body.optional_field("name", Field::name)?;
-    let description = call.body.optional_field("description", |field| field.text(0, DESCRIPTION))?;
+    let name = call.body.optional_field("name", BodyField::name)?;
+    let description =
+        call.body.optional_field("description", |field| field.text(0, MAX_DESCRIPTION_CHARS))?;
     let description = description.map(str::to_owned);
     call.update::<Project>(id, |record| {
         record.body.name = name.unwrap_or_else(|| record.body.name.clone());
@@ -106,10 +108,10 @@ fn delete_project(call: &mut Call<'_>) -> Reply {
     let project = call.find_by_path::<Project>()?;
     let id = project.id;
     if project.body.is_default {
-        return Err(Refusal::bad_request("the account's default project cannot be deleted"));
+        return Err(ErrorResponse::bad_request("the account's default project cannot be deleted"));
     }
     if call.world.holds_anything(id) {
-        return Err(Refusal::conflict("the project still holds resources: delete them first"));
+        return Err(ErrorResponse::conflict("the project still holds resources: delete them first"));
     }
     call.world.end_project_memberships(id);
     call.world.remove_scheduled(id);

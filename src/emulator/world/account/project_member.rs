@@ -7,12 +7,12 @@ use uuid::Uuid;
 
 use super::api_key::ApiKey;
 use super::project::Project;
-use super::role::Uses;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use super::role::RoleUseCounts;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -54,21 +54,21 @@ pub(in crate::emulator::world) struct ProjectMember {
 
 /// The memberships of each key and person, and their roles.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Memberships {
+pub(in crate::emulator::world) struct MembershipIndex {
     subjects: BTreeSet<(Uuid, Uuid)>,
-    pub(in crate::emulator::world) roles: Uses,
+    pub(in crate::emulator::world) roles: RoleUseCounts,
 }
 
-impl Memberships {
+impl MembershipIndex {
     pub(in crate::emulator::world) fn of_subject(&self, subject: Uuid) -> impl Iterator<Item = Uuid> {
         self.subjects.range((subject, Uuid::nil())..=(subject, Uuid::max())).map(|(_, member)| *member)
     }
 }
 
-impl Body for ProjectMember {
+impl RecordKind for ProjectMember {
     const KIND: &'static str = "project_member";
     const TITLE: &'static str = "project member";
-    type Index = Memberships;
+    type Index = MembershipIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.project_members
@@ -78,7 +78,7 @@ impl Body for ProjectMember {
         &mut world.project_members
     }
 
-    fn index(index: &mut Memberships, record: &Record<Self>, present: bool) {
+    fn index(index: &mut MembershipIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.body.subject.id(), record.id);
         index.roles.count_use(record.body.role_id, present);
         if present {
@@ -88,7 +88,7 @@ impl Body for ProjectMember {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let (key, member) = match record.body.subject {
             Subject::ApiKey(id) => (Some(id), None),
             Subject::Member(id) => (None, Some(id)),
@@ -105,9 +105,9 @@ impl Body for ProjectMember {
 impl ProjectMember {
     /// Writes which project a membership opens, and with which role.
     pub(in crate::emulator::world) fn write_access(
-        record: &Record<Self>,
-        view: View<'_>,
-        fields: &mut Fields<'_>,
+        record: &TableRecord<Self>,
+        view: RenderContext<'_>,
+        fields: &mut JsonObjectWriter<'_>,
     ) {
         let project = record.project.and_then(|id| view.world.projects.get(id));
         fields.write_field("project_id", &record.project);
@@ -139,23 +139,23 @@ fn list_project_members(call: &mut Call<'_>) -> Reply {
     let project = Some(call.find_by_path::<Project>()?.id);
     let (offset, limit) = call.page_bounds()?;
     let table = &call.world.project_members;
-    let view = View { world: call.world, now: call.now, detail: false };
+    let view = RenderContext { world: call.world, now: call.now, detail: false };
     let page = table.page(project, offset, limit);
     Ok(list_response(table.len(project), page, |fields, record| ProjectMember::show(record, view, fields)))
 }
 
 /// Reads who is to be a member.
-fn read_subject(call: &Call<'_>) -> Result<Subject, Refusal> {
-    let key = call.body.optional_field("api_key_id", Field::uuid)?;
-    let member = call.body.optional_field("member_id", Field::uuid)?;
+fn read_subject(call: &Call<'_>) -> Result<Subject, ErrorResponse> {
+    let key = call.body.optional_field("api_key_id", BodyField::uuid)?;
+    let member = call.body.optional_field("member_id", BodyField::uuid)?;
     match (key, member) {
         (Some(id), None) => call.find_by_id::<ApiKey>(id).map(|_| Subject::ApiKey(id)),
         (None, Some(id)) if call.world.is_member(id) => Ok(Subject::Member(id)),
-        (None, Some(_)) => Err(Refusal::not_found("member")),
+        (None, Some(_)) => Err(ErrorResponse::not_found("member")),
         (Some(_), Some(_)) => {
-            Err(Refusal::bad_request("leave api_key_id or member_id out: a membership has one"))
+            Err(ErrorResponse::bad_request("leave api_key_id or member_id out: a membership has one"))
         }
-        (None, None) => Err(Refusal::bad_request("one of api_key_id and member_id is required")),
+        (None, None) => Err(ErrorResponse::bad_request("one of api_key_id and member_id is required")),
     }
 }
 
@@ -167,7 +167,9 @@ fn create_project_member(call: &mut Call<'_>) -> Reply {
     let mut theirs = world.project_members.index().of_subject(subject.id());
     if theirs.any(|id| world.project_members.get(id).is_some_and(|record| record.project == Some(project)))
     {
-        return Err(Refusal::conflict("it is a member of the project already: change its role instead"));
+        return Err(ErrorResponse::conflict(
+            "it is a member of the project already: change its role instead",
+        ));
     }
     drop(theirs);
     let now = call.now;
@@ -177,13 +179,13 @@ fn create_project_member(call: &mut Call<'_>) -> Reply {
 }
 
 /// Finds the membership that the path means.
-fn find_project_member<'c>(call: &'c Call<'_>) -> Result<&'c Record<ProjectMember>, Refusal> {
+fn find_project_member<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<ProjectMember>, ErrorResponse> {
     let project = call.find_by_path::<Project>()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.project_members.get(id));
     found
         .filter(|record| record.project == Some(project))
-        .ok_or_else(|| Refusal::not_found(ProjectMember::TITLE))
+        .ok_or_else(|| ErrorResponse::not_found(ProjectMember::TITLE))
 }
 
 fn update_project_member(call: &mut Call<'_>) -> Reply {

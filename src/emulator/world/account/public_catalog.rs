@@ -2,12 +2,12 @@
 
 use rust_decimal::Decimal;
 
-use crate::emulator::world::Response;
+use crate::emulator::world::ApiResponse;
 use crate::emulator::world::engine::catalog::{
-    self, BACKUP_GB, CONTROL_PLANE, DATABASE_PLANS, DatabasePlan, ENGINES, Engine, NODE_PLANS, NodePlan,
-    SNAPSHOT_GB, TEMPLATES, Template, VM_PLANS, VOLUME_GB, VmPlan,
+    self, BACKUP_GB, CONTROL_PLANE, DATABASE_PLANS, DatabaseEngine, DatabasePlan, ENGINES, NODE_PLANS,
+    NodePlan, SNAPSHOT_GB, TEMPLATES, VM_PLANS, VOLUME_GB, VmPlan, VmTemplate,
 };
-use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
@@ -39,7 +39,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     keyed_route("/api/v1/k8s/node-plans", |call| call.list_of(&NODE_PLANS, node_plan)),
 ];
 
-fn health_response(status: &str) -> Response {
+fn health_response(status: &str) -> ApiResponse {
     success_response(200, "", |fields| fields.write_field("status", status))
 }
 
@@ -50,7 +50,7 @@ fn list_regions(call: &mut Call<'_>) -> Reply {
     })
 }
 
-fn write_template(fields: &mut Fields<'_>, template: &Template) {
+fn write_template(fields: &mut JsonObjectWriter<'_>, template: &VmTemplate) {
     fields.write_field("id", &template.id);
     fields.write_field("slug", template.slug);
     fields.write_field("name", template.name);
@@ -58,12 +58,12 @@ fn write_template(fields: &mut Fields<'_>, template: &Template) {
     fields.write_field("version", template.version);
 }
 
-fn write_prices(fields: &mut Fields<'_>, month: Decimal) {
+fn write_prices(fields: &mut JsonObjectWriter<'_>, month: Decimal) {
     fields.write_number("price_per_hour", money::hourly_price(month));
     fields.write_number("monthly_price", money::round_to_cents(month));
 }
 
-fn vm_plan(fields: &mut Fields<'_>, plan: &VmPlan) {
+fn vm_plan(fields: &mut JsonObjectWriter<'_>, plan: &VmPlan) {
     fields.write_field("id", &plan.id);
     fields.write_field("slug", plan.slug);
     fields.write_field("name", plan.slug);
@@ -87,14 +87,14 @@ fn database_plans(call: &mut Call<'_>) -> Reply {
     })
 }
 
-fn write_engine(fields: &mut Fields<'_>, engine: &Engine) {
+fn write_engine(fields: &mut JsonObjectWriter<'_>, engine: &DatabaseEngine) {
     fields.write_field("engine", engine.name);
     fields.write_field("versions", engine.versions);
     fields.write_field("default_version", &engine.versions.first());
     fields.write_field("ports", engine.ports);
 }
 
-fn node_plan(fields: &mut Fields<'_>, plan: &NodePlan) {
+fn node_plan(fields: &mut JsonObjectWriter<'_>, plan: &NodePlan) {
     fields.write_field("id", &plan.id);
     fields.write_field("slug", plan.slug);
     fields.write_field("node_class", plan.node_class);
@@ -106,8 +106,8 @@ fn node_plan(fields: &mut Fields<'_>, plan: &NodePlan) {
 
 fn kubernetes_pricing(call: &mut Call<'_>) -> Reply {
     let (offset, limit) = call.page_bounds()?;
-    let mut answer = Response::from_json(200, Vec::with_capacity(2048));
-    Fields::write(&mut answer.body, |fields| {
+    let mut answer = ApiResponse::from_json(200, Vec::with_capacity(2048));
+    JsonObjectWriter::write(&mut answer.body, |fields| {
         fields.write_object_array("data", NODE_PLANS.iter().skip(offset).take(limit), node_plan);
         fields.write_field("total", &NODE_PLANS.len());
         fields.write_object("control_planes", |fields| {
@@ -119,7 +119,7 @@ fn kubernetes_pricing(call: &mut Call<'_>) -> Reply {
 }
 
 /// Writes the prices of a thing for an hour, a month and longer terms (10 and 20 % off).
-fn write_term_prices(fields: &mut Fields<'_>, names: [&str; 4], month: Decimal) {
+fn write_term_prices(fields: &mut JsonObjectWriter<'_>, names: [&str; 4], month: Decimal) {
     let [hour, one, year, two_years] = names;
     fields.write_number(hour, money::hourly_price(month));
     fields.write_number(one, money::round_to_cents(month));
@@ -127,7 +127,7 @@ fn write_term_prices(fields: &mut Fields<'_>, names: [&str; 4], month: Decimal) 
     fields.write_number(two_years, money::round_to_cents(month * Decimal::new(192, 1)));
 }
 
-fn ip_pricing() -> Response {
+fn ip_pricing() -> ApiResponse {
     const NAMES: [&str; 4] = ["price_per_hour", "monthly_price", "yearly_price", "twenty_four_month_price"];
     success_response(200, "", |fields| {
         fields.write_object("pricing", |fields| {
@@ -138,7 +138,7 @@ fn ip_pricing() -> Response {
     })
 }
 
-fn volume_pricing() -> Response {
+fn volume_pricing() -> ApiResponse {
     const NAMES: [&str; 4] = [
         "price_per_gb_hour",
         "price_per_gb_month",
@@ -154,7 +154,7 @@ fn volume_pricing() -> Response {
     })
 }
 
-fn by_gb(price: i64) -> Response {
+fn by_gb(price: i64) -> ApiResponse {
     success_response(200, "", |fields| {
         fields.write_object("pricing", |fields| {
             fields.write_number("price_per_gb_month", from_cents(price));

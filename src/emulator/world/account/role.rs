@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{
     Call, Reply, list_response, message_response, success_response,
 };
 use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::grant::Grant;
-use crate::emulator::world::state::permission::{self, Need, Permissions};
+use crate::emulator::world::state::grant::AccessGrant;
+use crate::emulator::world::state::permission::{self, Permission, Permissions};
 use crate::emulator::world::state::world::World;
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Method;
@@ -32,7 +32,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::Account, delete_role),
 ];
 
-const MOST_PERMISSIONS: usize = 256;
+const MAX_PERMISSIONS: usize = 256;
 
 /// A set of permissions with a name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,20 +45,25 @@ pub(in crate::emulator::world) struct Role {
 }
 
 /// A role that every account has.
-struct BuiltIn {
+struct BuiltInRole {
     id: Uuid,
     name: &'static str,
     slug: &'static str,
-    holds: fn(Need) -> bool,
+    holds: fn(Permission) -> bool,
 }
 
-const fn built_in(id: u128, name: &'static str, slug: &'static str, holds: fn(Need) -> bool) -> BuiltIn {
+const fn built_in(
+    id: u128,
+    name: &'static str,
+    slug: &'static str,
+    holds: fn(Permission) -> bool,
+) -> BuiltInRole {
     // Version 4 and the RFC's variant, so that the ids have the shape of all others.
-    BuiltIn { id: Uuid::from_u128(0x4c1d_07a2_93be_4e58_8d20_0000_0000_0000 | id), name, slug, holds }
+    BuiltInRole { id: Uuid::from_u128(0x4c1d_07a2_93be_4e58_8d20_0000_0000_0000 | id), name, slug, holds }
 }
 
 /// Youngest first, as lists have it.
-static BUILT_IN: [BuiltIn; 4] = [
+static BUILT_IN: [BuiltInRole; 4] = [
     built_in(4, "Viewer", "viewer", |need| need == need.as_read()),
     built_in(3, "Developer", "developer", |need| {
         need == need.as_read() || need.of_projects() || need.name() == "ssh_keys:write"
@@ -67,7 +72,7 @@ static BUILT_IN: [BuiltIn; 4] = [
     built_in(1, "Owner", "owner", |_| true),
 ];
 
-impl BuiltIn {
+impl BuiltInRole {
     fn find(id: Uuid) -> Option<&'static Self> {
         BUILT_IN.iter().find(|role| role.id == id)
     }
@@ -84,9 +89,9 @@ pub(in crate::emulator::world) fn owner_role() -> Uuid {
 
 /// How many records have each role.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Uses(HashMap<Uuid, usize>);
+pub(in crate::emulator::world) struct RoleUseCounts(HashMap<Uuid, usize>);
 
-impl Uses {
+impl RoleUseCounts {
     pub(in crate::emulator::world) fn count_use(&mut self, role: Uuid, present: bool) {
         let count = self.0.entry(role).or_default();
         *count = if present { *count + 1 } else { count.saturating_sub(1) };
@@ -102,12 +107,12 @@ impl Uses {
 
 /// Custom roles by slug.
 #[derive(Default)]
-pub(in crate::emulator::world) struct BySlug(HashMap<String, Uuid>);
+pub(in crate::emulator::world) struct RoleIndex(HashMap<String, Uuid>);
 
-impl Body for Role {
+impl RecordKind for Role {
     const KIND: &'static str = "role";
     const TITLE: &'static str = "role";
-    type Index = BySlug;
+    type Index = RoleIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.roles
@@ -117,7 +122,7 @@ impl Body for Role {
         &mut world.roles
     }
 
-    fn index(index: &mut BySlug, record: &Record<Self>, present: bool) {
+    fn index(index: &mut RoleIndex, record: &TableRecord<Self>, present: bool) {
         if present {
             index.0.insert(record.body.slug.clone(), record.id);
         } else {
@@ -125,7 +130,7 @@ impl Body for Role {
         }
     }
 
-    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let Role { name, slug, permissions } = &record.body;
         let times = (record.created_at, record.updated_at);
         write_role(fields, record.id, (name, slug), permissions, (false, times));
@@ -133,7 +138,7 @@ impl Body for Role {
 }
 
 fn write_role(
-    fields: &mut Fields<'_>,
+    fields: &mut JsonObjectWriter<'_>,
     id: Uuid,
     (name, slug): (&str, &str),
     permissions: &[String],
@@ -149,7 +154,7 @@ fn write_role(
 }
 
 /// Writes a built-in role, which is as old as the account.
-fn show_built_in(fields: &mut Fields<'_>, role: &BuiltIn, view: View<'_>) {
+fn show_built_in(fields: &mut JsonObjectWriter<'_>, role: &BuiltInRole, view: RenderContext<'_>) {
     let default = view.world.projects.get(view.world.default_project());
     let since = default.map_or(view.now, |project| project.created_at);
     let names = role.permissions().names();
@@ -159,16 +164,20 @@ fn show_built_in(fields: &mut Fields<'_>, role: &BuiltIn, view: View<'_>) {
 impl World {
     /// Returns what a role permits.
     pub(in crate::emulator::world) fn permissions_of(&self, role: Uuid) -> Permissions {
-        if let Some(role) = BuiltIn::find(role) {
+        if let Some(role) = BuiltInRole::find(role) {
             return role.permissions();
         }
         let custom = self.roles.get(role).map(|record| &record.body.permissions);
-        custom.into_iter().flatten().filter_map(|name| Need::from_name(name)).collect()
+        custom.into_iter().flatten().filter_map(|name| Permission::from_name(name)).collect()
     }
 
     /// Writes `role_id`, `role_name` and `role_slug`.
-    pub(in crate::emulator::world) fn show_role(&self, role: Option<Uuid>, fields: &mut Fields<'_>) {
-        let built_in = role.and_then(BuiltIn::find).map(|role| (role.name, role.slug));
+    pub(in crate::emulator::world) fn show_role(
+        &self,
+        role: Option<Uuid>,
+        fields: &mut JsonObjectWriter<'_>,
+    ) {
+        let built_in = role.and_then(BuiltInRole::find).map(|role| (role.name, role.slug));
         let custom = role.and_then(|role| self.roles.get(role));
         let custom = custom.map(|record| (record.body.name.as_str(), record.body.slug.as_str()));
         let (name, slug) = built_in.or(custom).unzip();
@@ -183,25 +192,28 @@ impl Call<'_> {
     pub(in crate::emulator::world) fn optional_role(
         &self,
         held: Permissions,
-    ) -> Result<Option<Uuid>, Refusal> {
-        let Some(id) = self.body.optional_field("role_id", Field::uuid)? else { return Ok(None) };
-        if BuiltIn::find(id).is_none() {
+    ) -> Result<Option<Uuid>, ErrorResponse> {
+        let Some(id) = self.body.optional_field("role_id", BodyField::uuid)? else { return Ok(None) };
+        if BuiltInRole::find(id).is_none() {
             self.find_by_id::<Role>(id)?;
         }
-        Grant::hand_on(held, self.world.permissions_of(id))?;
+        AccessGrant::hand_on(held, self.world.permissions_of(id))?;
         Ok(Some(id))
     }
 
     /// Reads the role that a body must name.
-    pub(in crate::emulator::world) fn required_role(&self, held: Permissions) -> Result<Uuid, Refusal> {
-        self.optional_role(held)?.ok_or_else(|| Refusal::bad_request("role_id is required"))
+    pub(in crate::emulator::world) fn required_role(
+        &self,
+        held: Permissions,
+    ) -> Result<Uuid, ErrorResponse> {
+        self.optional_role(held)?.ok_or_else(|| ErrorResponse::bad_request("role_id is required"))
     }
 }
 
 fn list_roles(call: &mut Call<'_>) -> Reply {
     let (offset, limit) = call.page_bounds()?;
     let custom = call.world.roles.len(None);
-    let view = View { world: call.world, now: call.now, detail: false };
+    let view = RenderContext { world: call.world, now: call.now, detail: false };
     let records: Vec<_> = call.world.roles.page(None, offset, limit).collect();
     let rest = BUILT_IN.iter().skip(offset.saturating_sub(custom)).take(limit - records.len());
     let page = records.into_iter().map(Ok).chain(rest.map(Err));
@@ -212,20 +224,20 @@ fn list_roles(call: &mut Call<'_>) -> Reply {
 }
 
 /// Reads the permissions of a body.
-fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
-    let read = |field: Field<'_>| {
+fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, ErrorResponse> {
+    let read = |field: BodyField<'_>| {
         let name = field.text(1, 128)?;
-        if Need::from_name(name).is_some() {
+        if Permission::from_name(name).is_some() {
             return Ok(name.to_owned());
         }
-        let known: Vec<_> = permission::all_permissions().map(Need::name).collect();
+        let known: Vec<_> = permission::all_permissions().map(Permission::name).collect();
         let hint = nearest_name(name, known.iter().map(String::as_str));
         let hint = hint.map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
-        Err(Refusal::bad_request(format!(
+        Err(ErrorResponse::bad_request(format!(
             "permissions: there is no permission {name}.{hint} GET /api/v1/permissions lists them"
         )))
     };
-    let read = body.optional_field("permissions", |field| field.list(MOST_PERMISSIONS, read))?;
+    let read = body.optional_field("permissions", |field| field.list(MAX_PERMISSIONS, read))?;
     Ok(read.map(|mut names| {
         names.sort();
         names.dedup();
@@ -234,7 +246,7 @@ fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
 }
 
 fn permission_set(names: &[String]) -> Permissions {
-    names.iter().filter_map(|name| Need::from_name(name)).collect()
+    names.iter().filter_map(|name| Permission::from_name(name)).collect()
 }
 
 /// Returns a name in lower-case letters, digits and hyphens.
@@ -244,12 +256,12 @@ fn slugify_name(name: &str) -> String {
 }
 
 fn create_role(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", Field::name)?;
+    let name = call.body.required_field("name", BodyField::name)?;
     let permissions = read_permissions(&call.body)?.unwrap_or_default();
-    Grant::hand_on(call.grant.account_permissions(), permission_set(&permissions))?;
+    AccessGrant::hand_on(call.grant.account_permissions(), permission_set(&permissions))?;
     let mut slug = slugify_name(&name);
     if slug.is_empty() {
-        return Err(Refusal::bad_request("name must have a letter or a digit"));
+        return Err(ErrorResponse::bad_request("name must have a letter or a digit"));
     }
     // Names may repeat, short names do not.
     while call.world.roles.index().0.contains_key(&slug) || BUILT_IN.iter().any(|role| role.slug == slug) {
@@ -263,8 +275,8 @@ fn create_role(call: &mut Call<'_>) -> Reply {
 }
 
 fn read_role(call: &mut Call<'_>) -> Reply {
-    if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltIn::find) {
-        let view = View { world: call.world, now: call.now, detail: true };
+    if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltInRole::find) {
+        let view = RenderContext { world: call.world, now: call.now, detail: true };
         return Ok(success_response(200, "", |fields| {
             fields.write_object("data", |fields| show_built_in(fields, role, view));
         }));
@@ -274,10 +286,10 @@ fn read_role(call: &mut Call<'_>) -> Reply {
 }
 
 /// Finds the role that the path means, unless it is built in.
-fn find_custom_role<'c>(call: &'c Call<'_>) -> Result<&'c Record<Role>, Refusal> {
-    if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltIn::find) {
+fn find_custom_role<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Role>, ErrorResponse> {
+    if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltInRole::find) {
         let message = format!("access denied: the role {} is built in and cannot be changed", role.slug);
-        return Err(Refusal::new(403, "Forbidden", message));
+        return Err(ErrorResponse::new(403, "Forbidden", message));
     }
     call.find_by_path::<Role>()
 }
@@ -285,9 +297,9 @@ fn find_custom_role<'c>(call: &'c Call<'_>) -> Result<&'c Record<Role>, Refusal>
 fn update_role(call: &mut Call<'_>) -> Reply {
     let record = find_custom_role(call)?;
     let (id, mut body) = (record.id, record.body.clone());
-    body.name = call.body.optional_field("name", Field::name)?.unwrap_or(body.name);
+    body.name = call.body.optional_field("name", BodyField::name)?.unwrap_or(body.name);
     if let Some(names) = read_permissions(&call.body)? {
-        Grant::hand_on(call.grant.account_permissions(), permission_set(&names))?;
+        AccessGrant::hand_on(call.grant.account_permissions(), permission_set(&names))?;
         body.permissions = names;
     }
     call.update::<Role>(id, |record| record.body = body);
@@ -303,7 +315,7 @@ fn delete_role(call: &mut Call<'_>) -> Reply {
         &world.invitations.index().roles,
     ];
     if uses.iter().any(|uses| uses.is_used(id)) {
-        return Err(Refusal::conflict("the role is in use by an API key, a member or an invitation"));
+        return Err(ErrorResponse::conflict("the role is in use by an API key, a member or an invitation"));
     }
     call.world.roles.remove(id);
     Ok(message_response("role deleted"))

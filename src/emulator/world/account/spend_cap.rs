@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::world::apps::app::App;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::next_month;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
-use crate::emulator::world::state::world::{Due, World};
-use crate::emulator::world::{Response, Time};
+use crate::emulator::world::state::world::{ScheduledEvent, World};
+use crate::emulator::world::{ApiResponse, Time};
 use crate::model::schema::Method;
 
 const PATH: &str = "/api/v1/apps/spend-settings";
@@ -43,7 +43,7 @@ pub(in crate::emulator::world) enum CapAction {
     Pause,
 }
 
-const UNSET: SpendSettings = SpendSettings {
+const DEFAULT_SETTINGS: SpendSettings = SpendSettings {
     enabled: false,
     monthly_cap_usd: None,
     cap_action: CapAction::NotifyOnly,
@@ -51,11 +51,13 @@ const UNSET: SpendSettings = SpendSettings {
 };
 
 /// Percents of the cap at which owners get a notice.
-const NOTICES: [u8; 3] = [100, 90, 75];
+const NOTICE_PERCENTS: [u8; 3] = [100, 90, 75];
 
 /// Returns the last notice that a spend has brought about.
 pub(in crate::emulator::world) fn reached_notice(spend: Decimal, cap: Decimal) -> Option<u8> {
-    NOTICES.into_iter().find(|percent| spend * Decimal::ONE_HUNDRED >= cap * Decimal::from(*percent))
+    NOTICE_PERCENTS
+        .into_iter()
+        .find(|percent| spend * Decimal::ONE_HUNDRED >= cap * Decimal::from(*percent))
 }
 
 impl SpendSettings {
@@ -70,7 +72,7 @@ impl SpendSettings {
     }
 }
 
-impl Body for SpendSettings {
+impl RecordKind for SpendSettings {
     const KIND: &'static str = "spend_settings";
     const TITLE: &'static str = "spend settings";
     const IS_OBJECT: bool = false;
@@ -84,14 +86,14 @@ impl Body for SpendSettings {
         &mut world.spend_settings
     }
 
-    fn index((): &mut (), _record: &Record<Self>, _present: bool) {}
+    fn index((): &mut (), _record: &TableRecord<Self>, _present: bool) {}
 
-    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         write_spend_settings(&record.body, fields);
     }
 }
 
-fn write_spend_settings(settings: &SpendSettings, fields: &mut Fields<'_>) {
+fn write_spend_settings(settings: &SpendSettings, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("enabled", &settings.enabled);
     match settings.monthly_cap_usd {
         Some(cap) => fields.write_number("monthly_cap_usd", cap),
@@ -102,7 +104,7 @@ fn write_spend_settings(settings: &SpendSettings, fields: &mut Fields<'_>) {
 }
 
 /// Returns when the cap is reached next, or a month begins that lifts it.
-pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<Due> {
+pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<ScheduledEvent> {
     let settings = world.current_spend_settings();
     let rate = world.apps.hourly_rate();
     let reached = settings.pause_cap().filter(|_| !settings.paused_by_cap);
@@ -111,19 +113,21 @@ pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<Due>
     // At the end of time there is no other month.
     let month = matters.then(|| next_month(world.account.latest)).filter(|at| *at > world.account.latest);
     let at = reached.into_iter().chain(month).min()?.max(world.account.latest);
-    Some(Due { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
+    Some(ScheduledEvent { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
 }
 
 impl World {
     /// Returns the settings as they are.
     pub(in crate::emulator::world) fn current_spend_settings(&self) -> &SpendSettings {
-        self.spend_settings.iter().next().map_or(&UNSET, |record| &record.body)
+        self.spend_settings.iter().next().map_or(&DEFAULT_SETTINGS, |record| &record.body)
     }
 
     /// Returns the id of the settings, which are made when there are none.
     pub(in crate::emulator::world) fn spend_record(&mut self, now: Time) -> Uuid {
         let known = self.spend_settings.iter().next().map(|record| record.id);
-        known.unwrap_or_else(|| self.create_record(None, now, Timeline::with_status(now, "active"), UNSET))
+        known.unwrap_or_else(|| {
+            self.create_record(None, now, Timeline::with_status(now, "active"), DEFAULT_SETTINGS)
+        })
     }
 
     /// Pauses or releases the apps, as the spend of the month and the settings say.
@@ -136,7 +140,7 @@ impl World {
         }
         let Some(id) = self.spend_settings.iter().next().map(|record| record.id) else { return };
         self.spend_settings.amend(id, |record| record.body.paused_by_cap = reached);
-        let affected = |record: &&Record<App>| {
+        let affected = |record: &&TableRecord<App>| {
             let payg = record.body.billing == Billing::Payg;
             if reached { payg && record.is_up() } else { record.body.paused_by_cap }
         };
@@ -168,11 +172,11 @@ impl Call<'_> {
         &self,
         billing: &Billing,
         verb: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ErrorResponse> {
         if *billing != Billing::Payg || !self.world.current_spend_settings().paused_by_cap {
             return Ok(());
         }
-        Err(Refusal::new(
+        Err(ErrorResponse::new(
             412,
             "Precondition Failed",
             format!(
@@ -183,7 +187,7 @@ impl Call<'_> {
     }
 }
 
-fn spend_settings_response(call: &Call<'_>, message: &str) -> Response {
+fn spend_settings_response(call: &Call<'_>, message: &str) -> ApiResponse {
     success_response(200, message, |fields| {
         fields.write_object("settings", |fields| {
             write_spend_settings(call.world.current_spend_settings(), fields);
@@ -194,7 +198,7 @@ fn spend_settings_response(call: &Call<'_>, message: &str) -> Response {
 fn update_spend_settings(call: &mut Call<'_>) -> Reply {
     let mut settings = call.world.current_spend_settings().clone();
     let body = &call.body;
-    settings.enabled = body.optional_field("enabled", Field::boolean)?.unwrap_or(settings.enabled);
+    settings.enabled = body.optional_field("enabled", BodyField::boolean)?.unwrap_or(settings.enabled);
     let cap = body.optional_field("monthly_cap_usd", |field| field.decimal(Decimal::ONE))?;
     settings.monthly_cap_usd = cap.or(settings.monthly_cap_usd);
     settings.cap_action =

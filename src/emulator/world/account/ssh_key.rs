@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -29,7 +29,7 @@ pub(in crate::emulator::world) struct SshKey {
     pub(in crate::emulator::world) fingerprint: String,
 }
 
-impl Body for SshKey {
+impl RecordKind for SshKey {
     const KIND: &'static str = "ssh_key";
     const TITLE: &'static str = "SSH key";
     type Index = ();
@@ -42,9 +42,9 @@ impl Body for SshKey {
         &mut world.ssh_keys
     }
 
-    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+    fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
 
-    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("name", &record.body.name);
         fields.write_field("public_key", &record.body.public_key);
@@ -54,10 +54,10 @@ impl Body for SshKey {
 }
 
 fn create_ssh_key(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", Field::name)?;
+    let name = call.body.required_field("name", BodyField::name)?;
     let public_key = call.body.required_field("public_key", |field| field.text(1, 16_384))?.to_owned();
     let fingerprint = openssh_fingerprint(&public_key).ok_or_else(|| {
-        Refusal::bad_request("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")
+        ErrorResponse::bad_request("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")
     })?;
     let now = call.now;
     let body = SshKey { name, public_key, fingerprint };

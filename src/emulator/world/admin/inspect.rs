@@ -6,14 +6,14 @@ use uuid::Uuid;
 
 use super::mutate::{ACCOUNT, MutateError, unknown_kind};
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::state::world::World;
 
 /// Which records of a kind, youngest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct RecordSearch {
     /// How many to leave out.
     pub offset: usize,
     /// How many at most.
@@ -35,7 +35,12 @@ impl World {
     ///
     /// # Errors
     /// When there is no such kind.
-    pub fn inspect_many(&mut self, kind: &str, search: &Search, now: Time) -> Result<Value, MutateError> {
+    pub fn inspect_many(
+        &mut self,
+        kind: &str,
+        search: &RecordSearch,
+        now: Time,
+    ) -> Result<Value, MutateError> {
         let now = self.tick(now);
         if kind == ACCOUNT {
             return Ok(json!({"objects": [self.account_object()], "total": 1}));
@@ -73,13 +78,13 @@ impl World {
 }
 
 /// Returns what the service shows of a record, as text.
-fn render_record<T: Body>(record: &Record<T>, view: View<'_>) -> Vec<u8> {
+fn render_record<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_>) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
-    Fields::write(&mut text, |fields| T::show(record, view, fields));
+    JsonObjectWriter::write(&mut text, |fields| T::show(record, view, fields));
     text
 }
 
-fn object_summary<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
+fn object_summary<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_>) -> Value {
     let shown: Value = serde_json::from_slice(&render_record(record, view)).unwrap_or_default();
     let charge = T::charge(record);
     let billed = charge.map(|charge| if charge.paid_until.is_some() { "monthly" } else { "hourly" });
@@ -98,12 +103,12 @@ fn object_summary<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
 }
 
 /// Returns some records of a table.
-pub(in crate::emulator::world) fn inspect_table<T: Body>(
+pub(in crate::emulator::world) fn inspect_table<T: RecordKind>(
     table: &Table<T>,
-    search: &Search,
-    view: View<'_>,
+    search: &RecordSearch,
+    view: RenderContext<'_>,
 ) -> Value {
-    let Search { offset, limit, find } = search;
+    let RecordSearch { offset, limit, find } = search;
     if find.is_empty() {
         let page = table.page(None, *offset, *limit).map(|record| object_summary(record, view));
         return json!({"objects": page.collect::<Vec<_>>(), "total": table.len(None)});
@@ -111,7 +116,7 @@ pub(in crate::emulator::world) fn inspect_table<T: Body>(
     // In the answer, a text stands as JSON writes it.
     let find = Value::from(find.to_ascii_lowercase()).to_string();
     let find = find.trim_matches('"').as_bytes();
-    let fits = |record: &&Record<T>| {
+    let fits = |record: &&TableRecord<T>| {
         let text = render_record(record, view).to_ascii_lowercase();
         text.windows(find.len()).any(|part| part == find)
     };
@@ -121,10 +126,10 @@ pub(in crate::emulator::world) fn inspect_table<T: Body>(
 }
 
 /// Returns one record with what can be set in it.
-pub(in crate::emulator::world) fn inspect_table_record<T: Body>(
+pub(in crate::emulator::world) fn inspect_table_record<T: RecordKind>(
     table: &Table<T>,
     id: Uuid,
-    view: View<'_>,
+    view: RenderContext<'_>,
 ) -> Option<Value> {
     let record = table.get(id)?;
     let mut fields = match serde_json::to_value(&record.body) {

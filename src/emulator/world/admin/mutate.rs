@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::spend_cap::SpendSettings;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::Body;
+use crate::emulator::world::engine::table::RecordKind;
 use crate::emulator::world::state::world::{KINDS, World};
 use crate::model::diagnostic::nearest_name;
 
@@ -24,14 +24,14 @@ pub enum MutateError {
     },
     /// What is to be set does not fit.
     #[error("{0}")]
-    Wrong(String),
+    Invalid(String),
 }
 
 /// What `mutate` calls the account.
 pub(in crate::emulator::world) const ACCOUNT: &str = "account";
 
 fn invalid_input<T>(message: impl Into<String>) -> Result<T, MutateError> {
-    Err(MutateError::Wrong(message.into()))
+    Err(MutateError::Invalid(message.into()))
 }
 
 /// Returns ` Did you mean …?`, or nothing.
@@ -42,7 +42,7 @@ fn suggest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Str
 /// Says that there is no such kind.
 pub(in crate::emulator::world) fn unknown_kind(kind: &str) -> MutateError {
     let hint = suggest_name(kind, KINDS.iter().copied().chain([ACCOUNT]));
-    MutateError::Wrong(format!("there is no kind `{kind}`.{hint}"))
+    MutateError::Invalid(format!("there is no kind `{kind}`.{hint}"))
 }
 
 impl World {
@@ -67,7 +67,7 @@ impl World {
         self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
     }
 
-    pub(in crate::emulator::world) fn mutate_record<T: Body>(
+    pub(in crate::emulator::world) fn mutate_record<T: RecordKind>(
         &mut self,
         id: &str,
         set: &Map<String, Value>,
@@ -95,7 +95,7 @@ impl World {
             }
         }
         let body: T = serde_json::from_value(Value::Object(fields))
-            .map_err(|error| MutateError::Wrong(format!("a value does not fit: {error}")))?;
+            .map_err(|error| MutateError::Invalid(format!("a value does not fit: {error}")))?;
         self.table_mut::<T>().update(key, now, |record| {
             record.body = body;
             record.timeline = status.unwrap_or_else(|| record.timeline.clone());
@@ -113,7 +113,7 @@ impl World {
                 ("balance", Value::Number(number)) => {
                     let read = number.to_string().parse();
                     account.balance =
-                        read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
+                        read.map_err(|_| MutateError::Invalid("balance is too large".into()))?;
                 }
                 ("card" | "banned" | "high_tier", _) => {
                     return invalid_input(format!("{name} must be true or false"));

@@ -14,11 +14,11 @@ use super::job_run::JobRun;
 use super::options::SIZES;
 use super::preview::Preview;
 use super::scaling::read_scale;
-use super::upload::Upload;
+use super::upload::SourceUpload;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
@@ -34,16 +34,16 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Post, "/api/v1/apps/services/{id}/resume", Access::Project, resume_paused_app),
 ];
 
-const TYPES: &[&str] = &["web", "private", "worker", "cron", "job"];
+const APP_TYPES: &[&str] = &["web", "private", "worker", "cron", "job"];
 const DEFAULT_PORT: i64 = 8_080;
 /// Seconds until an app is gone.
-const LEAVING: i64 = 5;
+const DELETION_SECS: i64 = 5;
 /// Seconds until an app that was paused is live again.
-const RESUMING: i64 = 10;
+const RESUME_SECS: i64 = 10;
 
 fn create_app(call: &mut Call<'_>) -> Reply {
     let mut app = read_new_app(call)?;
-    let database = call.body.optional_field("link_database_id", Field::uuid)?;
+    let database = call.body.optional_field("link_database_id", BodyField::uuid)?;
     let deploy = deploys_now(call, &app)?;
     let billing_type = call.billing_type()?;
     call.body.check_region()?;
@@ -75,10 +75,10 @@ fn create_app(call: &mut Call<'_>) -> Reply {
 }
 
 /// Reads the body of a creation; billing is still to be filled in.
-fn read_new_app(call: &Call<'_>) -> Result<App, Refusal> {
+fn read_new_app(call: &Call<'_>) -> Result<App, ErrorResponse> {
     let body = &call.body;
-    let name = body.required_field("name", Field::name)?;
-    let kind = match body.required_field("type", |field| field.one_of(TYPES))? {
+    let name = body.required_field("name", BodyField::name)?;
+    let kind = match body.required_field("type", |field| field.one_of(APP_TYPES))? {
         "web" => AppType::Web,
         "private" => AppType::Private,
         "worker" => AppType::Worker,
@@ -128,11 +128,11 @@ fn default_app(kind: AppType, now: Time) -> App {
     }
 }
 
-fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, Refusal> {
-    let wanted = call.body.optional_field("deploy_now", Field::boolean)?;
+fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, ErrorResponse> {
+    let wanted = call.body.optional_field("deploy_now", BodyField::boolean)?;
     if app.is_uploaded() {
         return match wanted {
-            Some(true) => Err(Refusal::bad_request(
+            Some(true) => Err(ErrorResponse::bad_request(
                 "deploy_now is refused for an app built from uploaded source: upload it, then create a \
                  deployment with its blob_key",
             )),
@@ -161,7 +161,7 @@ fn update_app(call: &mut Call<'_>) -> Reply {
     let (id, project, old) = (record.id, record.project, record.body.clone());
     let status = record.status(call.now).to_owned();
     let mut new = old.clone();
-    new.name = call.body.optional_field("name", Field::name)?.unwrap_or(new.name);
+    new.name = call.body.optional_field("name", BodyField::name)?.unwrap_or(new.name);
     read_branch(&call.body, &mut new)?;
     read_settings(&call.body, &mut new)?;
     call.free_app_name(project, &new.name, Some(id))?;
@@ -200,7 +200,7 @@ fn delete_app(call: &mut Call<'_>) -> Reply {
     let now = call.now;
     call.world.refund(record.body.billing, record.body.monthly_price(), now);
     call.change_app(record.id, |record| {
-        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, LEAVING);
+        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, DELETION_SECS);
         record.body.next_run_at = None;
     });
     Ok(message_response("app service deletion accepted"))
@@ -212,7 +212,9 @@ fn pause_app(call: &mut Call<'_>) -> Reply {
     match record.status(now) {
         "live" => {}
         status => {
-            return Err(Refusal::conflict(format!("the app is {status}; only a live one can be paused")));
+            return Err(ErrorResponse::conflict(format!(
+                "the app is {status}; only a live one can be paused"
+            )));
         }
     }
     call.change_app(id, |record| {
@@ -229,7 +231,7 @@ fn resume_paused_app(call: &mut Call<'_>) -> Reply {
     match record.status(now) {
         "paused" => {}
         status => {
-            return Err(Refusal::conflict(format!(
+            return Err(ErrorResponse::conflict(format!(
                 "the app is {status}; only a paused one can be resumed"
             )));
         }
@@ -248,9 +250,11 @@ impl Call<'_> {
         project: Option<Uuid>,
         name: &str,
         except: Option<Uuid>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ErrorResponse> {
         if self.world.apps.index().is_name_taken(project, name, except) {
-            return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
+            return Err(ErrorResponse::conflict(format!(
+                "the name {name} is already taken in this project"
+            )));
         }
         Ok(())
     }
@@ -268,7 +272,7 @@ impl World {
         }
         self.apps.update(id, now, |record| {
             record.update_meters(now);
-            record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUMING, "live")]);
+            record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUME_SECS, "live")]);
             record.body.paused_by_cap = false;
             record.schedule_next_run(now);
         });
@@ -283,6 +287,6 @@ impl World {
         self.table_mut::<AppDomain>().remove_all(id);
         self.table_mut::<AppLink>().remove_all(id);
         self.table_mut::<AppEvent>().remove_all(id);
-        self.table_mut::<Upload>().remove_all(id);
+        self.table_mut::<SourceUpload>().remove_all(id);
     }
 }

@@ -8,16 +8,16 @@ use uuid::Uuid;
 
 use super::deployment::Deployment;
 use super::options::find_size;
-use super::upload::Blob;
+use super::upload::StoredArchive;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::databases::database::DOMAIN;
-use crate::emulator::world::engine::cron::Cron;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::cron::CronSchedule;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -32,7 +32,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Most instances that are kept, whatever a record was made to say.
-const MOST_REPLICAS: i64 = 1_000;
+const MAX_REPLICAS: i64 = 1_000;
 
 /// What kind of process an app is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub(in crate::emulator::world) struct App {
     pub(in crate::emulator::world) branch: String,
     pub(in crate::emulator::world) github_installation_id: String,
     /// The uploaded source that was deployed last.
-    pub(in crate::emulator::world) source: Option<Blob>,
+    pub(in crate::emulator::world) source: Option<StoredArchive>,
     pub(in crate::emulator::world) size: String,
     pub(in crate::emulator::world) start_command: String,
     pub(in crate::emulator::world) port: Option<i64>,
@@ -120,7 +120,7 @@ impl App {
     /// Returns how many instances it keeps: nobody ever uses an emulated app, so it stays at the least.
     pub(in crate::emulator::world) fn replica_count(&self) -> i64 {
         let wanted = self.min_replicas.unwrap_or(self.instances);
-        if self.kind.is_long_running() { wanted.clamp(0, MOST_REPLICAS) } else { 0 }
+        if self.kind.is_long_running() { wanted.clamp(0, MAX_REPLICAS) } else { 0 }
     }
 
     /// Returns the exact price of a month of what it keeps.
@@ -130,13 +130,13 @@ impl App {
     }
 
     /// Returns its schedule, when it has one that can be read.
-    pub(in crate::emulator::world) fn schedule(&self) -> Option<Cron> {
+    pub(in crate::emulator::world) fn schedule(&self) -> Option<CronSchedule> {
         let cron = self.kind == AppType::Cron;
-        Cron::parse(&self.cron_schedule, &self.cron_timezone).ok().filter(|_| cron)
+        CronSchedule::parse(&self.cron_schedule, &self.cron_timezone).ok().filter(|_| cron)
     }
 }
 
-impl Record<App> {
+impl TableRecord<App> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
         seeded_rng::derive_text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
@@ -144,7 +144,7 @@ impl Record<App> {
 
     /// Returns the host name that custom domains point to.
     pub(in crate::emulator::world) fn host_name(&self) -> String {
-        format!("{}.apps.{DOMAIN}", self.short_id())
+        format!("{}.apps.{HOST_DOMAIN}", self.short_id())
     }
 
     fn url(&self) -> String {
@@ -152,7 +152,7 @@ impl Record<App> {
             AppType::Web => format!("https://{}", self.host_name()),
             AppType::Private => {
                 let port = self.body.port.unwrap_or_default();
-                format!("http://{}.private.apps.{DOMAIN}:{port}", self.short_id())
+                format!("http://{}.private.apps.{HOST_DOMAIN}:{port}", self.short_id())
             }
             _ => String::new(),
         }
@@ -191,12 +191,12 @@ impl Record<App> {
 
 /// Apps by name and short id.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Directory {
+pub(in crate::emulator::world) struct AppIndex {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
     short: HashMap<String, Uuid>,
 }
 
-impl Directory {
+impl AppIndex {
     /// Tells whether another app of the project has the name.
     pub(in crate::emulator::world) fn is_name_taken(
         &self,
@@ -209,10 +209,10 @@ impl Directory {
     }
 }
 
-impl Body for App {
+impl RecordKind for App {
     const KIND: &'static str = "app";
     const TITLE: &'static str = "app service";
-    type Index = Directory;
+    type Index = AppIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.apps
@@ -222,7 +222,7 @@ impl Body for App {
         &mut world.apps
     }
 
-    fn index(index: &mut Directory, record: &Record<Self>, present: bool) {
+    fn index(index: &mut AppIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.project, record.body.name.clone());
         if present {
             index.names.entry(key).or_default().insert(record.id);
@@ -238,21 +238,21 @@ impl Body for App {
         }
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
         let paid = record.is_up() || record.body.billing != Billing::Payg;
         (paid && !leaving).then(|| record.body.billing.charge(record.body.monthly_price()))
     }
 
-    fn renew(record: &mut Record<Self>, until: Time) {
+    fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
 
-    fn settle(record: &mut Record<Self>, now: Time) {
+    fn settle(record: &mut TableRecord<Self>, now: Time) {
         record.update_meters(now);
     }
 
-    fn next(record: &Record<Self>) -> Option<Time> {
+    fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at().or(record.body.next_run_at)
     }
 
@@ -265,7 +265,7 @@ impl Body for App {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let app = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &record.short_id());
@@ -301,7 +301,7 @@ impl Body for App {
 }
 
 /// Shows how an app is run.
-fn show_settings(app: &App, fields: &mut Fields<'_>) {
+fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("size", &app.size);
     fields.write_field("start_command", &app.start_command);
     fields.write_field("port", &app.port);
@@ -320,32 +320,35 @@ fn show_settings(app: &App, fields: &mut Fields<'_>) {
 
 impl Call<'_> {
     /// Finds the app that the path means, by id or short id.
-    pub(in crate::emulator::world) fn find_app(&self) -> Result<&Record<App>, Refusal> {
+    pub(in crate::emulator::world) fn find_app(&self) -> Result<&TableRecord<App>, ErrorResponse> {
         self.find_app_named(self.param(0))
     }
 
     /// Finds an app by id or short id.
-    pub(in crate::emulator::world) fn find_app_named(&self, text: &str) -> Result<&Record<App>, Refusal> {
+    pub(in crate::emulator::world) fn find_app_named(
+        &self,
+        text: &str,
+    ) -> Result<&TableRecord<App>, ErrorResponse> {
         let table = self.world.table::<App>();
         let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
         self.require_visible(id.and_then(|id| table.get(id)))
     }
 
     /// Finds the app that the path means, unless it is on its way out.
-    pub(in crate::emulator::world) fn find_app_staying(&self) -> Result<&Record<App>, Refusal> {
+    pub(in crate::emulator::world) fn find_app_staying(&self) -> Result<&TableRecord<App>, ErrorResponse> {
         let record = self.find_app()?;
         match record.status(self.now) {
-            "deleting" => Err(Refusal::conflict("the app is deleting")),
+            "deleting" => Err(ErrorResponse::conflict("the app is deleting")),
             _ => Ok(record),
         }
     }
 
     /// Finds the app that the path means, unless it is on its way up or out.
-    pub(in crate::emulator::world) fn find_app_settled(&self) -> Result<&Record<App>, Refusal> {
+    pub(in crate::emulator::world) fn find_app_settled(&self) -> Result<&TableRecord<App>, ErrorResponse> {
         let record = self.find_app()?;
         match record.status(self.now) {
             status @ ("building" | "deploying" | "deleting") => {
-                Err(Refusal::conflict(format!("the app is {status}; wait until it has settled")))
+                Err(ErrorResponse::conflict(format!("the app is {status}; wait until it has settled")))
             }
             _ => Ok(record),
         }
@@ -355,7 +358,7 @@ impl Call<'_> {
     pub(in crate::emulator::world) fn change_app(
         &mut self,
         id: Uuid,
-        change: impl FnOnce(&mut Record<App>),
+        change: impl FnOnce(&mut TableRecord<App>),
     ) {
         let now = self.now;
         self.update::<App>(id, |record| {

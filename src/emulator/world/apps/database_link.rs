@@ -7,12 +7,12 @@ use uuid::Uuid;
 
 use super::app::App;
 use crate::emulator::world::databases::database::Database;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -61,15 +61,15 @@ pub(in crate::emulator::world) struct AppLink {
 
 /// Links by app and by database.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Links {
-    children: Children,
+pub(in crate::emulator::world) struct AppLinkIndex {
+    children: ChildIndex,
     databases: BTreeSet<(Uuid, Uuid, Uuid)>,
 }
 
-impl Body for AppLink {
+impl RecordKind for AppLink {
     const KIND: &'static str = "app_database_link";
     const TITLE: &'static str = "database link";
-    type Index = Links;
+    type Index = AppLinkIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.app_links
@@ -79,7 +79,7 @@ impl Body for AppLink {
         &mut world.app_links
     }
 
-    fn index(index: &mut Links, record: &Record<Self>, present: bool) {
+    fn index(index: &mut AppLinkIndex, record: &TableRecord<Self>, present: bool) {
         index.children.index_record(record.body.service_id, record, present);
         let key = (record.body.database_id, record.body.service_id, record.id);
         if present {
@@ -89,7 +89,7 @@ impl Body for AppLink {
         }
     }
 
-    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &record.body.service_id);
         fields.write_field("project_id", &record.project);
@@ -101,8 +101,8 @@ impl Body for AppLink {
     }
 }
 
-impl Child for AppLink {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for AppLink {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         &table.index().children
     }
 }
@@ -120,16 +120,20 @@ impl World {
 
 impl Call<'_> {
     /// Refuses a database that there is not, or that cannot take a new login yet.
-    pub(in crate::emulator::world) fn check_linkable(&self, database: Uuid) -> Result<(), Refusal> {
+    pub(in crate::emulator::world) fn check_linkable(&self, database: Uuid) -> Result<(), ErrorResponse> {
         let record = self.find_by_id::<Database>(database)?;
         match record.status(self.now) {
             "running" | "warning" => Ok(()),
-            status => Err(Refusal::conflict(format!("the database is {status}; it must be running"))),
+            status => Err(ErrorResponse::conflict(format!("the database is {status}; it must be running"))),
         }
     }
 
     /// Gives an app a login of a database.
-    pub(in crate::emulator::world) fn link(&mut self, app: Uuid, database: Uuid) -> Result<Uuid, Refusal> {
+    pub(in crate::emulator::world) fn link(
+        &mut self,
+        app: Uuid,
+        database: Uuid,
+    ) -> Result<Uuid, ErrorResponse> {
         let record = self.find_by_id::<App>(app)?;
         let (project, user) = (record.project, format!("app_{}", record.short_id()));
         let now = self.now;
@@ -145,11 +149,11 @@ fn list_app_links(call: &mut Call<'_>) -> Reply {
 
 fn create_app_link(call: &mut Call<'_>) -> Reply {
     let app = call.find_app_settled()?.id;
-    let database = call.body.required_field("database_id", Field::uuid)?;
+    let database = call.body.required_field("database_id", BodyField::uuid)?;
     call.check_linkable(database)?;
     let same = (database, app, Uuid::nil())..=(database, app, Uuid::max());
     if call.world.app_links.index().databases.range(same).next().is_some() {
-        return Err(Refusal::conflict("the database is linked to the app already"));
+        return Err(ErrorResponse::conflict("the database is linked to the app already"));
     }
     let id = call.link(app, database)?;
     call.record_app_event(app, "database_linked", "");
@@ -158,12 +162,12 @@ fn create_app_link(call: &mut Call<'_>) -> Reply {
 }
 
 /// Returns the app and the link that the path means.
-fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), Refusal> {
+fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), ErrorResponse> {
     let app = call.find_app_staying()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.app_links.get(id));
     let found = found.filter(|record| record.body.service_id == app);
-    found.map(|record| (app, record.id)).ok_or_else(|| Refusal::not_found("database link"))
+    found.map(|record| (app, record.id)).ok_or_else(|| ErrorResponse::not_found("database link"))
 }
 
 fn delete_app_link(call: &mut Call<'_>) -> Reply {

@@ -5,13 +5,13 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::input::{read_branch, read_image};
-use super::upload::Blob;
+use super::upload::StoredArchive;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -25,13 +25,14 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// How a deployment comes up.
-const STEPS: &[(i64, &str)] = &[(0, "queued"), (2, "building"), (15, "deploying"), (UP, "live")];
+const STEPS: &[(i64, &str)] =
+    &[(0, "queued"), (2, "building"), (15, "deploying"), (DEPLOYMENT_SECS, "live")];
 /// How an app comes up that was not live.
-const APP_STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (UP, "live")];
+const APP_STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (DEPLOYMENT_SECS, "live")];
 /// Seconds until a deployment is live.
-pub(in crate::emulator::world) const UP: i64 = 25;
+pub(in crate::emulator::world) const DEPLOYMENT_SECS: i64 = 25;
 /// How many deployments of an app are kept.
-const KEPT: usize = 100;
+const MAX_DEPLOYMENTS: usize = 100;
 
 /// One version of an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub(in crate::emulator::world) struct Deployment {
     pub(in crate::emulator::world) trigger: String,
     pub(in crate::emulator::world) image: String,
     pub(in crate::emulator::world) branch: String,
-    pub(in crate::emulator::world) source: Option<Blob>,
+    pub(in crate::emulator::world) source: Option<StoredArchive>,
 }
 
 impl Deployment {
@@ -52,16 +53,16 @@ impl Deployment {
         all.find(|record| record.status(now) == "live").map(|record| record.id)
     }
 
-    fn in_progress(record: &Record<Self>, now: Time) -> bool {
+    fn in_progress(record: &TableRecord<Self>, now: Time) -> bool {
         matches!(record.status(now), "queued" | "building" | "deploying")
     }
 }
 
-impl Body for Deployment {
+impl RecordKind for Deployment {
     const KIND: &'static str = "deployment";
     const TITLE: &'static str = "deployment";
     const IS_OBJECT: bool = false;
-    type Index = Children;
+    type Index = ChildIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.deployments
@@ -71,11 +72,11 @@ impl Body for Deployment {
         &mut world.deployments
     }
 
-    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let deployment = &record.body;
         let status = record.status(view.now);
         fields.write_field("id", &record.id);
@@ -94,8 +95,8 @@ impl Body for Deployment {
     }
 }
 
-impl Child for Deployment {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for Deployment {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         table.index()
     }
 }
@@ -119,7 +120,7 @@ impl World {
         };
         self.supersede_deployments(app, now);
         let id = self.create_record(project, now, Timeline::new(now, STEPS), deployment);
-        self.deployments.prune(app, KEPT, |record| record.status(now) == "live");
+        self.deployments.prune(app, MAX_DEPLOYMENTS, |record| record.status(now) == "live");
         self.apps.amend(app, |record| {
             record.update_meters(now);
             if record.status(now) != "live" {
@@ -139,7 +140,7 @@ impl World {
         for record in self.deployments.children_of(app) {
             let so_far = || record.timeline.clone().truncate_after(now);
             if record.status(now) == "live" {
-                ended.push((record.id, so_far().with_next_status(now, UP, "superseded")));
+                ended.push((record.id, so_far().with_next_status(now, DEPLOYMENT_SECS, "superseded")));
                 break;
             }
             if Deployment::in_progress(record, now) {
@@ -170,23 +171,24 @@ fn create_deployment(call: &mut Call<'_>) -> Reply {
     call.change_app(app, |record| {
         record.replace_body(new);
     });
-    let id = call.world.deploy(app, now, "manual").ok_or_else(|| Refusal::not_found("app service"))?;
+    let id =
+        call.world.deploy(app, now, "manual").ok_or_else(|| ErrorResponse::not_found("app service"))?;
     call.record_response::<Deployment>(201, id, "deployment created")
 }
 
 /// Reads the uploaded source that is to be deployed; without a key, what was deployed last.
-fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), Refusal> {
+fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), ErrorResponse> {
     let key = call.body.optional_field("blob_key", |field| field.text(1, 1_024))?;
     match key {
         Some(_) if !app.is_uploaded() => {
-            Err(Refusal::bad_request("blob_key is for apps that are built from uploaded source"))
+            Err(ErrorResponse::bad_request("blob_key is for apps that are built from uploaded source"))
         }
         Some(key) if app.source.as_ref().is_some_and(|blob| blob.key == key) => Ok(()),
         Some(key) => {
             app.source = Some(call.world.find_blob(id, key)?);
             Ok(())
         }
-        None if app.is_uploaded() && app.source.is_none() => Err(Refusal::bad_request(
+        None if app.is_uploaded() && app.source.is_none() => Err(ErrorResponse::bad_request(
             "blob_key is required: nothing was deployed yet that could be deployed again",
         )),
         None => Ok(()),

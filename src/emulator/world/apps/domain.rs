@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::app::App;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -31,7 +31,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 /// How a domain comes up: the emulator finds that it points here.
 const STEPS: &[(i64, &str)] = &[(0, "pending"), (10, "active")];
-const LONGEST: usize = 253;
+const MAX_DOMAIN_CHARS: usize = 253;
 
 /// A domain that leads to an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,15 +43,15 @@ pub(in crate::emulator::world) struct AppDomain {
 
 /// Domains by app and, in lower case, by name.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Domains {
-    children: Children,
+pub(in crate::emulator::world) struct AppDomainIndex {
+    children: ChildIndex,
     names: HashMap<String, Uuid>,
 }
 
-impl Body for AppDomain {
+impl RecordKind for AppDomain {
     const KIND: &'static str = "app_domain";
     const TITLE: &'static str = "domain";
-    type Index = Domains;
+    type Index = AppDomainIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.app_domains
@@ -61,7 +61,7 @@ impl Body for AppDomain {
         &mut world.app_domains
     }
 
-    fn index(index: &mut Domains, record: &Record<Self>, present: bool) {
+    fn index(index: &mut AppDomainIndex, record: &TableRecord<Self>, present: bool) {
         index.children.index_record(record.body.service_id, record, present);
         let name = record.body.domain.to_ascii_lowercase();
         if present {
@@ -71,27 +71,27 @@ impl Body for AppDomain {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let app = view.world.table::<App>().get(record.body.service_id);
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &record.body.service_id);
         fields.write_field("project_id", &record.project);
         fields.write_field("domain", &record.body.domain);
         fields.write_field("status", record.status(view.now));
-        fields.write_field("dns_target", &app.map(Record::host_name).unwrap_or_default());
+        fields.write_field("dns_target", &app.map(TableRecord::host_name).unwrap_or_default());
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }
 }
 
-impl Child for AppDomain {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for AppDomain {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         &table.index().children
     }
 }
 
 /// Refuses what is no domain.
-fn check_domain(text: &str) -> Result<(), Refusal> {
+fn check_domain(text: &str) -> Result<(), ErrorResponse> {
     let label = |label: &str| {
         let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         inner && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
@@ -99,7 +99,7 @@ fn check_domain(text: &str) -> Result<(), Refusal> {
     if text.split('.').count() >= 2 && text.split('.').all(label) {
         return Ok(());
     }
-    Err(Refusal::bad_request(format!("domain {text} is not a domain name such as shop.example.com")))
+    Err(ErrorResponse::bad_request(format!("domain {text} is not a domain name such as shop.example.com")))
 }
 
 fn list_app_domains(call: &mut Call<'_>) -> Reply {
@@ -110,10 +110,10 @@ fn list_app_domains(call: &mut Call<'_>) -> Reply {
 fn create_app_domain(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_settled()?;
     let (app, project) = (record.id, record.project);
-    let domain = call.body.required_field("domain", |field| field.text(4, LONGEST))?.to_owned();
+    let domain = call.body.required_field("domain", |field| field.text(4, MAX_DOMAIN_CHARS))?.to_owned();
     check_domain(&domain)?;
     if call.world.app_domains.index().names.contains_key(&domain.to_ascii_lowercase()) {
-        return Err(Refusal::conflict(format!("the domain {domain} is already taken")));
+        return Err(ErrorResponse::conflict(format!("the domain {domain} is already taken")));
     }
     let now = call.now;
     let body = AppDomain { service_id: app, domain };
@@ -126,7 +126,7 @@ fn delete_app_domain(call: &mut Call<'_>) -> Reply {
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.app_domains.get(id));
     let found = found.filter(|record| record.body.service_id == app);
-    let id = found.ok_or_else(|| Refusal::not_found("domain"))?.id;
+    let id = found.ok_or_else(|| ErrorResponse::not_found("domain"))?.id;
     call.world.app_domains.remove(id);
     Ok(message_response("domain removed"))
 }

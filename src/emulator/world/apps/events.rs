@@ -5,10 +5,10 @@ use uuid::Uuid;
 
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -18,7 +18,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/apps/services/{id}/events", Access::Account, list_app_events)];
 
 /// How many events of an app are kept, those of deployments apart.
-const KEPT: usize = 100;
+const MAX_EVENTS: usize = 100;
 
 /// Something that was done to an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,11 +30,11 @@ pub(in crate::emulator::world) struct AppEvent {
     pub(in crate::emulator::world) message: String,
 }
 
-impl Body for AppEvent {
+impl RecordKind for AppEvent {
     const KIND: &'static str = "app_event";
     const TITLE: &'static str = "event";
     const IS_OBJECT: bool = false;
-    type Index = Children;
+    type Index = ChildIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.app_events
@@ -44,11 +44,11 @@ impl Body for AppEvent {
         &mut world.app_events
     }
 
-    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
 
-    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &record.body.service_id);
         fields.write_field("type", &record.body.kind);
@@ -57,8 +57,8 @@ impl Body for AppEvent {
     }
 }
 
-impl Child for AppEvent {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for AppEvent {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         table.index()
     }
 }
@@ -75,7 +75,7 @@ impl World {
         let Some(project) = self.apps.get(app).map(|record| record.project) else { return };
         let event = AppEvent { service_id: app, kind: kind.to_owned(), message: message.to_owned() };
         self.create_record(project, now, Timeline::with_status(now, "noted"), event);
-        self.app_events.prune(app, KEPT, |_| false);
+        self.app_events.prune(app, MAX_EVENTS, |_| false);
     }
 }
 
@@ -88,7 +88,7 @@ impl Call<'_> {
 }
 
 /// An event as it is shown.
-struct Shown<'a> {
+struct AppEventView<'a> {
     at: Time,
     id: Uuid,
     kind: String,
@@ -98,7 +98,7 @@ struct Shown<'a> {
 
 fn list_app_events(call: &mut Call<'_>) -> Reply {
     let app = call.find_app()?.id;
-    let noted = call.world.app_events.children_of(app).map(|record| Shown {
+    let noted = call.world.app_events.children_of(app).map(|record| AppEventView {
         at: record.created_at,
         id: record.id,
         kind: record.body.kind.clone(),
@@ -107,7 +107,7 @@ fn list_app_events(call: &mut Call<'_>) -> Reply {
     });
     let steps = call.world.deployments.children_of(app).flat_map(|record| {
         let (_, low) = record.id.as_u64_pair();
-        record.timeline.history(call.now).zip(0..).map(move |((at, status), index)| Shown {
+        record.timeline.history(call.now).zip(0..).map(move |((at, status), index)| AppEventView {
             at,
             id: seeded_rng::nth_uuid(low, index),
             kind: format!("deployment.{status}"),

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::input::read_env_variables;
-use super::upload::{Blob, Upload};
+use super::upload::{SourceUpload, StoredArchive};
 use crate::emulator::seeded_rng;
-use crate::emulator::world::databases::database::DOMAIN;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -23,7 +23,7 @@ const COLLECTION: &str = "/api/v1/functions";
 const ITEM: &str = "/api/v1/functions/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Project, |call| call.list_records::<Function>()),
+    Route::new(Method::Get, COLLECTION, Access::Project, |call| call.list_records::<ServerlessFunction>()),
     Route::new(Method::Post, COLLECTION, Access::Project, create_function),
     Route::new(Method::Get, ITEM, Access::Account, read_function),
     Route::new(Method::Patch, ITEM, Access::Project, update_function),
@@ -38,32 +38,32 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const RUNTIMES: &[&str] = &["node20", "python312", "go122", "rust"];
 const STEPS: &[(i64, &str)] = &[(0, "deploying"), (5, "active")];
-const HANDLER: usize = 253;
+const MAX_HANDLER_CHARS: usize = 253;
 const DEFAULT_MEMORY: i64 = 128;
 const DEFAULT_TIMEOUT: i64 = 30;
 
 /// A serverless function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Function {
+pub(in crate::emulator::world) struct ServerlessFunction {
     pub(in crate::emulator::world) name: String,
     pub(in crate::emulator::world) runtime: String,
     pub(in crate::emulator::world) handler: String,
     pub(in crate::emulator::world) memory_mb: i64,
     pub(in crate::emulator::world) timeout_seconds: i64,
     pub(in crate::emulator::world) env_vars: BTreeMap<String, String>,
-    pub(in crate::emulator::world) source: Option<Blob>,
+    pub(in crate::emulator::world) source: Option<StoredArchive>,
     pub(in crate::emulator::world) version: i64,
 }
 
 /// Functions by name.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Names(HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>);
+pub(in crate::emulator::world) struct FunctionIndex(HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>);
 
-impl Body for Function {
+impl RecordKind for ServerlessFunction {
     const KIND: &'static str = "serverless_function";
     const TITLE: &'static str = "function";
-    type Index = Names;
+    type Index = FunctionIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.functions
@@ -73,7 +73,7 @@ impl Body for Function {
         &mut world.functions
     }
 
-    fn index(index: &mut Names, record: &Record<Self>, present: bool) {
+    fn index(index: &mut FunctionIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.project, record.body.name.clone());
         if present {
             index.0.entry(key).or_default().insert(record.id);
@@ -85,7 +85,7 @@ impl Body for Function {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let function = &record.body;
         let short = seeded_rng::derive_text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
         fields.write_field("id", &record.id);
@@ -102,15 +102,15 @@ impl Body for Function {
         }
         fields.write_field("blob_key", function.source.as_ref().map_or("", |blob| blob.key.as_str()));
         fields.write_field("version", &function.version);
-        fields.write_field("url", &format!("https://{short}.functions.{DOMAIN}"));
+        fields.write_field("url", &format!("https://{short}.functions.{HOST_DOMAIN}"));
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 /// Reads what a creation and a change have in common.
-fn read_settings(body: &Input, function: &mut Function) -> Result<(), Refusal> {
-    if let Some(handler) = body.optional_field("handler", |field| field.text(1, HANDLER))? {
+fn read_settings(body: &Input, function: &mut ServerlessFunction) -> Result<(), ErrorResponse> {
+    if let Some(handler) = body.optional_field("handler", |field| field.text(1, MAX_HANDLER_CHARS))? {
         handler.clone_into(&mut function.handler);
     }
     let memory = body.optional_field("memory_mb", |field| field.integer(128, 2_048))?;
@@ -125,10 +125,10 @@ fn read_settings(body: &Input, function: &mut Function) -> Result<(), Refusal> {
 
 fn create_function(call: &mut Call<'_>) -> Reply {
     let body = &call.body;
-    let name = body.required_field("name", Field::name)?;
+    let name = body.required_field("name", BodyField::name)?;
     let runtime = body.required_field("runtime", |field| field.one_of(RUNTIMES))?;
-    body.required_field("handler", |field| field.text(1, HANDLER))?;
-    let mut function = Function {
+    body.required_field("handler", |field| field.text(1, MAX_HANDLER_CHARS))?;
+    let mut function = ServerlessFunction {
         name,
         runtime: runtime.to_owned(),
         handler: String::new(),
@@ -143,21 +143,21 @@ fn create_function(call: &mut Call<'_>) -> Reply {
     let project = Some(call.project_id());
     if call.world.functions.index().0.contains_key(&(project, function.name.clone())) {
         let name = &function.name;
-        return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
+        return Err(ErrorResponse::conflict(format!("the name {name} is already taken in this project")));
     }
     call.validate_billing()?;
     let now = call.now;
     let id = call.world.create_record(project, now, Timeline::new(now, STEPS), function);
-    call.record_response::<Function>(201, id, "function created")
+    call.record_response::<ServerlessFunction>(201, id, "function created")
 }
 
 fn read_function(call: &mut Call<'_>) -> Reply {
-    let id = call.find_by_path::<Function>()?.id;
-    call.record_response::<Function>(200, id, "")
+    let id = call.find_by_path::<ServerlessFunction>()?.id;
+    call.record_response::<ServerlessFunction>(200, id, "")
 }
 
 fn update_function(call: &mut Call<'_>) -> Reply {
-    let record = call.find_by_path::<Function>()?;
+    let record = call.find_by_path::<ServerlessFunction>()?;
     let (id, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     read_settings(&call.body, &mut new)?;
@@ -167,25 +167,25 @@ fn update_function(call: &mut Call<'_>) -> Reply {
     }
     let now = call.now;
     // What changes nothing is no new version, unless the last one failed.
-    if new != old || call.find_by_path::<Function>()?.status(now) == "failed" {
+    if new != old || call.find_by_path::<ServerlessFunction>()?.status(now) == "failed" {
         new.version += 1;
-        call.update::<Function>(id, |record| {
+        call.update::<ServerlessFunction>(id, |record| {
             record.body = new;
             record.timeline = Timeline::new(now, STEPS);
         });
     }
-    call.record_response::<Function>(200, id, "function updated")
+    call.record_response::<ServerlessFunction>(200, id, "function updated")
 }
 
 fn delete_function(call: &mut Call<'_>) -> Reply {
-    let id = call.find_by_path::<Function>()?.id;
+    let id = call.find_by_path::<ServerlessFunction>()?.id;
     call.world.functions.remove(id);
-    call.world.table_mut::<Upload>().remove_all(id);
+    call.world.table_mut::<SourceUpload>().remove_all(id);
     Ok(message_response("function deleted"))
 }
 
 fn grant_function_upload(call: &mut Call<'_>) -> Reply {
-    let record = call.find_by_path::<Function>()?;
+    let record = call.find_by_path::<ServerlessFunction>()?;
     let (id, project) = (record.id, record.project);
     Ok(call.grant_upload(id, project))
 }

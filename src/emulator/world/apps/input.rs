@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use super::app::{App, AppType};
 use super::options::{SIZES, find_size};
-use crate::emulator::world::engine::cron::Cron;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::cron::CronSchedule;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 
 /// Ports that the platform itself uses where it stands before an app.
-const RESERVED: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
-const DESCRIPTION: usize = 65_535;
-const COMMAND: usize = 65_535;
-const PATH: usize = 2_048;
-const SOURCE: usize = 253;
-const MOST_VARIABLES: usize = 1_000;
-const LONGEST_VALUE: usize = 65_536;
+const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
+const MAX_DESCRIPTION_CHARS: usize = 65_535;
+const MAX_COMMAND_CHARS: usize = 65_535;
+const MAX_PATH_CHARS: usize = 2_048;
+const MAX_SOURCE_CHARS: usize = 253;
+const MAX_VARIABLES: usize = 1_000;
+const MAX_VALUE_CHARS: usize = 65_536;
 
 /// Puts a text into its field, when there is one.
 fn set_if_given(field: &mut String, said: Option<&str>) {
@@ -25,13 +25,13 @@ fn set_if_given(field: &mut String, said: Option<&str>) {
 }
 
 /// Reads what a creation and a change have in common.
-pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let text = |name, most| body.optional_field(name, |field| field.text(0, most));
-    set_if_given(&mut app.description, text("description", DESCRIPTION)?);
-    set_if_given(&mut app.start_command, text("start_command", COMMAND)?);
-    set_if_given(&mut app.health_check_path, text("health_check_path", PATH)?);
+    set_if_given(&mut app.description, text("description", MAX_DESCRIPTION_CHARS)?);
+    set_if_given(&mut app.start_command, text("start_command", MAX_COMMAND_CHARS)?);
+    set_if_given(&mut app.health_check_path, text("health_check_path", MAX_PATH_CHARS)?);
     if !app.health_check_path.is_empty() && !app.health_check_path.starts_with('/') {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "health_check_path {} must begin with a slash, such as /healthz",
             app.health_check_path
         )));
@@ -41,17 +41,17 @@ pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> 
     app.port = body.optional_field("port", |field| field.integer(1, 65_535))?.or(app.port);
     check_port(app)?;
     app.previews_enabled =
-        body.optional_field("previews_enabled", Field::boolean)?.unwrap_or(app.previews_enabled);
+        body.optional_field("previews_enabled", BodyField::boolean)?.unwrap_or(app.previews_enabled);
     if let Some(variables) = body.optional_field("env_vars", read_env_variables)? {
         app.env_vars = variables;
     }
     read_cron(body, app)
 }
 
-fn known_size(slug: &str) -> Result<&'static str, Refusal> {
+fn known_size(slug: &str) -> Result<&'static str, ErrorResponse> {
     find_size(slug).map(|size| size.slug).ok_or_else(|| {
         let known: Vec<_> = SIZES.iter().map(|size| size.slug).collect();
-        Refusal::bad_request(format!(
+        ErrorResponse::bad_request(format!(
             "size {slug} is not in the catalog: choose one of {}",
             known.join(", ")
         ))
@@ -59,14 +59,14 @@ fn known_size(slug: &str) -> Result<&'static str, Refusal> {
 }
 
 /// Refuses a port that the platform needs in front of this app.
-pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), ErrorResponse> {
     let fronted = match app.kind {
         AppType::Web => true,
         AppType::Private => app.min_replicas == Some(0),
         _ => false,
     };
-    match app.port.filter(|port| fronted && RESERVED.contains(port)) {
-        Some(port) => Err(Refusal::bad_request(format!(
+    match app.port.filter(|port| fronted && RESERVED_PORTS.contains(port)) {
+        Some(port) => Err(ErrorResponse::bad_request(format!(
             "port {port} is reserved: choose one other than 8008, 8012, 8013, 8022, 9090 and 9091"
         ))),
         None => Ok(()),
@@ -75,37 +75,39 @@ pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), Refusal> {
 
 /// Reads environment variables.
 pub(in crate::emulator::world) fn read_env_variables(
-    field: Field<'_>,
-) -> Result<BTreeMap<String, String>, Refusal> {
+    field: BodyField<'_>,
+) -> Result<BTreeMap<String, String>, ErrorResponse> {
     let map = field.object()?;
-    if map.len() > MOST_VARIABLES {
-        return Err(Refusal::bad_request(format!("env_vars may have {MOST_VARIABLES} entries at most")));
+    if map.len() > MAX_VARIABLES {
+        return Err(ErrorResponse::bad_request(format!(
+            "env_vars may have {MAX_VARIABLES} entries at most"
+        )));
     }
     let mut read = BTreeMap::new();
     for (name, value) in map {
         let mut letters = name.bytes();
         let first = letters.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         if !first || !letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "env_vars: {name} is not the name of a variable: use letters, digits and _, and no digit \
                  first"
             )));
         }
         // A value may be a secret: no message repeats it.
         match value.as_str() {
-            Some(text) if text.len() <= LONGEST_VALUE => drop(read.insert(name.clone(), text.to_owned())),
+            Some(text) if text.len() <= MAX_VALUE_CHARS => drop(read.insert(name.clone(), text.to_owned())),
             Some(_) => {
-                return Err(Refusal::bad_request(format!(
-                    "env_vars: {name} is longer than {LONGEST_VALUE} bytes"
+                return Err(ErrorResponse::bad_request(format!(
+                    "env_vars: {name} is longer than {MAX_VALUE_CHARS} bytes"
                 )));
             }
-            None => return Err(Refusal::bad_request(format!("env_vars: {name} must be a text"))),
+            None => return Err(ErrorResponse::bad_request(format!("env_vars: {name} must be a text"))),
         }
     }
     Ok(read)
 }
 
-fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
+fn read_cron(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let schedule = body.optional_field("cron_schedule", |field| field.text(1, 128))?;
     let timezone = body.optional_field("cron_timezone", |field| field.text(1, 64))?;
     let concurrency =
@@ -116,29 +118,30 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
     set_if_given(&mut app.cron_concurrency, concurrency);
     match (app.kind, app.cron_schedule.is_empty()) {
         (AppType::Cron, true) => {
-            return Err(Refusal::bad_request("cron_schedule is required for a cron app"));
+            return Err(ErrorResponse::bad_request("cron_schedule is required for a cron app"));
         }
         // Without a schedule, a zone is still to be one.
-        (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone)?,
-        (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone)?,
+        (_, true) if said => CronSchedule::parse("* * * * *", &app.cron_timezone)?,
+        (_, false) if said => CronSchedule::parse(&app.cron_schedule, &app.cron_timezone)?,
         _ => return Ok(()),
     };
     Ok(())
 }
 
 /// Reads what an app is made from: exactly one of an image, a repository, and uploaded source.
-pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let text = |name| body.optional_field(name, |field| field.text(1, SOURCE));
+pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
+    let text = |name| body.optional_field(name, |field| field.text(1, MAX_SOURCE_CHARS));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
     let installation =
-        body.optional_field("github_installation_id", |field| field.text_or_number(SOURCE))?;
+        body.optional_field("github_installation_id", |field| field.text_or_number(MAX_SOURCE_CHARS))?;
     match (image, repo) {
         (Some(_), Some(_)) => {
-            return Err(Refusal::bad_request("image and repo exclude each other: send one of them"));
+            return Err(ErrorResponse::bad_request("image and repo exclude each other: send one of them"));
         }
         (Some(image), None) => image.clone_into(&mut app.image),
         (None, Some(repo)) => {
-            let branch = branch.ok_or_else(|| Refusal::bad_request("branch is required with repo"))?;
+            let branch =
+                branch.ok_or_else(|| ErrorResponse::bad_request("branch is required with repo"))?;
             repo.clone_into(&mut app.repo);
             branch.clone_into(&mut app.branch);
             app.github_installation_id = installation.clone().unwrap_or_default();
@@ -146,26 +149,32 @@ pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Re
         (None, None) => {}
     }
     if repo.is_none() && (branch.is_some() || installation.is_some()) {
-        return Err(Refusal::bad_request("branch and github_installation_id go with repo: send repo too"));
+        return Err(ErrorResponse::bad_request(
+            "branch and github_installation_id go with repo: send repo too",
+        ));
     }
     Ok(())
 }
 
 /// Reads another branch for an app that is built from a repository.
-pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let Some(branch) = body.optional_field("branch", |field| field.text(1, SOURCE))? else { return Ok(()) };
+pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
+    let Some(branch) = body.optional_field("branch", |field| field.text(1, MAX_SOURCE_CHARS))? else {
+        return Ok(());
+    };
     if app.repo.is_empty() {
-        return Err(Refusal::bad_request("branch is for apps that are built from a repository"));
+        return Err(ErrorResponse::bad_request("branch is for apps that are built from a repository"));
     }
     branch.clone_into(&mut app.branch);
     Ok(())
 }
 
 /// Reads another image for an app that runs one.
-pub(in crate::emulator::world) fn read_image(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let Some(image) = body.optional_field("image", |field| field.text(1, SOURCE))? else { return Ok(()) };
+pub(in crate::emulator::world) fn read_image(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
+    let Some(image) = body.optional_field("image", |field| field.text(1, MAX_SOURCE_CHARS))? else {
+        return Ok(());
+    };
     if app.image.is_empty() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "image is for apps that run one: this app is built from its source",
         ));
     }

@@ -8,11 +8,11 @@ use super::deployment::Deployment;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::spend_cap;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -24,9 +24,9 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// How many runs of an app are kept.
-const KEPT: usize = 20;
+const MAX_RUNS: usize = 20;
 /// Seconds until a run starts.
-const STARTS: i64 = 1;
+const START_SECS: i64 = 1;
 
 /// One run of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,16 +42,16 @@ pub(in crate::emulator::world) struct JobRun {
 }
 
 impl JobRun {
-    fn is_going(record: &Record<Self>, now: Time) -> bool {
+    fn is_going(record: &TableRecord<Self>, now: Time) -> bool {
         matches!(record.status(now), "queued" | "running")
     }
 }
 
-impl Body for JobRun {
+impl RecordKind for JobRun {
     const KIND: &'static str = "job_run";
     const TITLE: &'static str = "job run";
     const IS_OBJECT: bool = false;
-    type Index = Children;
+    type Index = ChildIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.job_runs
@@ -61,11 +61,11 @@ impl Body for JobRun {
         &mut world.job_runs
     }
 
-    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let (run, status) = (&record.body, record.status(view.now));
         let ended = matches!(status, "succeeded" | "failed");
         let over = !JobRun::is_going(record, view.now);
@@ -86,8 +86,8 @@ impl Body for JobRun {
     }
 }
 
-impl Child for JobRun {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for JobRun {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         table.index()
     }
 }
@@ -95,8 +95,8 @@ impl Child for JobRun {
 /// Returns the statuses of a run.
 fn run_timeline(app: &App, now: Time) -> Timeline {
     let end = if app.job_exit_code == 0 { "succeeded" } else { "failed" };
-    let seconds = app.job_seconds.max(STARTS + 1);
-    Timeline::new(now, &[(0, "queued"), (STARTS, "running"), (seconds, end)])
+    let seconds = app.job_seconds.max(START_SECS + 1);
+    Timeline::new(now, &[(0, "queued"), (START_SECS, "running"), (seconds, end)])
 }
 
 impl World {
@@ -126,9 +126,9 @@ impl World {
                     record.timeline.clone().truncate_after(now).with_next_status(now, 0, "canceled");
             });
         }
-        let record = Record { id, project, created_at: now, updated_at: now, timeline, body: run };
+        let record = TableRecord { id, project, created_at: now, updated_at: now, timeline, body: run };
         self.job_runs.insert(record);
-        self.job_runs.prune(app, KEPT, |_| false);
+        self.job_runs.prune(app, MAX_RUNS, |_| false);
     }
 
     /// Runs a cron app whose time has come, each time up to the end of what the clock passes over, and
@@ -141,7 +141,7 @@ impl World {
         };
         let end = self.quiet_until(now, until);
         self.run_scheduled(app, now);
-        let mut next = schedule.next(schedule.shortly_before(now, end, 2 * KEPT));
+        let mut next = schedule.next(schedule.shortly_before(now, end, 2 * MAX_RUNS));
         while let Some(at) = next.filter(|at| *at <= end) {
             self.run_scheduled(app, at);
             next = schedule.next(at);
@@ -171,16 +171,18 @@ fn start_job_run(call: &mut Call<'_>) -> Reply {
     let record = call.find_app()?;
     let (id, now, billing) = (record.id, call.now, record.body.billing);
     if !matches!(record.body.kind, AppType::Cron | AppType::Job) {
-        return Err(Refusal::bad_request("only cron and job apps can be run"));
+        return Err(ErrorResponse::bad_request("only cron and job apps can be run"));
     }
     call.not_capped(&billing, "run")?;
     let record = call.find_app()?;
     let status = record.status(now);
     if status != "live" {
-        return Err(Refusal::conflict(format!("the app is {status}; it must be live to run")));
+        return Err(ErrorResponse::conflict(format!("the app is {status}; it must be live to run")));
     }
     if record.body.cron_concurrency == "forbid" && !call.world.unfinished_runs(id, now).is_empty() {
-        return Err(Refusal::conflict("a run is going, and cron_concurrency forbids another beside it"));
+        return Err(ErrorResponse::conflict(
+            "a run is going, and cron_concurrency forbids another beside it",
+        ));
     }
     let run = call.world.fresh_id();
     call.world.begin_run(id, now, run, "manual");

@@ -4,7 +4,7 @@
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -20,7 +20,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// A size of an app's instances.
-pub(in crate::emulator::world) struct Size {
+pub(in crate::emulator::world) struct AppSize {
     pub(in crate::emulator::world) slug: &'static str,
     /// Thousandths of a processor.
     cpu: i64,
@@ -29,19 +29,19 @@ pub(in crate::emulator::world) struct Size {
     cents: i64,
 }
 
-impl Size {
+impl AppSize {
     /// Returns the price of an instance, a month.
     pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         from_cents(self.cents)
     }
 }
 
-const fn app_size(slug: &'static str, cpu: i64, ram: i64, cents: i64) -> Size {
-    Size { slug, cpu, ram, cents }
+const fn app_size(slug: &'static str, cpu: i64, ram: i64, cents: i64) -> AppSize {
+    AppSize { slug, cpu, ram, cents }
 }
 
 /// Sizes; the first is the one of apps that do not say.
-pub(in crate::emulator::world) static SIZES: [Size; 5] = [
+pub(in crate::emulator::world) static SIZES: [AppSize; 5] = [
     app_size("app-xs", 250, 256, 300),
     app_size("app-s", 500, 512, 600),
     app_size("app-m", 1_000, 1_024, 1_200),
@@ -50,11 +50,11 @@ pub(in crate::emulator::world) static SIZES: [Size; 5] = [
 ];
 
 /// Returns the size of a name.
-pub(in crate::emulator::world) fn find_size(slug: &str) -> Option<&'static Size> {
+pub(in crate::emulator::world) fn find_size(slug: &str) -> Option<&'static AppSize> {
     SIZES.iter().find(|size| size.slug == slug)
 }
 
-fn write_size(fields: &mut Fields<'_>, size: &Size) {
+fn write_size(fields: &mut JsonObjectWriter<'_>, size: &AppSize) {
     fields.write_field("slug", size.slug);
     fields.write_number("cpu", Decimal::new(size.cpu, 3));
     fields.write_field("ram", &size.ram);
@@ -63,7 +63,7 @@ fn write_size(fields: &mut Fields<'_>, size: &Size) {
 }
 
 /// An app to start from.
-struct Starter {
+struct StarterApp {
     slug: &'static str,
     name: &'static str,
     kind: &'static str,
@@ -71,13 +71,19 @@ struct Starter {
     port: i64,
 }
 
-static STARTERS: [Starter; 3] = [
-    Starter { slug: "static-site", name: "Static site", kind: "web", image: "nginx:1", port: 80 },
-    Starter { slug: "node-web", name: "Node.js web app", kind: "web", image: "node:24", port: 3_000 },
-    Starter { slug: "python-web", name: "Python web app", kind: "web", image: "python:3.14", port: 8_000 },
+static STARTERS: [StarterApp; 3] = [
+    StarterApp { slug: "static-site", name: "Static site", kind: "web", image: "nginx:1", port: 80 },
+    StarterApp { slug: "node-web", name: "Node.js web app", kind: "web", image: "node:24", port: 3_000 },
+    StarterApp {
+        slug: "python-web",
+        name: "Python web app",
+        kind: "web",
+        image: "python:3.14",
+        port: 8_000,
+    },
 ];
 
-fn write_starter(fields: &mut Fields<'_>, starter: &Starter) {
+fn write_starter(fields: &mut JsonObjectWriter<'_>, starter: &StarterApp) {
     fields.write_field("slug", starter.slug);
     fields.write_field("name", starter.name);
     fields.write_field("type", starter.kind);
@@ -86,20 +92,20 @@ fn write_starter(fields: &mut Fields<'_>, starter: &Starter) {
 }
 
 /// An account at GitHub that lets the service read its repositories.
-struct Connection {
+struct GithubConnection {
     id: Uuid,
     installation: i64,
     account: &'static str,
 }
 
 // Version 4 and the RFC's variant, so that the id has the shape of all others.
-static CONNECTIONS: [Connection; 1] = [Connection {
+static CONNECTIONS: [GithubConnection; 1] = [GithubConnection {
     id: Uuid::from_u128(0x51c0_22e7_90ab_4d31_8f02_0000_0000_0001),
     installation: 1_001,
     account: "acme",
 }];
 
-fn write_github_connection(fields: &mut Fields<'_>, connection: &Connection) {
+fn write_github_connection(fields: &mut JsonObjectWriter<'_>, connection: &GithubConnection) {
     fields.write_field("id", &connection.id);
     fields.write_field("installation_id", &connection.installation);
     fields.write_field("account", connection.account);

@@ -9,12 +9,12 @@ use uuid::Uuid;
 use super::app::App;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::databases::database::DOMAIN;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -28,7 +28,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (25, "live")];
 /// Seconds until a preview is gone.
-const LEAVING: i64 = 5;
+const DELETION_SECS: i64 = 5;
 
 /// A copy of an app, made from a pull request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,11 +39,11 @@ pub(in crate::emulator::world) struct Preview {
     pub(in crate::emulator::world) branch: String,
 }
 
-impl Body for Preview {
+impl RecordKind for Preview {
     const KIND: &'static str = "preview";
     const TITLE: &'static str = "preview";
     const IS_OBJECT: bool = false;
-    type Index = Children;
+    type Index = ChildIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.previews
@@ -53,11 +53,11 @@ impl Body for Preview {
         &mut world.previews
     }
 
-    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let preview = &record.body;
         let short = seeded_rng::derive_text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
         fields.write_field("id", &record.id);
@@ -66,14 +66,14 @@ impl Body for Preview {
         fields.write_field("pull_request", &preview.pull_request);
         fields.write_field("branch", &preview.branch);
         fields.write_field("status", record.status(view.now));
-        fields.write_field("url", &format!("https://{short}.preview.apps.{DOMAIN}"));
+        fields.write_field("url", &format!("https://{short}.preview.apps.{HOST_DOMAIN}"));
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }
 }
 
-impl Child for Preview {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for Preview {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         table.index()
     }
 }
@@ -96,10 +96,10 @@ fn list_previews(call: &mut Call<'_>) -> Reply {
 }
 
 /// Finds the preview that the path means, unless it is on its way out.
-fn find_active_preview<'c>(call: &'c Call<'_>) -> Result<&'c Record<Preview>, Refusal> {
+fn find_active_preview<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Preview>, ErrorResponse> {
     let record = call.find_by_path::<Preview>()?;
     match record.status(call.now) {
-        "deleting" => Err(Refusal::conflict("the preview is deleting")),
+        "deleting" => Err(ErrorResponse::conflict("the preview is deleting")),
         _ => Ok(record),
     }
 }
@@ -107,7 +107,7 @@ fn find_active_preview<'c>(call: &'c Call<'_>) -> Result<&'c Record<Preview>, Re
 fn delete_preview(call: &mut Call<'_>) -> Reply {
     let (id, now) = (find_active_preview(call)?.id, call.now);
     call.update::<Preview>(id, |record| {
-        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, LEAVING);
+        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, DELETION_SECS);
     });
     Ok(success_response(200, "preview deletion accepted", |fields| fields.write_field("accepted", &true)))
 }

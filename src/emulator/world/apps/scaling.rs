@@ -2,8 +2,8 @@
 
 use super::app::{App, AppType};
 use super::input::check_port;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Body as Input;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::RequestBody as Input;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -12,21 +12,21 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Post, "/api/v1/apps/services/{id}/scale", Access::Project, scale_app)];
 
 /// Most instances of an app, fixed or scaled. It is checked only when a value goes up.
-const MOST: i64 = 6;
-const BEYOND: i64 = 1_000_000;
+const MAX_INSTANCES: i64 = 6;
+const FIELD_MAX: i64 = 1_000_000;
 const DEFAULT_TARGET: i64 = 80;
 
 /// Reads the fields of a scale into an app; tells whether any was there.
-pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Result<bool, Refusal> {
+pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Result<bool, ErrorResponse> {
     let old = app.clone();
-    let instances = body.optional_field("instances", |field| field.integer(1, BEYOND))?;
-    let least = body.optional_field("min_replicas", |field| field.integer(0, BEYOND))?;
-    let most = body.optional_field("max_replicas", |field| field.integer(1, BEYOND))?;
+    let instances = body.optional_field("instances", |field| field.integer(1, FIELD_MAX))?;
+    let least = body.optional_field("min_replicas", |field| field.integer(0, FIELD_MAX))?;
+    let most = body.optional_field("max_replicas", |field| field.integer(1, FIELD_MAX))?;
     let metric = body.optional_field("autoscaling_metric", |field| field.one_of(&["concurrency"]))?;
-    let target = body.optional_field("autoscaling_target", |field| field.integer(1, BEYOND))?;
+    let target = body.optional_field("autoscaling_target", |field| field.integer(1, FIELD_MAX))?;
     let scales = least.is_some() || most.is_some() || metric.is_some() || target.is_some();
     match (instances, scales) {
-        (Some(_), true) => Err(Refusal::bad_request(
+        (Some(_), true) => Err(ErrorResponse::bad_request(
             "instances is for a fixed number, and min_replicas, max_replicas, autoscaling_metric and \
              autoscaling_target are for one that varies: send either",
         )),
@@ -37,7 +37,9 @@ pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Res
             check_scale(app).map(|()| true)
         }
         (None, true) => {
-            let low = least.or(old.min_replicas).unwrap_or_else(|| old.instances.min(most.unwrap_or(MOST)));
+            let low = least
+                .or(old.min_replicas)
+                .unwrap_or_else(|| old.instances.min(most.unwrap_or(MAX_INSTANCES)));
             let high = most.or(old.max_replicas).unwrap_or_else(|| old.instances.max(low));
             below_limit("min_replicas", low, old.min_replicas.unwrap_or(old.instances))?;
             below_limit("max_replicas", high, old.max_replicas.unwrap_or(old.instances))?;
@@ -49,33 +51,33 @@ pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Res
     }
 }
 
-fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), Refusal> {
-    if wanted > MOST && wanted > current {
-        return Err(Refusal::bad_request(format!(
-            "{name} {wanted} is too many: an app has at most {MOST} instances"
+fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), ErrorResponse> {
+    if wanted > MAX_INSTANCES && wanted > current {
+        return Err(ErrorResponse::bad_request(format!(
+            "{name} {wanted} is too many: an app has at most {MAX_INSTANCES} instances"
         )));
     }
     Ok(())
 }
 
 /// Refuses what does not go together, or not with the type of the app.
-fn check_scale(app: &App) -> Result<(), Refusal> {
+fn check_scale(app: &App) -> Result<(), ErrorResponse> {
     if !app.kind.is_long_running() && (app.min_replicas.is_some() || app.instances > 1) {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "cron and job apps run one instance at a time: they cannot be scaled",
         ));
     }
     let (Some(low), Some(high)) = (app.min_replicas, app.max_replicas) else { return Ok(()) };
     if low > high {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "min_replicas {low} is above max_replicas {high}: lower it, or raise max_replicas"
         )));
     }
     match app.kind {
-        AppType::Worker => {
-            Err(Refusal::bad_request("workers cannot scale by themselves: set instances to a fixed number"))
-        }
-        AppType::Private if low > 0 => Err(Refusal::bad_request(
+        AppType::Worker => Err(ErrorResponse::bad_request(
+            "workers cannot scale by themselves: set instances to a fixed number",
+        )),
+        AppType::Private if low > 0 => Err(ErrorResponse::bad_request(
             "an always-on private app cannot scale by itself: set min_replicas to 0 to let it scale to \
              zero, or instances to a fixed number",
         )),
@@ -88,7 +90,9 @@ fn scale_app(call: &mut Call<'_>) -> Reply {
     let (id, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     if !read_scale(&call.body, &mut new)? {
-        return Err(Refusal::bad_request("one of instances, min_replicas and max_replicas is required"));
+        return Err(ErrorResponse::bad_request(
+            "one of instances, min_replicas and max_replicas is required",
+        ));
     }
     let most = |app: &App| app.max_replicas.unwrap_or(app.instances);
     if most(&new) > most(&old) || new.replica_count() > old.replica_count() {

@@ -8,33 +8,35 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{Child, Children};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::{Refusal, Request, Response};
+use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::{ApiRequest, ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Put, "/uploads/{blob_key}", Access::Presigned, |_| Err(Refusal::not_found("route"))),
+    Route::new(Method::Put, "/uploads/{blob_key}", Access::Presigned, |_| {
+        Err(ErrorResponse::not_found("route"))
+    }),
     Route::new(Method::Post, "/api/v1/apps/services/{id}/source-upload", Access::Project, grant_to_app),
 ];
 
 /// Begins the path of every signed address.
-pub const PREFIX: &str = "/uploads/";
+pub const UPLOAD_PREFIX: &str = "/uploads/";
 /// Largest archive, in bytes.
-pub const LARGEST: usize = 100 << 20;
+pub const MAX_ARCHIVE_BYTES: usize = 100 << 20;
 /// Seconds until a grant expires.
-const VALID: i64 = 900;
+const GRANT_VALID_SECS: i64 = 900;
 /// Seconds that an archive is kept for a deployment to name it.
-const KEPT: i64 = 7 * 24 * 3_600;
+const ARCHIVE_RETENTION_SECS: i64 = 7 * 24 * 3_600;
 
 /// An archive that was received: its bytes are of no use to an emulator, and are not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Archive {
+pub struct ReceivedArchive {
     pub(in crate::emulator::world) size: u64,
     pub(in crate::emulator::world) sha256: String,
     pub(in crate::emulator::world) gzip: bool,
@@ -42,34 +44,38 @@ pub struct Archive {
 
 /// An archive that is being received.
 #[derive(Debug, Clone, Default)]
-pub struct Arriving {
+pub struct ArchiveReceiver {
     size: u64,
     hash: Sha256,
     first: Vec<u8>,
 }
 
-impl Arriving {
+impl ArchiveReceiver {
     /// Takes in the next bytes.
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.size += bytes.len() as u64;
         self.hash.update(bytes);
-        let missing = MAGIC.len().saturating_sub(self.first.len());
+        let missing = GZIP_MAGIC.len().saturating_sub(self.first.len());
         self.first.extend(bytes.iter().take(missing));
     }
 
     /// Returns the whole.
     #[must_use]
-    pub fn finish(self) -> Archive {
-        Archive { size: self.size, sha256: encode_hex(&self.hash.finalize()), gzip: self.first == MAGIC }
+    pub fn finish(self) -> ReceivedArchive {
+        ReceivedArchive {
+            size: self.size,
+            sha256: encode_hex(&self.hash.finalize()),
+            gzip: self.first == GZIP_MAGIC,
+        }
     }
 }
 
 /// How a gzip file begins: its mark, and the one method of compression that there is.
-const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 
-impl Archive {
+impl ReceivedArchive {
     pub(in crate::emulator::world) fn from_bytes(bytes: &[u8]) -> Self {
-        let mut arriving = Arriving::default();
+        let mut arriving = ArchiveReceiver::default();
         arriving.add_bytes(bytes);
         arriving.finish()
     }
@@ -86,7 +92,7 @@ fn encode_hex(bytes: &[u8]) -> String {
 /// An archive that a deployment was made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Blob {
+pub(in crate::emulator::world) struct StoredArchive {
     pub(in crate::emulator::world) key: String,
     pub(in crate::emulator::world) size: u64,
     pub(in crate::emulator::world) sha256: String,
@@ -95,18 +101,18 @@ pub(in crate::emulator::world) struct Blob {
 /// A grant, and what arrived for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Upload {
+pub(in crate::emulator::world) struct SourceUpload {
     /// The app or function that it is for.
     pub(in crate::emulator::world) owner: Uuid,
     pub(in crate::emulator::world) expires_at: Time,
-    pub(in crate::emulator::world) received: Option<Blob>,
+    pub(in crate::emulator::world) received: Option<StoredArchive>,
 }
 
-impl Body for Upload {
+impl RecordKind for SourceUpload {
     const KIND: &'static str = "upload";
     const TITLE: &'static str = "upload";
     const IS_OBJECT: bool = false;
-    type Index = Children;
+    type Index = ChildIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.uploads
@@ -116,17 +122,17 @@ impl Body for Upload {
         &mut world.uploads
     }
 
-    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.owner, record, present);
     }
 
-    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("blob_key", &blob_key(record.id));
     }
 }
 
-impl Child for Upload {
-    fn children(table: &Table<Self>) -> &Children {
+impl ChildKind for SourceUpload {
+    fn children(table: &Table<Self>) -> &ChildIndex {
         table.index()
     }
 }
@@ -150,11 +156,15 @@ impl World {
     }
 
     /// Returns what arrived under a key, for an app or function.
-    pub(in crate::emulator::world) fn find_blob(&self, owner: Uuid, key: &str) -> Result<Blob, Refusal> {
+    pub(in crate::emulator::world) fn find_blob(
+        &self,
+        owner: Uuid,
+        key: &str,
+    ) -> Result<StoredArchive, ErrorResponse> {
         let record = id_of(key).and_then(|id| self.uploads.get(id));
         let record = record.filter(|record| record.body.owner == owner);
         record.and_then(|record| record.body.received.clone()).ok_or_else(|| {
-            Refusal::bad_request(format!(
+            ErrorResponse::bad_request(format!(
                 "blob_key {key}: nothing was uploaded for it; upload the source first"
             ))
         })
@@ -167,24 +177,24 @@ impl Call<'_> {
         &mut self,
         owner: Uuid,
         project: Option<Uuid>,
-    ) -> Response {
+    ) -> ApiResponse {
         let now = self.now;
-        let expires_at = time_after(now, VALID);
-        let timeline = Timeline::with_status(now, "pending").gone_after(now, VALID);
-        let upload = Upload { owner, expires_at, received: None };
+        let expires_at = time_after(now, GRANT_VALID_SECS);
+        let timeline = Timeline::with_status(now, "pending").gone_after(now, GRANT_VALID_SECS);
+        let upload = SourceUpload { owner, expires_at, received: None };
         let id = self.world.create_record(project, now, timeline, upload);
         let (key, expires) = (blob_key(id), expires_at.as_second());
         let signature =
             self.world.upload_mac(&key, expires).map(|mac| encode_hex(&mac.finalize().into_bytes()));
         let url = format!(
-            "{}{PREFIX}{key}?expires={expires}&signature={}",
+            "{}{UPLOAD_PREFIX}{key}?expires={expires}&signature={}",
             self.world.origin(),
             signature.unwrap_or_default()
         );
         success_response(200, "upload the source to upload_url with PUT", |fields| {
             fields.write_field("upload_url", &url);
             fields.write_field("blob_key", &key);
-            fields.write_field("expires_in_seconds", &VALID);
+            fields.write_field("expires_in_seconds", &GRANT_VALID_SECS);
         })
     }
 }
@@ -193,7 +203,7 @@ fn grant_to_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_staying()?;
     let (id, project) = (record.id, record.project);
     if !record.body.is_uploaded() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "the app is built from an image or a repository, not from uploaded source",
         ));
     }
@@ -203,33 +213,35 @@ fn grant_to_app(call: &mut Call<'_>) -> Reply {
 /// Takes in what was put at a signed address.
 pub(in crate::emulator::world) fn receive_upload(
     world: &mut World,
-    request: &Request,
-    archive: &Archive,
+    request: &ApiRequest,
+    archive: &ReceivedArchive,
     now: Time,
 ) -> Reply {
     let denied =
-        |why: &str| Refusal::new(403, "Forbidden", format!("the upload URL {why}: request another"));
+        |why: &str| ErrorResponse::new(403, "Forbidden", format!("the upload URL {why}: request another"));
     let value = |name: &str| {
         let found = request.query.iter().find(|(key, _)| key == name);
         found.map_or("", |(_, value)| value.as_str())
     };
-    let key = request.path.strip_prefix(PREFIX).unwrap_or_default();
+    let key = request.path.strip_prefix(UPLOAD_PREFIX).unwrap_or_default();
     let expires: i64 = value("expires").parse().map_err(|_| denied("is not signed"))?;
     let mac = world.upload_mac(key, expires).ok_or_else(|| denied("is not signed"))?;
     mac.verify_slice(&decode_hex(value("signature"))).map_err(|_| denied("has a wrong signature"))?;
     let id = id_of(key).filter(|_| now.as_second() < expires);
     let id = id.filter(|id| world.uploads.get(*id).is_some()).ok_or_else(|| denied("has expired"))?;
-    if archive.size > LARGEST as u64 {
-        let message = format!("a source archive may have {} MB at most", LARGEST >> 20);
-        return Err(Refusal::new(413, "Payload Too Large", message));
+    if archive.size > MAX_ARCHIVE_BYTES as u64 {
+        let message = format!("a source archive may have {} MB at most", MAX_ARCHIVE_BYTES >> 20);
+        return Err(ErrorResponse::new(413, "Payload Too Large", message));
     }
     if !archive.gzip {
-        return Err(Refusal::bad_request("the body is not a gzipped tarball: pack it with tar and gzip"));
+        return Err(ErrorResponse::bad_request(
+            "the body is not a gzipped tarball: pack it with tar and gzip",
+        ));
     }
-    let blob = Blob { key: key.to_owned(), size: archive.size, sha256: archive.sha256.clone() };
+    let blob = StoredArchive { key: key.to_owned(), size: archive.size, sha256: archive.sha256.clone() };
     world.uploads.update(id, now, |record| {
         record.body.received = Some(blob);
-        record.timeline = Timeline::with_status(now, "received").gone_after(now, KEPT);
+        record.timeline = Timeline::with_status(now, "received").gone_after(now, ARCHIVE_RETENTION_SECS);
     });
     Ok(message_response("source received"))
 }

@@ -6,11 +6,11 @@ use uuid::Uuid;
 use super::app::App;
 use super::deployment::Deployment;
 use crate::emulator::seeded_rng;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
-use crate::emulator::world::engine::table::Record;
-use crate::emulator::world::request::call::{Call, Reply, Scope, success_response};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::request::call::{Call, Reply, RequestScope, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
@@ -36,20 +36,20 @@ fn list_instances(call: &mut Call<'_>) -> Reply {
 }
 
 /// What an app used in a month.
-struct Used {
+struct AppUsage {
     id: Uuid,
     hours: Decimal,
     dollars: Decimal,
 }
 
-fn measure_usage(record: &Record<App>, call: &Call<'_>, current: bool) -> Used {
+fn measure_usage(record: &TableRecord<App>, call: &Call<'_>, current: bool) -> AppUsage {
     // Brought up to now on a copy: a look changes nothing.
     let mut record = record.clone();
     record.update_meters(call.now);
     let amount = |meter: &MonthMeter| {
         if current { meter.current_amount() } else { meter.previous_amount() }
     };
-    Used { id: record.id, hours: amount(&record.body.used), dollars: amount(&record.body.spent) }
+    AppUsage { id: record.id, hours: amount(&record.body.used), dollars: amount(&record.body.spent) }
 }
 
 fn report_usage(call: &mut Call<'_>) -> Reply {
@@ -59,14 +59,14 @@ fn report_usage(call: &mut Call<'_>) -> Reply {
     let current = match period {
         "current" => true,
         "previous" => false,
-        _ => return Err(Refusal::bad_request("period must be current or previous")),
+        _ => return Err(ErrorResponse::bad_request("period must be current or previous")),
     };
-    let apps: Vec<&Record<App>> = match value("service_id") {
+    let apps: Vec<&TableRecord<App>> = match value("service_id") {
         Some(text) => vec![call.find_app_named(text)?],
         None => call.world.apps.iter().filter(|record| in_scope(call.scope, record.project)).collect(),
     };
     let one = value("service_id").is_some();
-    let whole = call.scope == Scope::Whole && !one;
+    let whole = call.scope == RequestScope::Unspecified && !one;
     let services: Vec<_> = apps.into_iter().map(|record| measure_usage(record, call, current)).collect();
     let listed = services.iter().map(|used| used.dollars).sum();
     // What apps used that are no more counts for the account as a whole.
@@ -81,16 +81,16 @@ fn report_usage(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-fn write_usage(fields: &mut Fields<'_>, used: &Used) {
+fn write_usage(fields: &mut JsonObjectWriter<'_>, used: &AppUsage) {
     fields.write_field("service_id", &used.id);
     fields.write_number("instance_hours", used.hours.round_dp(4));
     fields.write_number("usd", used.dollars.round_dp(4));
 }
 
-fn in_scope(scope: Scope, project: Option<Uuid>) -> bool {
+fn in_scope(scope: RequestScope, project: Option<Uuid>) -> bool {
     match scope {
-        Scope::Whole => true,
-        Scope::Project(wanted) => project == Some(wanted),
-        Scope::Nowhere => false,
+        RequestScope::Unspecified => true,
+        RequestScope::Project(wanted) => project == Some(wanted),
+        RequestScope::UnknownProject => false,
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::cluster::Cluster;
-use super::events::History;
-use super::node_pool::{self, FEWEST, NodePool};
-use super::upgrade::Mode;
+use super::events::ClusterEventLog;
+use super::node_pool::{self, MIN_WORKERS, NodePool};
+use super::upgrade::UpgradeMode;
 use super::versions;
 use crate::emulator::world::compute::vpc::Vpc;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
@@ -23,9 +23,9 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Seconds until a cluster runs; the pools that it is made with run with it.
-const READY: i64 = 90;
-const DELETION: i64 = 10;
-const MOST_POOLS: usize = 100;
+const CREATION_SECS: i64 = 90;
+const DELETION_SECS: i64 = 10;
+const MAX_POOLS: usize = 100;
 
 fn create_cluster(call: &mut Call<'_>) -> Reply {
     no_storage_nodes(&call.body)?;
@@ -37,29 +37,29 @@ fn create_cluster(call: &mut Call<'_>) -> Reply {
     }
     let (now, project) = (call.now, call.project_id());
     if call.world.clusters.index().is_name_taken(project, &cluster.name) {
-        return Err(Refusal::conflict(format!(
+        return Err(ErrorResponse::conflict(format!(
             "the name {} is already taken in this project",
             cluster.name
         )));
     }
     call.validate_billing()?;
     cluster.history.add(now, 0, "cluster.created", "cluster created");
-    cluster.history.add(now, READY, "cluster.ready", "the control plane and all workers are ready");
-    let timeline = Timeline::new(now, &[(0, "pending"), (2, "provisioning"), (READY, "running")]);
+    cluster.history.add(now, CREATION_SECS, "cluster.ready", "the control plane and all workers are ready");
+    let timeline = Timeline::new(now, &[(0, "pending"), (2, "provisioning"), (CREATION_SECS, "running")]);
     let id = call.world.create_record(Some(project), now, timeline, cluster);
     for pool in pools {
-        let timeline = Timeline::new(now, &[(0, "provisioning"), (READY, "running")]);
+        let timeline = Timeline::new(now, &[(0, "provisioning"), (CREATION_SECS, "running")]);
         call.world.add_pool(id, pool, timeline, now);
     }
     call.record_response::<Cluster>(201, id, "cluster created")
 }
 
 /// Refuses the storage nodes that clusters once had.
-fn no_storage_nodes(body: &Input) -> Result<(), Refusal> {
+fn no_storage_nodes(body: &Input) -> Result<(), ErrorResponse> {
     for name in ["storage_node_count", "storage_node_disk_gb"] {
         if body.optional_field(name, |field| field.integer(0, i64::MAX))?.is_some_and(|number| number != 0)
         {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "{name}: clusters have no storage nodes any more; set it to 0, or leave it out"
             )));
         }
@@ -68,24 +68,26 @@ fn no_storage_nodes(body: &Input) -> Result<(), Refusal> {
 }
 
 /// Reads the body of a creation, all but its pools.
-fn read_new_cluster(body: &Input) -> Result<Cluster, Refusal> {
+fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     let version_id = body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
     if versions::find_version(version_id).is_none() {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "version_id {version_id} is not among GET /api/v1/k8s/versions"
         )));
     }
     let count = body.optional_field("control_plane_count", |field| field.integer(1, 3))?.unwrap_or(1);
     if count == 2 {
-        return Err(Refusal::bad_request("control_plane_count must be 1, or 3 for high availability"));
+        return Err(ErrorResponse::bad_request(
+            "control_plane_count must be 1, or 3 for high availability",
+        ));
     }
     let mut cluster = Cluster {
-        name: body.required_field("name", Field::name)?,
+        name: body.required_field("name", BodyField::name)?,
         version_id,
         control_plane_count: count,
-        vpc_id: body.optional_field("vpc_id", Field::uuid)?,
+        vpc_id: body.optional_field("vpc_id", BodyField::uuid)?,
         worker_plan_id: body.optional_field("worker_plan_id", node_pool::plan_id)?,
-        upgrade_mode: Mode::Manual,
+        upgrade_mode: UpgradeMode::Manual,
         maintenance_day: 0,
         maintenance_start: "03:00".to_owned(),
         window_used: None,
@@ -93,7 +95,7 @@ fn read_new_cluster(body: &Input) -> Result<Cluster, Refusal> {
         rotations: 0,
         claims: BTreeMap::new(),
         bound: BTreeMap::new(),
-        history: History::default(),
+        history: ClusterEventLog::default(),
     };
     cluster.read_maintenance(body)?;
     Ok(cluster)
@@ -101,9 +103,9 @@ fn read_new_cluster(body: &Input) -> Result<Cluster, Refusal> {
 
 /// Reads the pools that a cluster is to begin with: those of the body, else a default one of the plan
 /// for workers, else none.
-fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, Refusal> {
+fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, ErrorResponse> {
     let read = body.optional_field("node_pools", |field| {
-        field.list(MOST_POOLS, |item| {
+        field.list(MAX_POOLS, |item| {
             NodePool::read(&item.nested_body()?).map_err(|refusal| refusal.with_field("node_pools"))
         })
     })?;
@@ -112,9 +114,9 @@ fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<Node
         return Ok(worker_plan.map(NodePool::default_of).into_iter().collect());
     }
     let workers: u32 = pools.iter().map(|pool| pool.node_count).sum();
-    if workers < FEWEST {
-        return Err(Refusal::bad_request(format!(
-            "node_pools: a cluster has at least {FEWEST} workers over all pools, and these have {workers}"
+    if workers < MIN_WORKERS {
+        return Err(ErrorResponse::bad_request(format!(
+            "node_pools: a cluster has at least {MIN_WORKERS} workers over all pools, and these have {workers}"
         )));
     }
     Ok(pools)
@@ -125,10 +127,12 @@ fn delete_cluster(call: &mut Call<'_>) -> Reply {
     let id = record.id;
     let status = record.status(call.now);
     if !matches!(status, "running" | "failed") {
-        return Err(Refusal::conflict(format!("the cluster is {status}; it must be running or failed")));
+        return Err(ErrorResponse::conflict(format!(
+            "the cluster is {status}; it must be running or failed"
+        )));
     }
     let now = call.now;
-    let leaving = Timeline::with_status(now, "deleting").gone_after(now, DELETION);
+    let leaving = Timeline::with_status(now, "deleting").gone_after(now, DELETION_SECS);
     let pools: Vec<Uuid> = call.world.cluster_pools(id).map(|pool| pool.id).collect();
     for pool in pools {
         call.update::<NodePool>(pool, |record| record.timeline = leaving.clone());

@@ -6,20 +6,20 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::events::History;
+use super::events::ClusterEventLog;
 use super::node_pool::NodePool;
-use super::upgrade::{Mode, Upgrade};
+use super::upgrade::{ClusterUpgrade, UpgradeMode};
 use super::versions;
-use super::volume_claim::{Bound, Size};
+use super::volume_claim::{BoundClaim, ClaimSize};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::volume::Volume;
-use crate::emulator::world::databases::database::DOMAIN;
+use crate::emulator::world::databases::database::HOST_DOMAIN;
 use crate::emulator::world::engine::catalog::CONTROL_PLANE;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::from_cents;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -44,7 +44,7 @@ pub(in crate::emulator::world) struct Cluster {
     pub(in crate::emulator::world) vpc_id: Option<Uuid>,
     /// The plan of the default pool that it was made with.
     pub(in crate::emulator::world) worker_plan_id: Option<i64>,
-    pub(in crate::emulator::world) upgrade_mode: Mode,
+    pub(in crate::emulator::world) upgrade_mode: UpgradeMode,
     /// Sunday is 0.
     pub(in crate::emulator::world) maintenance_day: i8,
     /// `HH:MM`, UTC.
@@ -52,14 +52,14 @@ pub(in crate::emulator::world) struct Cluster {
     /// The end of the last weekly window that was made use of.
     pub(in crate::emulator::world) window_used: Option<Time>,
     /// The upgrade that is under way.
-    pub(in crate::emulator::world) upgrade: Option<Upgrade>,
+    pub(in crate::emulator::world) upgrade: Option<ClusterUpgrade>,
     /// How often its credentials were made anew.
     pub(in crate::emulator::world) rotations: u64,
     /// What workloads inside ask for. No call of the service reaches there: `mutate` does.
-    pub(in crate::emulator::world) claims: BTreeMap<String, Size>,
+    pub(in crate::emulator::world) claims: BTreeMap<String, ClaimSize>,
     /// What they have.
-    pub(in crate::emulator::world) bound: BTreeMap<String, Bound>,
-    pub(in crate::emulator::world) history: History,
+    pub(in crate::emulator::world) bound: BTreeMap<String, BoundClaim>,
+    pub(in crate::emulator::world) history: ClusterEventLog,
 }
 
 impl Cluster {
@@ -73,7 +73,7 @@ impl Cluster {
     }
 }
 
-impl Record<Cluster> {
+impl TableRecord<Cluster> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
         seeded_rng::derive_text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
@@ -82,19 +82,19 @@ impl Record<Cluster> {
     /// Returns where its API listens, once it does.
     pub(in crate::emulator::world) fn endpoint(&self, now: Time) -> Option<String> {
         let up = !matches!(self.status(now), "pending" | "provisioning" | "failed");
-        up.then(|| format!("https://{}.k8s.{DOMAIN}:6443", self.short_id()))
+        up.then(|| format!("https://{}.k8s.{HOST_DOMAIN}:6443", self.short_id()))
     }
 }
 
 /// Clusters by name, short id and network.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Directory {
+pub(in crate::emulator::world) struct ClusterIndex {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
     short: HashMap<String, Uuid>,
     networks: BTreeSet<(Uuid, Uuid)>,
 }
 
-impl Directory {
+impl ClusterIndex {
     pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
         self.networks.range((vpc, Uuid::nil())..=(vpc, Uuid::max())).count()
     }
@@ -105,10 +105,10 @@ impl Directory {
     }
 }
 
-impl Body for Cluster {
+impl RecordKind for Cluster {
     const KIND: &'static str = "cluster";
     const TITLE: &'static str = "cluster";
-    type Index = Directory;
+    type Index = ClusterIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.clusters
@@ -118,7 +118,7 @@ impl Body for Cluster {
         &mut world.clusters
     }
 
-    fn index(index: &mut Directory, record: &Record<Self>, present: bool) {
+    fn index(index: &mut ClusterIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.project, record.body.name.clone());
         let network = record.body.vpc_id.map(|vpc| (vpc, record.id));
         if present {
@@ -137,12 +137,12 @@ impl Body for Cluster {
         network.map(|network| index.networks.remove(&network));
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
         (!leaving).then(|| Billing::Payg.charge(record.body.monthly_price()))
     }
 
-    fn next(record: &Record<Self>) -> Option<Time> {
+    fn next(record: &TableRecord<Self>) -> Option<Time> {
         let gone = record.timeline.gone_at();
         gone.or_else(|| {
             let upgraded = record.body.upgrade.as_ref().map(|upgrade| upgrade.done_at);
@@ -163,7 +163,7 @@ impl Body for Cluster {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let cluster = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("cluster_id", &record.short_id());
@@ -175,7 +175,7 @@ impl Body for Cluster {
         fields.write_field("version_id", &cluster.version_id);
         fields.write_field(
             "version",
-            &versions::find_version(cluster.version_id).map(versions::Version::text),
+            &versions::find_version(cluster.version_id).map(versions::KubernetesVersion::text),
         );
         fields.write_field("control_plane_count", &cluster.control_plane_count);
         fields.write_field("vpc_id", &cluster.vpc_id);
@@ -186,7 +186,7 @@ impl Body for Cluster {
         let pools = view.world.cluster_pools(record.id);
         // In a list, a pool looks as in the list of pools.
         fields.write_object_array("node_pools", pools, |fields, pool| {
-            NodePool::show(pool, View { detail: false, ..view }, fields);
+            NodePool::show(pool, RenderContext { detail: false, ..view }, fields);
         });
         fields.write_number("price_per_hour", view.world.cluster_rate(record));
         fields.write_field("created_at", &record.created_at);
@@ -196,7 +196,7 @@ impl Body for Cluster {
 
 impl World {
     /// Returns what an hour of a cluster costs, its workers included.
-    fn cluster_rate(&self, record: &Record<Cluster>) -> Decimal {
+    fn cluster_rate(&self, record: &TableRecord<Cluster>) -> Decimal {
         let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
         let pools = self.cluster_pools(record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
         control_plane + pools.sum::<Decimal>()
@@ -210,7 +210,7 @@ impl World {
         }
         let Some(record) = self.clusters.remove(id) else { return };
         for bound in record.body.bound.values() {
-            self.volumes.update(bound.volume, at, |volume: &mut Record<Volume>| {
+            self.volumes.update(bound.volume, at, |volume: &mut TableRecord<Volume>| {
                 volume.body.cluster_id = None;
             });
         }
@@ -219,7 +219,7 @@ impl World {
 
 impl Call<'_> {
     /// Finds the cluster that the path means, by id or short id.
-    pub(in crate::emulator::world) fn find_cluster(&self) -> Result<&Record<Cluster>, Refusal> {
+    pub(in crate::emulator::world) fn find_cluster(&self) -> Result<&TableRecord<Cluster>, ErrorResponse> {
         let table = self.world.table::<Cluster>();
         let text = self.param(0);
         let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
@@ -227,11 +227,11 @@ impl Call<'_> {
     }
 
     /// Finds the cluster that the path means, when it runs.
-    pub(in crate::emulator::world) fn find_running(&self) -> Result<&Record<Cluster>, Refusal> {
+    pub(in crate::emulator::world) fn find_running(&self) -> Result<&TableRecord<Cluster>, ErrorResponse> {
         let record = self.find_cluster()?;
         match record.status(self.now) {
             "running" => Ok(record),
-            status => Err(Refusal::conflict(format!("the cluster is {status}; it must be running"))),
+            status => Err(ErrorResponse::conflict(format!("the cluster is {status}; it must be running"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `History`: what happened to a cluster, and what is about to: an upgrade's progress is written down
+//! `ClusterEventLog`: what happened to a cluster, and what is about to: an upgrade's progress is written down
 //! when it begins, and shown as the clock comes to it.
 
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,12 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/events", Access::Account, list_cluster_events)];
 
 /// Most events that a cluster keeps.
-const KEPT: usize = 200;
+const MAX_EVENTS: usize = 200;
 
 /// One event. (Shape assumed: the specification shows none.)
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Event {
+struct ClusterEvent {
     number: u64,
     at: Time,
     #[serde(rename = "type")]
@@ -31,13 +31,13 @@ struct Event {
 /// A cluster's events in order of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct History {
+pub(in crate::emulator::world) struct ClusterEventLog {
     /// How many there ever were.
     total: u64,
-    kept: Vec<Event>,
+    kept: Vec<ClusterEvent>,
 }
 
-impl History {
+impl ClusterEventLog {
     /// Adds an event some seconds from now.
     pub(in crate::emulator::world) fn add(
         &mut self,
@@ -48,16 +48,16 @@ impl History {
     ) {
         self.total = self.total.wrapping_add(1);
         let at = time_after(now, seconds);
-        let event = Event { number: self.total, at, kind: kind.to_owned(), message: message.into() };
+        let event = ClusterEvent { number: self.total, at, kind: kind.to_owned(), message: message.into() };
         let place = self.kept.partition_point(|earlier| earlier.at <= at);
         self.kept.insert(place, event);
-        if self.kept.len() > KEPT {
+        if self.kept.len() > MAX_EVENTS {
             self.kept.remove(0);
         }
     }
 
     /// Returns what has happened by now, youngest first.
-    fn events_until(&self, now: Time) -> Vec<&Event> {
+    fn events_until(&self, now: Time) -> Vec<&ClusterEvent> {
         self.kept.iter().rev().filter(|event| event.at <= now).collect()
     }
 }
@@ -82,17 +82,17 @@ mod tests {
     #[test]
     fn what_is_to_come_is_not_seen_yet_and_the_oldest_go_first() {
         let zero = Time::UNIX_EPOCH;
-        let mut history = History::default();
+        let mut history = ClusterEventLog::default();
         history.add(zero, 60, "later", "");
         history.add(zero, 0, "now", "");
         history.add(time_after(zero, 30), 0, "between", "");
-        let seen = |history: &History, seconds| {
+        let seen = |history: &ClusterEventLog, seconds| {
             let events = history.events_until(time_after(zero, seconds));
             events.iter().map(|event| event.kind.clone()).collect::<Vec<_>>()
         };
         assert_eq!(seen(&history, 59), ["between", "now"]);
         assert_eq!(seen(&history, 60), ["later", "between", "now"]);
-        (0..KEPT).for_each(|_| history.add(time_after(zero, 100), 0, "more", ""));
-        assert_eq!(seen(&history, 100), vec!["more"; KEPT]);
+        (0..MAX_EVENTS).for_each(|_| history.add(time_after(zero, 100), 0, "more", ""));
+        assert_eq!(seen(&history, 100), vec!["more"; MAX_EVENTS]);
     }
 }

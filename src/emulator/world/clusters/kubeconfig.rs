@@ -6,9 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 use super::cluster::Cluster;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::time_after;
-use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -24,11 +24,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Seconds that a kubeconfig lives: at least, at most, and unless it is said.
-const SHORTEST: i64 = 600;
-const LONGEST: i64 = 30 * 24 * 3_600;
-const USUAL: i64 = 7 * 24 * 3_600;
+const MIN_LIFETIME_SECS: i64 = 600;
+const MAX_LIFETIME_SECS: i64 = 30 * 24 * 3_600;
+const DEFAULT_LIFETIME_SECS: i64 = 7 * 24 * 3_600;
 
-const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const TOKEN_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 fn issue_kubeconfig(call: &mut Call<'_>) -> Reply {
     let seconds = read_lifetime(call)?;
@@ -44,27 +44,30 @@ fn issue_kubeconfig(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-fn read_lifetime(call: &Call<'_>) -> Result<i64, Refusal> {
+fn read_lifetime(call: &Call<'_>) -> Result<i64, ErrorResponse> {
     let Some((_, text)) = call.query.iter().find(|(name, _)| name == "expires_in") else {
-        return Ok(USUAL);
+        return Ok(DEFAULT_LIFETIME_SECS);
     };
     match text.parse() {
-        Ok(seconds) if (SHORTEST..=LONGEST).contains(&seconds) => Ok(seconds),
-        _ => Err(Refusal::bad_request(format!("expires_in must be seconds from {SHORTEST} to {LONGEST}"))),
+        Ok(seconds) if (MIN_LIFETIME_SECS..=MAX_LIFETIME_SECS).contains(&seconds) => Ok(seconds),
+        _ => Err(ErrorResponse::bad_request(format!(
+            "expires_in must be seconds from {MIN_LIFETIME_SECS} to {MAX_LIFETIME_SECS}"
+        ))),
     }
 }
 
 /// Returns where the cluster's API listens, or refuses while it does not.
-fn require_endpoint(record: &Record<Cluster>, now: Time) -> Result<String, Refusal> {
+fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, ErrorResponse> {
     let status = record.status(now);
     let server = record.endpoint(now).filter(|_| status != "deleting");
-    server.ok_or_else(|| Refusal::conflict(format!("the cluster is {status}; its API does not answer")))
+    server
+        .ok_or_else(|| ErrorResponse::conflict(format!("the cluster is {status}; its API does not answer")))
 }
 
 /// Writes the file. Names in it are the short id: a cluster's own name could be any text.
-fn kubeconfig_text(record: &Record<Cluster>, server: &str, expires_at: Time) -> String {
+fn kubeconfig_text(record: &TableRecord<Cluster>, server: &str, expires_at: Time) -> String {
     let short = record.short_id();
-    let secret = |purpose: u64, length| seeded_rng::derive_text(record.id, purpose, LETTERS, length);
+    let secret = |purpose: u64, length| seeded_rng::derive_text(record.id, purpose, TOKEN_ALPHABET, length);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", secret(4, 64));
     let authority = STANDARD.encode(pem);
     // A credential follows from when it expires and from how often all were made anew.

@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::{self, NodePlan};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -33,9 +33,9 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const PROVISIONING: &[(i64, &str)] = &[(0, "provisioning"), (30, "running")];
 const SCALING: &[(i64, &str)] = &[(0, "scaling"), (30, "running")];
 /// Workers that a cluster keeps, over all pools.
-pub(in crate::emulator::world) const FEWEST: u32 = 2;
-const MOST_NODES: u32 = 1_000;
-const MOST_TAINTS: usize = 100;
+pub(in crate::emulator::world) const MIN_WORKERS: u32 = 2;
+const MAX_NODES: u32 = 1_000;
+const MAX_TAINTS: usize = 100;
 
 /// A group of workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,13 +46,13 @@ pub(in crate::emulator::world) struct NodePool {
     pub(in crate::emulator::world) plan_id: i64,
     pub(in crate::emulator::world) node_count: u32,
     pub(in crate::emulator::world) labels: BTreeMap<String, String>,
-    pub(in crate::emulator::world) taints: Vec<Taint>,
+    pub(in crate::emulator::world) taints: Vec<NodeTaint>,
 }
 
 /// What keeps workloads away from a worker. It is shown in the form in which it was sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(in crate::emulator::world) enum Taint {
+pub(in crate::emulator::world) enum NodeTaint {
     /// `key=value:NoSchedule`, as on a command line.
     Short(String),
     /// With its parts apart.
@@ -77,10 +77,10 @@ impl NodePool {
     }
 
     /// Reads a pool from the body of its creation, or from its entry in a cluster's.
-    pub(in crate::emulator::world) fn read(body: &Input) -> Result<Self, Refusal> {
+    pub(in crate::emulator::world) fn read(body: &Input) -> Result<Self, ErrorResponse> {
         Ok(Self {
             cluster_id: Uuid::nil(),
-            name: body.required_field("name", Field::name)?,
+            name: body.required_field("name", BodyField::name)?,
             plan_id: body.required_field("plan_id", plan_id)?,
             node_count: body.required_field("node_count", node_count)?,
             labels: body.optional_field("labels", read_labels)?.unwrap_or_default(),
@@ -94,7 +94,7 @@ impl NodePool {
             cluster_id: Uuid::nil(),
             name: "default".to_owned(),
             plan_id,
-            node_count: FEWEST,
+            node_count: MIN_WORKERS,
             labels: BTreeMap::new(),
             taints: Vec::new(),
         }
@@ -102,54 +102,55 @@ impl NodePool {
 }
 
 /// Reads a plan's id.
-pub(in crate::emulator::world) fn plan_id(field: Field<'_>) -> Result<i64, Refusal> {
+pub(in crate::emulator::world) fn plan_id(field: BodyField<'_>) -> Result<i64, ErrorResponse> {
     let id = field.integer(0, i64::MAX)?;
     if catalog::node_plan(id).is_none() {
-        return Err(Refusal::bad_request(format!("plan {id} is not in the node plan catalog")));
+        return Err(ErrorResponse::bad_request(format!("plan {id} is not in the node plan catalog")));
     }
     Ok(id)
 }
 
-fn node_count(field: Field<'_>) -> Result<u32, Refusal> {
-    let count = field.integer(1, i64::from(MOST_NODES))?;
-    Ok(u32::try_from(count).unwrap_or(MOST_NODES))
+fn node_count(field: BodyField<'_>) -> Result<u32, ErrorResponse> {
+    let count = field.integer(1, i64::from(MAX_NODES))?;
+    Ok(u32::try_from(count).unwrap_or(MAX_NODES))
 }
 
-fn read_labels(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+fn read_labels(field: BodyField<'_>) -> Result<BTreeMap<String, String>, ErrorResponse> {
     let pairs = field.object()?.iter();
     pairs
         .map(|(key, value)| match value.as_str() {
             Some(value) => Ok((key.clone(), value.to_owned())),
-            None => Err(Refusal::bad_request(format!("labels: the value of {key} must be a text"))),
+            None => Err(ErrorResponse::bad_request(format!("labels: the value of {key} must be a text"))),
         })
         .collect()
 }
 
-fn read_taints(field: Field<'_>) -> Result<Vec<Taint>, Refusal> {
-    field.list(MOST_TAINTS, |item| {
-        let taint = item.deserialize_value::<Taint>("a list of taints, each with key, value and effect")?;
+fn read_taints(field: BodyField<'_>) -> Result<Vec<NodeTaint>, ErrorResponse> {
+    field.list(MAX_TAINTS, |item| {
+        let taint =
+            item.deserialize_value::<NodeTaint>("a list of taints, each with key, value and effect")?;
         let effect = match &taint {
-            Taint::Short(text) => text.rsplit_once(':').map(|(_, effect)| effect).unwrap_or_default(),
-            Taint::Long { effect, .. } => effect,
+            NodeTaint::Short(text) => text.rsplit_once(':').map(|(_, effect)| effect).unwrap_or_default(),
+            NodeTaint::Long { effect, .. } => effect,
         };
         if EFFECTS.contains(&effect) {
             return Ok(taint);
         }
-        Err(Refusal::bad_request(format!("taints: the effect must be one of {}", EFFECTS.join(", "))))
+        Err(ErrorResponse::bad_request(format!("taints: the effect must be one of {}", EFFECTS.join(", "))))
     })
 }
 
 /// The pools of each cluster, and how many workers they have that stay.
 #[derive(Default)]
-pub(in crate::emulator::world) struct ByCluster {
+pub(in crate::emulator::world) struct NodePoolIndex {
     pools: BTreeSet<(Uuid, Time, Uuid)>,
     workers: HashMap<Uuid, u64>,
 }
 
-impl Body for NodePool {
+impl RecordKind for NodePool {
     const KIND: &'static str = "node_pool";
     const TITLE: &'static str = "node pool";
-    type Index = ByCluster;
+    type Index = NodePoolIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.node_pools
@@ -159,7 +160,7 @@ impl Body for NodePool {
         &mut world.node_pools
     }
 
-    fn index(index: &mut ByCluster, record: &Record<Self>, present: bool) {
+    fn index(index: &mut NodePoolIndex, record: &TableRecord<Self>, present: bool) {
         let cluster = record.body.cluster_id;
         let place = (cluster, record.created_at, record.id);
         let count = if record.timeline.gone_at().is_some() { 0 } else { u64::from(record.body.node_count) };
@@ -176,12 +177,12 @@ impl Body for NodePool {
         index.pools.remove(&place);
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
         (!leaving).then(|| Billing::Payg.charge(record.body.monthly_price()))
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let pool = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("cluster_id", &pool.cluster_id);
@@ -205,7 +206,7 @@ impl World {
     pub(in crate::emulator::world) fn cluster_pools(
         &self,
         cluster: Uuid,
-    ) -> impl Iterator<Item = &Record<NodePool>> {
+    ) -> impl Iterator<Item = &TableRecord<NodePool>> {
         let all = (cluster, Time::MIN, Uuid::nil())..=(cluster, Time::MAX, Uuid::max());
         let ids = self.node_pools.index().pools.range(all).rev();
         ids.filter_map(|(_, _, id)| self.node_pools.get(*id))
@@ -236,35 +237,35 @@ impl World {
 
 impl Call<'_> {
     /// Finds the pool that the path means.
-    fn find_pool(&self) -> Result<&Record<NodePool>, Refusal> {
+    fn find_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
         let cluster = self.find_cluster()?.id;
         let id = Uuid::try_parse(self.param(1)).ok();
         let found = id.and_then(|id| self.world.node_pools.get(id));
         found
             .filter(|pool| pool.body.cluster_id == cluster)
-            .ok_or_else(|| Refusal::not_found(NodePool::TITLE))
+            .ok_or_else(|| ErrorResponse::not_found(NodePool::TITLE))
     }
 
     /// Finds the pool that the path means, when neither it nor its cluster is under way.
-    fn find_resting_pool(&self) -> Result<&Record<NodePool>, Refusal> {
+    fn find_resting_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
         let pool = self.find_pool()?;
         self.find_running()?;
         match pool.status(self.now) {
             "running" | "failed" => Ok(pool),
-            status => {
-                Err(Refusal::conflict(format!("the node pool is {status}; it must be running or failed")))
-            }
+            status => Err(ErrorResponse::conflict(format!(
+                "the node pool is {status}; it must be running or failed"
+            ))),
         }
     }
 
     /// Refuses a change that takes so many workers and leaves a cluster too few.
-    fn enough_workers(&self, pool: &Record<NodePool>, taken: u32) -> Result<(), Refusal> {
+    fn enough_workers(&self, pool: &TableRecord<NodePool>, taken: u32) -> Result<(), ErrorResponse> {
         let left = self.world.worker_count(pool.body.cluster_id).saturating_sub(u64::from(taken));
-        if taken == 0 || left >= u64::from(FEWEST) {
+        if taken == 0 || left >= u64::from(MIN_WORKERS) {
             return Ok(());
         }
-        Err(Refusal::bad_request(format!(
-            "a cluster keeps at least {FEWEST} workers over all pools, and this leaves {left}: add workers first"
+        Err(ErrorResponse::bad_request(format!(
+            "a cluster keeps at least {MIN_WORKERS} workers over all pools, and this leaves {left}: add workers first"
         )))
     }
 }
@@ -272,7 +273,7 @@ impl Call<'_> {
 fn list_node_pools(call: &mut Call<'_>) -> Reply {
     let cluster = call.find_cluster()?.id;
     let (offset, limit) = call.page_bounds()?;
-    let view = View { world: call.world, now: call.now, detail: false };
+    let view = RenderContext { world: call.world, now: call.now, detail: false };
     let page = view.world.cluster_pools(cluster).skip(offset).take(limit);
     Ok(list_response(view.world.cluster_pools(cluster).count(), page, |fields, pool| {
         NodePool::show(pool, view, fields);

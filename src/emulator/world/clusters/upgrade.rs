@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::cluster::Cluster;
-use super::events::History;
+use super::events::ClusterEventLog;
 use super::versions;
-use super::versions::Version;
+use super::versions::KubernetesVersion;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -30,16 +30,16 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Seconds that an upgrade takes; its second half are the workers'.
-const DURATION: i64 = 60;
+const UPGRADE_SECS: i64 = 60;
 const DAY: i64 = 24 * 3_600;
 const WEEK: i64 = 7 * DAY;
 /// How long a window is open.
-const OPEN: i64 = 4 * 3_600;
+const WINDOW_SECS: i64 = 4 * 3_600;
 
 /// What upgrades itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::emulator::world) enum Mode {
+pub(in crate::emulator::world) enum UpgradeMode {
     /// Nothing.
     Manual,
     /// Later patches of the minor version.
@@ -51,16 +51,16 @@ pub(in crate::emulator::world) enum Mode {
 /// An upgrade that is under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Upgrade {
+pub(in crate::emulator::world) struct ClusterUpgrade {
     version_id: i64,
     pub(in crate::emulator::world) done_at: Time,
 }
 
 /// A window of four hours that opens each week: seconds from the beginning of a Sunday.
 #[derive(Debug, Clone, Copy)]
-struct Window(i64);
+struct MaintenanceWindow(i64);
 
-impl Window {
+impl MaintenanceWindow {
     fn new(day: i8, start: &str) -> Self {
         Self(i64::from(day) * DAY + seconds_of_day(start).unwrap_or_default())
     }
@@ -74,20 +74,23 @@ impl Window {
     /// Returns the first moment from a time on at which it is open.
     fn open_from(self, time: Time) -> Time {
         match self.since_opening(time) {
-            open if open < OPEN => time,
+            open if open < WINDOW_SECS => time,
             past => Time::from_second(time.as_second() + WEEK - past).unwrap_or(Time::MAX),
         }
     }
 
     /// Returns when it closes, of one that is open.
     fn closes_at(self, time: Time) -> Time {
-        time_after(time, OPEN - self.since_opening(time))
+        time_after(time, WINDOW_SECS - self.since_opening(time))
     }
 }
 
 impl Cluster {
     /// Takes over what a body says about upgrades that come by themselves.
-    pub(in crate::emulator::world) fn read_maintenance(&mut self, body: &Input) -> Result<(), Refusal> {
+    pub(in crate::emulator::world) fn read_maintenance(
+        &mut self,
+        body: &Input,
+    ) -> Result<(), ErrorResponse> {
         let mode = body.optional_field("upgrade_mode", |field| {
             field.one_of(&["manual", "auto_patch", "auto_minor"])
         })?;
@@ -96,14 +99,14 @@ impl Cluster {
             .and_then(|day| i8::try_from(day).ok());
         let start = body.optional_field("maintenance_start", |field| field.text(1, 16))?;
         if let Some(text) = start.filter(|text| seconds_of_day(text).is_none()) {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "maintenance_start must be a time of day, UTC, from 00:00 to 23:59, and not `{text}`"
             )));
         }
         self.upgrade_mode = match mode {
-            Some("manual") => Mode::Manual,
-            Some("auto_patch") => Mode::AutoPatch,
-            Some(_) => Mode::AutoMinor,
+            Some("manual") => UpgradeMode::Manual,
+            Some("auto_patch") => UpgradeMode::AutoPatch,
+            Some(_) => UpgradeMode::AutoMinor,
             None => self.upgrade_mode,
         };
         self.maintenance_day = day.unwrap_or(self.maintenance_day);
@@ -113,17 +116,17 @@ impl Cluster {
         Ok(())
     }
 
-    fn window(&self) -> Window {
-        Window::new(self.maintenance_day, &self.maintenance_start)
+    fn window(&self) -> MaintenanceWindow {
+        MaintenanceWindow::new(self.maintenance_day, &self.maintenance_start)
     }
 
     /// Returns what it upgrades itself to.
-    fn target(&self) -> Option<&'static Version> {
+    fn target(&self) -> Option<&'static KubernetesVersion> {
         let version = versions::find_version(self.version_id)?;
         match self.upgrade_mode {
-            Mode::Manual => None,
-            Mode::AutoPatch => version.newest_patch(),
-            Mode::AutoMinor => version.next_minor().or_else(|| version.newest_patch()),
+            UpgradeMode::Manual => None,
+            UpgradeMode::AutoPatch => version.newest_patch(),
+            UpgradeMode::AutoMinor => version.next_minor().or_else(|| version.newest_patch()),
         }
     }
 }
@@ -135,7 +138,7 @@ fn seconds_of_day(text: &str) -> Option<i64> {
     Some(i64::from(time.hour()) * 3_600 + i64::from(time.minute()) * 60)
 }
 
-impl Record<Cluster> {
+impl TableRecord<Cluster> {
     /// Returns when the cluster is to upgrade itself, if nobody does anything until then.
     pub(in crate::emulator::world) fn upgrade_due(&self) -> Option<Time> {
         let cluster = &self.body;
@@ -162,14 +165,15 @@ impl World {
         }
     }
 
-    fn begin_upgrade(&mut self, id: Uuid, target: &Version, at: Time) {
+    fn begin_upgrade(&mut self, id: Uuid, target: &KubernetesVersion, at: Time) {
         let pools: Vec<_> = self.cluster_pools(id).map(|pool| pool.body.name.clone()).collect();
         self.clusters.update(id, at, |record| {
             let cluster = &mut record.body;
             let masters = if cluster.is_single() { 1 } else { 3 };
             record_upgrade_events(&mut cluster.history, at, masters, &pools, target);
-            cluster.upgrade = Some(Upgrade { version_id: target.id, done_at: time_after(at, DURATION) });
-            record.timeline = Timeline::new(at, &[(0, "upgrading"), (DURATION, "running")]);
+            cluster.upgrade =
+                Some(ClusterUpgrade { version_id: target.id, done_at: time_after(at, UPGRADE_SECS) });
+            record.timeline = Timeline::new(at, &[(0, "upgrading"), (UPGRADE_SECS, "running")]);
         });
     }
 
@@ -185,24 +189,24 @@ impl World {
 
 /// Writes down how an upgrade will go: control plane nodes one at a time, then workers, pool by pool.
 fn record_upgrade_events(
-    history: &mut History,
+    history: &mut ClusterEventLog,
     at: Time,
     masters: i64,
     pools: &[String],
-    target: &Version,
+    target: &KubernetesVersion,
 ) {
     let version = target.text();
     history.add(at, 0, "upgrade.started", format!("upgrade to {version} started"));
     for node in 0..masters {
         let message = format!("control plane node {} of {masters} upgraded to {version}", node + 1);
-        history.add(at, (node + 1) * DURATION / 2 / masters, "upgrade.control_plane", message);
+        history.add(at, (node + 1) * UPGRADE_SECS / 2 / masters, "upgrade.control_plane", message);
     }
     let count = i64::try_from(pools.len()).unwrap_or(i64::MAX);
     for (number, pool) in (1..).zip(pools) {
         let message = format!("workers of the pool {pool} drained and upgraded to {version}");
-        history.add(at, DURATION / 2 + number * DURATION / 2 / count, "upgrade.workers", message);
+        history.add(at, UPGRADE_SECS / 2 + number * UPGRADE_SECS / 2 / count, "upgrade.workers", message);
     }
-    history.add(at, DURATION, "upgrade.finished", format!("upgrade to {version} finished"));
+    history.add(at, UPGRADE_SECS, "upgrade.finished", format!("upgrade to {version} finished"));
 }
 
 fn list_cluster_upgrades(call: &mut Call<'_>) -> Reply {
@@ -216,16 +220,17 @@ fn upgrade_cluster(call: &mut Call<'_>) -> Reply {
     let record = call.find_running()?;
     let id = record.id;
     let wanted = call.body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
-    let confirmed = call.body.optional_field("confirm_single_master", Field::boolean)?.unwrap_or_default();
+    let confirmed =
+        call.body.optional_field("confirm_single_master", BodyField::boolean)?.unwrap_or_default();
     let possible = versions::possible_upgrades(record.body.version_id);
     let Some(target) = possible.iter().find(|version| version.id == wanted) else {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "version_id {wanted} is not among the upgrades of this cluster: read GET /api/v1/k8s/clusters/{}/upgrades",
             record.short_id()
         )));
     };
     if record.body.is_single() && !confirmed {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "confirm_single_master must be true: the API of a cluster with a single master is interrupted briefly",
         ));
     }
@@ -238,7 +243,7 @@ fn update_maintenance(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
     let id = record.id;
     if record.timeline.gone_at().is_some() {
-        return Err(Refusal::conflict("the cluster is deleting"));
+        return Err(ErrorResponse::conflict("the cluster is deleting"));
     }
     let (now, mut cluster) = (call.now, record.body.clone());
     cluster.read_maintenance(&call.body)?;
@@ -268,7 +273,7 @@ mod tests {
             (6, "22:00", "2026-03-08T02:00:00.25Z", "2026-03-14T22:00:00Z"),
         ] {
             let time: Time = time.parse().unwrap();
-            let window = Window::new(day, start);
+            let window = MaintenanceWindow::new(day, start);
             let open = window.open_from(time);
             assert_eq!(open.to_string(), wanted, "{day} {start} {time}");
             let next = window.open_from(window.closes_at(open));

@@ -1,6 +1,6 @@
 //! The Kubernetes versions that clusters can have, and the ways from one to the next.
 
-use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -12,18 +12,18 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
 
 /// A version: always `1.minor.patch`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Version {
+pub(crate) struct KubernetesVersion {
     pub(crate) id: i64,
     minor: i64,
     patch: i64,
 }
 
-const fn new_version(id: i64, minor: i64, patch: i64) -> Version {
-    Version { id, minor, patch }
+const fn new_version(id: i64, minor: i64, patch: i64) -> KubernetesVersion {
+    KubernetesVersion { id, minor, patch }
 }
 
 /// Oldest first. The numbers are made up, like the rest of the catalog.
-pub(crate) static VERSIONS: [Version; 10] = [
+pub(crate) static VERSIONS: [KubernetesVersion; 10] = [
     new_version(811, 31, 9),
     new_version(812, 31, 14),
     new_version(821, 32, 6),
@@ -37,9 +37,9 @@ pub(crate) static VERSIONS: [Version; 10] = [
 ];
 
 /// The one that new clusters are advised to take.
-const DEFAULT: i64 = 842;
+const DEFAULT_VERSION_ID: i64 = 842;
 
-impl Version {
+impl KubernetesVersion {
     /// Returns the version as people write it.
     pub(crate) fn text(&self) -> String {
         format!("1.{}.{}", self.minor, self.patch)
@@ -64,21 +64,24 @@ impl Version {
 }
 
 /// Returns a version of the catalog.
-pub(in crate::emulator::world) fn find_version(id: i64) -> Option<&'static Version> {
+pub(in crate::emulator::world) fn find_version(id: i64) -> Option<&'static KubernetesVersion> {
     VERSIONS.iter().find(|version| version.id == id)
 }
 
 /// Returns what a cluster of a version can be upgraded to, oldest first.
-pub(in crate::emulator::world) fn possible_upgrades(id: i64) -> Vec<&'static Version> {
+pub(in crate::emulator::world) fn possible_upgrades(id: i64) -> Vec<&'static KubernetesVersion> {
     let Some(current) = find_version(id) else { return Vec::new() };
     VERSIONS.iter().filter(|later| current.leads_to(later)).collect()
 }
 
 /// Writes a version as the catalog shows it.
-pub(in crate::emulator::world) fn write_version(fields: &mut Fields<'_>, version: &Version) {
+pub(in crate::emulator::world) fn write_version(
+    fields: &mut JsonObjectWriter<'_>,
+    version: &KubernetesVersion,
+) {
     fields.write_field("id", &version.id);
     fields.write_field("version", &version.text());
-    fields.write_field("is_default", &(version.id == DEFAULT));
+    fields.write_field("is_default", &(version.id == DEFAULT_VERSION_ID));
 }
 
 fn list_versions(call: &Call<'_>) -> Reply {
@@ -92,11 +95,11 @@ mod tests {
     #[test]
     fn versions_are_in_order_with_ids_of_their_own() {
         let sorted = VERSIONS.windows(2).all(|pair| {
-            let key = |version: &Version| (version.minor, version.patch);
+            let key = |version: &KubernetesVersion| (version.minor, version.patch);
             key(&pair[0]) < key(&pair[1]) && pair[0].id < pair[1].id
         });
         assert!(sorted);
-        assert!(find_version(DEFAULT).is_some());
+        assert!(find_version(DEFAULT_VERSION_ID).is_some());
     }
 
     #[test]

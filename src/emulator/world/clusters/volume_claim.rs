@@ -7,7 +7,7 @@ use super::cluster::Cluster;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::volume::{self, Volume};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
@@ -20,9 +20,9 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
 /// The size that a claim asks for: 10 GB to 10 TB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
-pub(in crate::emulator::world) struct Size(i64);
+pub(in crate::emulator::world) struct ClaimSize(i64);
 
-impl TryFrom<i64> for Size {
+impl TryFrom<i64> for ClaimSize {
     type Error = &'static str;
 
     fn try_from(size: i64) -> Result<Self, Self::Error> {
@@ -30,8 +30,8 @@ impl TryFrom<i64> for Size {
     }
 }
 
-impl From<Size> for i64 {
-    fn from(size: Size) -> Self {
+impl From<ClaimSize> for i64 {
+    fn from(size: ClaimSize) -> Self {
         size.0
     }
 }
@@ -39,16 +39,17 @@ impl From<Size> for i64 {
 /// What a claim has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Bound {
+pub(in crate::emulator::world) struct BoundClaim {
     pub(in crate::emulator::world) volume: Uuid,
-    size: Size,
+    size: ClaimSize,
 }
 
-impl Record<Cluster> {
+impl TableRecord<Cluster> {
     /// Returns when the claims are to get what they ask for; `None` when they have it.
     pub(in crate::emulator::world) fn claims_due(&self) -> Option<Time> {
         let (claims, bound) = (&self.body.claims, &self.body.bound);
-        let has = |(name, size): (&String, &Size)| bound.get(name).is_some_and(|bound| bound.size == *size);
+        let has =
+            |(name, size): (&String, &ClaimSize)| bound.get(name).is_some_and(|bound| bound.size == *size);
         let settled = claims.len() == bound.len() && claims.iter().all(has);
         (!settled).then(|| self.timeline.settles_at().unwrap_or_default().max(self.updated_at))
     }
@@ -76,7 +77,7 @@ impl World {
         for (name, size) in &mut cluster.claims {
             let Some(bound) = cluster.bound.get_mut(name) else {
                 let volume = self.provision(id, project, *size, at);
-                cluster.bound.insert(name.clone(), Bound { volume, size: *size });
+                cluster.bound.insert(name.clone(), BoundClaim { volume, size: *size });
                 cluster.history.add(at, 0, "claim.bound", format!("the claim {name} has a volume"));
                 continue;
             };
@@ -94,7 +95,7 @@ impl World {
         self.clusters.amend(id, |record| record.body = cluster);
     }
 
-    fn provision(&mut self, cluster: Uuid, project: Option<Uuid>, size: Size, at: Time) -> Uuid {
+    fn provision(&mut self, cluster: Uuid, project: Option<Uuid>, size: ClaimSize, at: Time) -> Uuid {
         let timeline = Timeline::new(at, volume::CREATING);
         let id = self.fresh_id();
         let body = Volume {
@@ -104,7 +105,7 @@ impl World {
             cluster_id: Some(cluster),
             billing: Billing::Payg,
         };
-        self.volumes.insert(Record { id, project, created_at: at, updated_at: at, timeline, body });
+        self.volumes.insert(TableRecord { id, project, created_at: at, updated_at: at, timeline, body });
         id
     }
 }
@@ -112,7 +113,7 @@ impl World {
 fn list_claimed_volumes(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
     let bound: Vec<_> = record.body.bound.iter().collect();
-    let view = View { world: call.world, now: call.now, detail: false };
+    let view = RenderContext { world: call.world, now: call.now, detail: false };
     call.list_of(&bound, |fields, (name, bound)| {
         if let Some(volume) = view.world.volumes.get(bound.volume) {
             Volume::show(volume, view, fields);
@@ -127,12 +128,12 @@ mod tests {
 
     #[test]
     fn a_claim_has_bounds() {
-        let read = |text| serde_json::from_str::<Size>(text);
-        assert_eq!(read("10").unwrap(), Size(10));
-        assert_eq!(read("10240").unwrap(), Size(10_240));
+        let read = |text| serde_json::from_str::<ClaimSize>(text);
+        assert_eq!(read("10").unwrap(), ClaimSize(10));
+        assert_eq!(read("10240").unwrap(), ClaimSize(10_240));
         for bad in ["9", "10241", "-10", "10.5", "\"10\""] {
             assert!(read(bad).is_err(), "{bad}");
         }
-        assert_eq!(serde_json::to_string(&Size(10)).unwrap(), "10");
+        assert_eq!(serde_json::to_string(&ClaimSize(10)).unwrap(), "10");
     }
 }

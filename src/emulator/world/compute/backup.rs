@@ -14,12 +14,12 @@ use super::vm::Vm;
 use super::vm_actions::{self, require_stable_vm};
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::BACKUP_GB;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::{self, from_cents};
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -66,7 +66,7 @@ fn backup_price(size: i64) -> Decimal {
     from_cents(BACKUP_GB) * Decimal::from(size)
 }
 
-impl Record<Backup> {
+impl TableRecord<Backup> {
     /// Returns when its schedule lets it go; one on demand stays.
     fn expiry_time(&self, world: &World) -> Option<Time> {
         let schedule = world.backup_schedules.get(self.body.schedule?)?;
@@ -76,14 +76,14 @@ impl Record<Backup> {
 
 /// What made the backups: a VM's number on demand, and each schedule's in order of time.
 #[derive(Default)]
-pub(in crate::emulator::world) struct ByOrigin {
+pub(in crate::emulator::world) struct BackupIndex {
     on_demand: BTreeSet<(Uuid, i64, Uuid)>,
     scheduled: BTreeSet<(Uuid, Time, Uuid)>,
     /// Those of schedules, by project.
     projects: BTreeSet<(Option<Uuid>, Uuid)>,
 }
 
-impl ByOrigin {
+impl BackupIndex {
     /// Returns the highest number of a VM's backups on demand.
     fn latest_number(&self, vm: Uuid) -> i64 {
         let all = (vm, i64::MIN, Uuid::nil())..=(vm, i64::MAX, Uuid::max());
@@ -103,10 +103,10 @@ impl ByOrigin {
     }
 }
 
-impl Body for Backup {
+impl RecordKind for Backup {
     const KIND: &'static str = "backup";
     const TITLE: &'static str = "backup";
-    type Index = ByOrigin;
+    type Index = BackupIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.backups
@@ -116,7 +116,7 @@ impl Body for Backup {
         &mut world.backups
     }
 
-    fn index(index: &mut ByOrigin, record: &Record<Self>, present: bool) {
+    fn index(index: &mut BackupIndex, record: &TableRecord<Self>, present: bool) {
         if record.body.schedule.is_some() {
             let place = (record.project, record.id);
             let _ = if present { index.projects.insert(place) } else { index.projects.remove(&place) };
@@ -130,15 +130,15 @@ impl Body for Backup {
         }
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         Some(record.body.billing.charge(record.body.monthly_price()))
     }
 
-    fn renew(record: &mut Record<Self>, until: Time) {
+    fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let backup = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("name", &backup.name);
@@ -157,8 +157,8 @@ impl Body for Backup {
 }
 
 fn create_backup(call: &mut Call<'_>) -> Reply {
-    let vm_id = call.body.required_field("vm_id", Field::uuid)?;
-    let name = call.body.required_field("name", Field::name)?;
+    let vm_id = call.body.required_field("vm_id", BodyField::uuid)?;
+    let name = call.body.required_field("name", BodyField::name)?;
     let vm = call.find_by_id::<Vm>(vm_id)?;
     require_stable_vm(vm.status(call.now))?;
     let (storage_size, paid) = (vm.body.disk_size(), vm.body.billing.as_str());
@@ -199,7 +199,7 @@ pub(in crate::emulator::world) fn create_scheduled_backup(
     body: Backup,
 ) {
     let timeline = Timeline::new(now, CREATING);
-    world.backups.insert(Record { id, project, created_at: now, updated_at: now, timeline, body });
+    world.backups.insert(TableRecord { id, project, created_at: now, updated_at: now, timeline, body });
 }
 
 fn read_backup(call: &mut Call<'_>) -> Reply {
@@ -219,7 +219,7 @@ fn restore_backup(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Backup>()?;
     let (id, vm, status) = (record.id, record.body.product_vm, record.status(call.now));
     if status != "completed" {
-        return Err(Refusal::conflict(format!("the backup is {status}; it must be completed")));
+        return Err(ErrorResponse::conflict(format!("the backup is {status}; it must be completed")));
     }
     vm_actions::restore_vm_disk(call, vm)?;
     call.record_response::<Backup>(200, id, "restore accepted")

@@ -13,11 +13,11 @@ use super::vm::Vm;
 use super::vm_actions::require_stable_vm;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
@@ -105,9 +105,9 @@ impl BackupSchedule {
 
 /// Which schedules a VM has.
 #[derive(Default)]
-pub(in crate::emulator::world) struct ByVm(BTreeSet<(Uuid, Frequency, Uuid)>);
+pub(in crate::emulator::world) struct BackupScheduleIndex(BTreeSet<(Uuid, Frequency, Uuid)>);
 
-impl ByVm {
+impl BackupScheduleIndex {
     pub(in crate::emulator::world) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
         let all = (vm, Frequency::Daily, Uuid::nil())..=(vm, Frequency::Weekly, Uuid::max());
         self.0.range(all).map(|(_, _, schedule)| *schedule).collect()
@@ -120,10 +120,10 @@ impl ByVm {
     }
 }
 
-impl Body for BackupSchedule {
+impl RecordKind for BackupSchedule {
     const KIND: &'static str = "backup_schedule";
     const TITLE: &'static str = "backup schedule";
-    type Index = ByVm;
+    type Index = BackupScheduleIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.backup_schedules
@@ -133,7 +133,7 @@ impl Body for BackupSchedule {
         &mut world.backup_schedules
     }
 
-    fn index(index: &mut ByVm, record: &Record<Self>, present: bool) {
+    fn index(index: &mut BackupScheduleIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.body.vm_id, record.body.frequency, record.id);
         if present {
             index.0.insert(key);
@@ -142,7 +142,7 @@ impl Body for BackupSchedule {
         }
     }
 
-    fn next(record: &Record<Self>) -> Option<Time> {
+    fn next(record: &TableRecord<Self>) -> Option<Time> {
         // A change of the schedule counts from then on: what it did not do before, it does not make up.
         let since = record.body.last_run.map_or(record.updated_at, |last| last.max(record.updated_at));
         record.body.next_run(since)
@@ -167,7 +167,7 @@ impl Body for BackupSchedule {
         world.let_go(id, body.retention);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let schedule = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("vm_id", &schedule.vm_id);
@@ -220,7 +220,7 @@ impl World {
 }
 
 /// The fields of a body that say when and how many.
-struct Wish {
+struct ScheduleFields {
     frequency: Option<Frequency>,
     day_of_week: Option<i8>,
     hour: Option<i8>,
@@ -228,15 +228,15 @@ struct Wish {
     enabled: Option<bool>,
 }
 
-fn read_schedule_fields(call: &Call<'_>) -> Result<Wish, Refusal> {
+fn read_schedule_fields(call: &Call<'_>) -> Result<ScheduleFields, ErrorResponse> {
     let small = |number: i64| i8::try_from(number).unwrap_or_default();
     let frequency = call.body.optional_field("frequency", |field| field.one_of(&["daily", "weekly"]))?;
-    Ok(Wish {
+    Ok(ScheduleFields {
         frequency: frequency.map(|word| if word == "daily" { Frequency::Daily } else { Frequency::Weekly }),
         day_of_week: call.body.optional_field("day_of_week", |field| field.integer(0, 6).map(small))?,
         hour: call.body.optional_field("hour", |field| field.integer(0, 23).map(small))?,
         retention: call.body.optional_field("retention", |field| field.integer(1, 30))?,
-        enabled: call.body.optional_field("enabled", Field::boolean)?,
+        enabled: call.body.optional_field("enabled", BodyField::boolean)?,
     })
 }
 
@@ -245,9 +245,9 @@ fn resolve_day(
     frequency: Frequency,
     wanted: Option<i8>,
     current: Option<i8>,
-) -> Result<Option<i8>, Refusal> {
+) -> Result<Option<i8>, ErrorResponse> {
     match frequency {
-        Frequency::Daily if wanted.is_some() => Err(Refusal::bad_request(
+        Frequency::Daily if wanted.is_some() => Err(ErrorResponse::bad_request(
             "day_of_week is for weekly schedules only: leave it out, or set frequency to weekly",
         )),
         Frequency::Daily => Ok(None),
@@ -256,9 +256,9 @@ fn resolve_day(
 }
 
 fn create_backup_schedule(call: &mut Call<'_>) -> Reply {
-    let vm_id = call.body.required_field("vm_id", Field::uuid)?;
+    let vm_id = call.body.required_field("vm_id", BodyField::uuid)?;
     let wish = read_schedule_fields(call)?;
-    let frequency = wish.frequency.ok_or_else(|| Refusal::bad_request("frequency is required"))?;
+    let frequency = wish.frequency.ok_or_else(|| ErrorResponse::bad_request("frequency is required"))?;
     let day_of_week = resolve_day(frequency, wish.day_of_week, None)?;
     require_stable_vm(call.find_by_id::<Vm>(vm_id)?.status(call.now))?;
     reject_duplicate_frequency(call, vm_id, frequency, None)?;
@@ -282,9 +282,9 @@ fn reject_duplicate_frequency(
     vm: Uuid,
     frequency: Frequency,
     except: Option<Uuid>,
-) -> Result<(), Refusal> {
+) -> Result<(), ErrorResponse> {
     if call.world.backup_schedules.index().is_frequency_taken(vm, frequency, except) {
-        return Err(Refusal::conflict("the VM has a schedule of this frequency already"));
+        return Err(ErrorResponse::conflict("the VM has a schedule of this frequency already"));
     }
     Ok(())
 }

@@ -10,12 +10,12 @@ use super::vm::Vm;
 use super::vm_actions::{self, require_stable_vm};
 use super::volume::{self, Volume};
 use crate::emulator::world::engine::catalog::SNAPSHOT_GB;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::{self, from_cents};
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -26,7 +26,7 @@ const COLLECTION: &str = "/api/v1/snapshots";
 const ITEM: &str = "/api/v1/snapshots/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Snapshot>()),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<DiskSnapshot>()),
     Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_snapshot),
     Route::new(Method::Get, ITEM, Access::Account, read_snapshot),
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_snapshot),
@@ -40,7 +40,7 @@ const RESTORING: &[(i64, &str)] = &[(0, "restoring"), (10, "available")];
 /// What a snapshot was taken of; it may be gone since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type", content = "id")]
-pub(in crate::emulator::world) enum Source {
+pub(in crate::emulator::world) enum SnapshotSource {
     Vm(Uuid),
     Volume(Uuid),
 }
@@ -48,20 +48,20 @@ pub(in crate::emulator::world) enum Source {
 /// The state of a VM or a volume at a moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Snapshot {
+pub(in crate::emulator::world) struct DiskSnapshot {
     pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) source: Source,
+    pub(in crate::emulator::world) source: SnapshotSource,
     /// GB.
     pub(in crate::emulator::world) size: i64,
 }
 
-impl Snapshot {
+impl DiskSnapshot {
     fn monthly_price(&self) -> Decimal {
         from_cents(SNAPSHOT_GB) * Decimal::from(self.size)
     }
 }
 
-impl Body for Snapshot {
+impl RecordKind for DiskSnapshot {
     const KIND: &'static str = "snapshot";
     const TITLE: &'static str = "snapshot";
     type Index = ();
@@ -74,17 +74,17 @@ impl Body for Snapshot {
         &mut world.snapshots
     }
 
-    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+    fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         Some(Billing::Payg.charge(record.body.monthly_price()))
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let snapshot = &record.body;
         let (kind, vm, volume) = match snapshot.source {
-            Source::Vm(id) => ("vm", Some(id), None),
-            Source::Volume(id) => ("volume", None, Some(id)),
+            SnapshotSource::Vm(id) => ("vm", Some(id), None),
+            SnapshotSource::Volume(id) => ("volume", None, Some(id)),
         };
         fields.write_field("id", &record.id);
         fields.write_field("name", &snapshot.name);
@@ -102,44 +102,46 @@ impl Body for Snapshot {
 }
 
 fn create_snapshot(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", Field::name)?;
-    let vm = call.body.optional_field("vm_id", Field::uuid)?;
-    let volume = call.body.optional_field("volume_id", Field::uuid)?;
+    let name = call.body.required_field("name", BodyField::name)?;
+    let vm = call.body.optional_field("vm_id", BodyField::uuid)?;
+    let volume = call.body.optional_field("volume_id", BodyField::uuid)?;
     let (source, size) = match (vm, volume) {
         (Some(id), None) => {
             let vm = call.find_by_id::<Vm>(id)?;
             require_stable_vm(vm.status(call.now))?;
-            (Source::Vm(id), vm.body.disk_size())
+            (SnapshotSource::Vm(id), vm.body.disk_size())
         }
         (None, Some(id)) => {
             let volume = call.find_by_id::<Volume>(id)?;
             volume::require_stable_volume(volume.shown_status(call.now))?;
-            (Source::Volume(id), volume.body.size)
+            (SnapshotSource::Volume(id), volume.body.size)
         }
         (Some(_), Some(_)) => {
-            return Err(Refusal::bad_request(
+            return Err(ErrorResponse::bad_request(
                 "a snapshot is taken of one thing: leave vm_id or volume_id out",
             ));
         }
-        (None, None) => return Err(Refusal::bad_request("one of vm_id and volume_id is required")),
+        (None, None) => return Err(ErrorResponse::bad_request("one of vm_id and volume_id is required")),
     };
     call.validate_billing()?;
     let (now, project) = (call.now, call.project_id());
-    let body = Snapshot { name, source, size };
+    let body = DiskSnapshot { name, source, size };
     let id = call.world.create_record(Some(project), now, Timeline::new(now, CREATING), body);
-    call.record_response::<Snapshot>(201, id, "snapshot accepted")
+    call.record_response::<DiskSnapshot>(201, id, "snapshot accepted")
 }
 
 fn read_snapshot(call: &mut Call<'_>) -> Reply {
-    let id = call.find_by_path::<Snapshot>()?.id;
-    call.record_response::<Snapshot>(200, id, "")
+    let id = call.find_by_path::<DiskSnapshot>()?.id;
+    call.record_response::<DiskSnapshot>(200, id, "")
 }
 
 /// Finds the snapshot, unless it is being restored.
-fn find_idle_snapshot<'c>(call: &'c Call<'_>) -> Result<&'c Record<Snapshot>, Refusal> {
-    let record = call.find_by_path::<Snapshot>()?;
+fn find_idle_snapshot<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<DiskSnapshot>, ErrorResponse> {
+    let record = call.find_by_path::<DiskSnapshot>()?;
     match record.status(call.now) {
-        "restoring" => Err(Refusal::conflict("the snapshot is restoring: wait until it is available")),
+        "restoring" => {
+            Err(ErrorResponse::conflict("the snapshot is restoring: wait until it is available"))
+        }
         _ => Ok(record),
     }
 }
@@ -151,23 +153,23 @@ fn delete_snapshot(call: &mut Call<'_>) -> Reply {
 }
 
 fn rename_snapshot(call: &mut Call<'_>) -> Reply {
-    let id = call.find_by_path::<Snapshot>()?.id;
-    let name = call.body.required_field("name", Field::name)?;
-    call.update::<Snapshot>(id, |record| record.body.name = name);
-    call.record_response::<Snapshot>(200, id, "snapshot renamed")
+    let id = call.find_by_path::<DiskSnapshot>()?.id;
+    let name = call.body.required_field("name", BodyField::name)?;
+    call.update::<DiskSnapshot>(id, |record| record.body.name = name);
+    call.record_response::<DiskSnapshot>(200, id, "snapshot renamed")
 }
 
 fn restore_snapshot(call: &mut Call<'_>) -> Reply {
-    let record = call.find_by_path::<Snapshot>()?;
+    let record = call.find_by_path::<DiskSnapshot>()?;
     let (id, source, now) = (record.id, record.body.source, call.now);
     let status = record.status(now);
     if status != "available" {
-        return Err(Refusal::conflict(format!("the snapshot is {status}; it must be available")));
+        return Err(ErrorResponse::conflict(format!("the snapshot is {status}; it must be available")));
     }
     match source {
-        Source::Vm(vm) => vm_actions::restore_vm_disk(call, vm)?,
-        Source::Volume(volume) => volume::restore_volume(call, volume)?,
+        SnapshotSource::Vm(vm) => vm_actions::restore_vm_disk(call, vm)?,
+        SnapshotSource::Volume(volume) => volume::restore_volume(call, volume)?,
     }
-    call.update::<Snapshot>(id, |record| record.timeline = Timeline::new(now, RESTORING));
-    call.record_response::<Snapshot>(200, id, "restore accepted")
+    call.update::<DiskSnapshot>(id, |record| record.timeline = Timeline::new(now, RESTORING));
+    call.record_response::<DiskSnapshot>(200, id, "restore accepted")
 }

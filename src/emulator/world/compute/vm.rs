@@ -13,12 +13,12 @@ use super::vpc::{self, Vpc};
 use crate::emulator::world::Time;
 use crate::emulator::world::account::ssh_key::SshKey;
 use crate::emulator::world::engine::catalog::{self, TEMPLATES};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -65,9 +65,9 @@ impl Vm {
 
 /// The machines of each network, by address.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Networks(HashMap<Uuid, BTreeSet<(u32, Uuid)>>);
+pub(in crate::emulator::world) struct VmIndex(HashMap<Uuid, BTreeSet<(u32, Uuid)>>);
 
-impl Networks {
+impl VmIndex {
     pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
         self.0.get(&vpc).map_or(0, BTreeSet::len)
     }
@@ -90,10 +90,10 @@ impl Networks {
     }
 }
 
-impl Body for Vm {
+impl RecordKind for Vm {
     const KIND: &'static str = "vm";
     const TITLE: &'static str = "VM";
-    type Index = Networks;
+    type Index = VmIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.vms
@@ -103,7 +103,7 @@ impl Body for Vm {
         &mut world.vms
     }
 
-    fn index(index: &mut Networks, record: &Record<Self>, present: bool) {
+    fn index(index: &mut VmIndex, record: &TableRecord<Self>, present: bool) {
         let Some(vpc) = record.body.vpc_id else { return };
         let members = index.0.entry(vpc).or_default();
         let key = (record.body.private_ipv4_address.map_or(0, Ipv4Addr::to_bits), record.id);
@@ -117,15 +117,15 @@ impl Body for Vm {
         }
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         Some(record.body.billing.charge(record.body.monthly_price()))
     }
 
-    fn renew(record: &mut Record<Self>, until: Time) {
+    fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let vm = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("name", &vm.name);
@@ -154,7 +154,7 @@ impl Body for Vm {
 }
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (20, "active")];
-const MOST_KEYS: usize = 64;
+const MAX_SSH_KEYS: usize = 64;
 
 fn create_vm(call: &mut Call<'_>) -> Reply {
     let body = read_new_vm(call)?;
@@ -174,29 +174,29 @@ fn create_vm(call: &mut Call<'_>) -> Reply {
 }
 
 /// Reads the body of a creation; addresses and billing are still to be filled in.
-fn read_new_vm(call: &Call<'_>) -> Result<Vm, Refusal> {
+fn read_new_vm(call: &Call<'_>) -> Result<Vm, ErrorResponse> {
     let body = &call.body;
-    let name = body.required_field("name", Field::name)?;
-    let template_id = body.required_field("template_id", Field::uuid)?;
+    let name = body.required_field("name", BodyField::name)?;
+    let template_id = body.required_field("template_id", BodyField::uuid)?;
     if !TEMPLATES.iter().any(|template| template.id == template_id) {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "template_id {template_id} is not in the template catalog"
         )));
     }
     let pricing_id = body.required_field("pricing_id", |field| field.integer(0, i64::MAX))?;
     if catalog::vm_plan(pricing_id).is_none() {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "pricing_id {pricing_id} is not in the VM pricing catalog"
         )));
     }
-    let vpc_id = body.optional_field("vpc_id", Field::uuid)?;
-    let keys = body.optional_field("ssh_key_ids", |field| field.list(MOST_KEYS, Field::uuid))?;
+    let vpc_id = body.optional_field("vpc_id", BodyField::uuid)?;
+    let keys = body.optional_field("ssh_key_ids", |field| field.list(MAX_SSH_KEYS, BodyField::uuid))?;
     let ssh_key_ids = keys.unwrap_or_default();
     for id in &ssh_key_ids {
         call.find_by_id::<SshKey>(*id)?;
     }
     let user_data = body.optional_field("user_data", |field| field.text(0, 65_535))?;
-    let console = body.optional_field("console_require_mfa", Field::boolean)?;
+    let console = body.optional_field("console_require_mfa", BodyField::boolean)?;
     Ok(Vm {
         name,
         template_id,
@@ -211,10 +211,10 @@ fn read_new_vm(call: &Call<'_>) -> Result<Vm, Refusal> {
     })
 }
 
-fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, Refusal> {
+fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, ErrorResponse> {
     let network = call.find_by_id::<Vpc>(vpc)?.body.cidr;
     let free = call.world.vms.index().free_address(vpc, network);
-    free.map(Ipv4Addr::from_bits).ok_or_else(|| Refusal::conflict("the VPC has no free address left"))
+    free.map(Ipv4Addr::from_bits).ok_or_else(|| ErrorResponse::conflict("the VPC has no free address left"))
 }
 
 impl World {
@@ -234,11 +234,11 @@ fn read_vm(call: &mut Call<'_>) -> Reply {
 fn delete_vm(call: &mut Call<'_>) -> Reply {
     let id = call.find_by_path::<Vm>()?.id;
     let action = call.body.optional_field("volume_action", |field| field.one_of(&["detach", "delete"]))?;
-    let with_vpc = call.body.optional_field("delete_vpc", Field::boolean)?.unwrap_or_default();
+    let with_vpc = call.body.optional_field("delete_vpc", BodyField::boolean)?.unwrap_or_default();
     if with_vpc {
         call.also_needs("networks:write")?;
     }
-    let Some(vm) = call.world.vms.remove(id) else { return Err(Refusal::not_found(Vm::TITLE)) };
+    let Some(vm) = call.world.vms.remove(id) else { return Err(ErrorResponse::not_found(Vm::TITLE)) };
     call.world.refund(vm.body.billing, vm.body.monthly_price(), call.now);
     for schedule in call.world.backup_schedules.index().of_vm(id) {
         call.world.backup_schedules.remove(schedule);

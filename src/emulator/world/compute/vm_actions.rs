@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use super::vm::Vm;
 use crate::emulator::world::engine::catalog;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
@@ -34,7 +34,7 @@ fn switch_status(call: &mut Call<'_>, from: &str, steps: &[(i64, &str)]) -> Repl
     let vm = call.find_by_path::<Vm>()?;
     let (id, now, status) = (vm.id, call.now, vm.status(call.now));
     if status != from {
-        return Err(Refusal::conflict(format!("the VM is {status}; it must be {from}")));
+        return Err(ErrorResponse::conflict(format!("the VM is {status}; it must be {from}")));
     }
     call.update::<Vm>(id, |record| record.timeline = Timeline::new(now, steps));
     call.record_response::<Vm>(200, id, "accepted")
@@ -44,13 +44,13 @@ fn resize_vm(call: &mut Call<'_>) -> Reply {
     let vm = call.find_by_path::<Vm>()?.clone();
     let pricing_id = call.body.required_field("pricing_id", |field| field.integer(0, i64::MAX))?;
     let Some(plan) = catalog::vm_plan(pricing_id) else {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "pricing_id {pricing_id} is not in the VM pricing catalog"
         )));
     };
     let old = catalog::vm_plan(vm.body.pricing_id);
     if let Some(old) = old.filter(|old| plan.storage < old.storage) {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "pricing_id {pricing_id} has a disk of {} GB, and the VM has {} GB: a disk cannot shrink",
             plan.storage, old.storage
         )));
@@ -58,7 +58,9 @@ fn resize_vm(call: &mut Call<'_>) -> Reply {
     let rest = match vm.status(call.now) {
         status @ ("active" | "stopped") => status,
         status => {
-            return Err(Refusal::conflict(format!("the VM is {status}; it must be active or stopped")));
+            return Err(ErrorResponse::conflict(format!(
+                "the VM is {status}; it must be active or stopped"
+            )));
         }
     };
     call.validate_billing()?;
@@ -73,24 +75,27 @@ fn resize_vm(call: &mut Call<'_>) -> Reply {
 
 fn console_policy(call: &mut Call<'_>) -> Reply {
     let id = call.find_by_path::<Vm>()?.id;
-    let wanted = call.body.required_field("console_require_mfa", Field::boolean)?;
+    let wanted = call.body.required_field("console_require_mfa", BodyField::boolean)?;
     call.update::<Vm>(id, |record| record.body.console_require_mfa = wanted);
     call.record_response::<Vm>(200, id, "console policy updated")
 }
 
 /// Refuses a VM that has not settled.
-pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), ErrorResponse> {
     if matches!(status, "active" | "stopped") {
         return Ok(());
     }
-    Err(Refusal::conflict(format!("the VM is {status}; it must be active or stopped")))
+    Err(ErrorResponse::conflict(format!("the VM is {status}; it must be active or stopped")))
 }
 
 /// Puts an earlier state of its disk back into a VM, which is busy with that for as long as with a reboot.
-pub(in crate::emulator::world) fn restore_vm_disk(call: &mut Call<'_>, vm: Uuid) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn restore_vm_disk(
+    call: &mut Call<'_>,
+    vm: Uuid,
+) -> Result<(), ErrorResponse> {
     let now = call.now;
     let Some(record) = call.world.vms.get(vm) else {
-        return Err(Refusal::conflict("the VM is gone: there is nothing to restore into"));
+        return Err(ErrorResponse::conflict("the VM is gone: there is nothing to restore into"));
     };
     require_stable_vm(record.status(now))?;
     let timeline = Timeline::new(now, &[(0, "restoring"), (5, record.status(now))]);

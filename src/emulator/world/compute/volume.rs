@@ -10,12 +10,12 @@ use super::vm::Vm;
 use super::vm_actions;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::VOLUME_GB;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::{Refusal, Response};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::money::{self, from_cents};
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{self, Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -35,7 +35,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Post, "/api/v1/volumes/{id}/detach", Access::ProjectStated, detach_volume),
 ];
 
-const LARGEST: i64 = 65_536;
+const MAX_SIZE_GB: i64 = 65_536;
 
 /// How a volume comes up.
 pub(in crate::emulator::world) const CREATING: &[(i64, &str)] = &[(0, "creating"), (3, "available")];
@@ -63,7 +63,7 @@ fn volume_price(size: i64) -> Decimal {
     from_cents(VOLUME_GB) * Decimal::from(size)
 }
 
-impl Record<Volume> {
+impl TableRecord<Volume> {
     /// Returns the status: one that is there and attached is in use.
     pub(in crate::emulator::world) fn shown_status(&self, now: Time) -> &str {
         match self.status(now) {
@@ -75,18 +75,18 @@ impl Record<Volume> {
 
 /// Which volumes a VM has.
 #[derive(Default)]
-pub(in crate::emulator::world) struct ByVm(BTreeSet<(Uuid, Uuid)>);
+pub(in crate::emulator::world) struct VolumeIndex(BTreeSet<(Uuid, Uuid)>);
 
-impl ByVm {
+impl VolumeIndex {
     pub(in crate::emulator::world) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
         self.0.range((vm, Uuid::nil())..=(vm, Uuid::max())).map(|(_, volume)| *volume).collect()
     }
 }
 
-impl Body for Volume {
+impl RecordKind for Volume {
     const KIND: &'static str = "volume";
     const TITLE: &'static str = "volume";
-    type Index = ByVm;
+    type Index = VolumeIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.volumes
@@ -96,7 +96,7 @@ impl Body for Volume {
         &mut world.volumes
     }
 
-    fn index(index: &mut ByVm, record: &Record<Self>, present: bool) {
+    fn index(index: &mut VolumeIndex, record: &TableRecord<Self>, present: bool) {
         let Some(vm) = record.body.vm_id else { return };
         if present {
             index.0.insert((vm, record.id));
@@ -105,15 +105,15 @@ impl Body for Volume {
         }
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         Some(record.body.billing.charge(record.body.monthly_price()))
     }
 
-    fn renew(record: &mut Record<Self>, until: Time) {
+    fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let volume = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("name", &volume.name);
@@ -130,11 +130,11 @@ impl Body for Volume {
 }
 
 fn create_volume(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", Field::name)?;
-    let size = call.body.required_field("size", |field| field.integer(1, LARGEST))?;
+    let name = call.body.required_field("name", BodyField::name)?;
+    let size = call.body.required_field("size", |field| field.integer(1, MAX_SIZE_GB))?;
     call.body.check_region()?;
     let billing_type = call.billing_type()?;
-    let vm_id = call.body.optional_field("vm_id", Field::uuid)?;
+    let vm_id = call.body.optional_field("vm_id", BodyField::uuid)?;
     if let Some(vm) = vm_id {
         vm_actions::require_stable_vm(call.find_by_id::<Vm>(vm)?.status(call.now))?;
     }
@@ -159,9 +159,9 @@ fn read_volume(call: &mut Call<'_>) -> Reply {
 fn resize_volume(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Volume>()?;
     let (id, old, status) = (record.id, record.body.clone(), record.shown_status(call.now));
-    let new_size = call.body.required_field("new_size", |field| field.integer(1, LARGEST))?;
+    let new_size = call.body.required_field("new_size", |field| field.integer(1, MAX_SIZE_GB))?;
     if new_size <= old.size {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "new_size must be larger than the current size of {} GB: volumes can only grow",
             old.size
         )));
@@ -174,7 +174,7 @@ fn resize_volume(call: &mut Call<'_>) -> Reply {
 }
 
 /// Returns the result of a resize, in the form that the specification gives it.
-fn resize_response(id: Uuid, amount: Decimal, month: Decimal) -> Response {
+fn resize_response(id: Uuid, amount: Decimal, month: Decimal) -> ApiResponse {
     call::success_response(200, "volume resized", |fields| {
         fields.write_field("id", &id);
         fields.write_object("billing", |fields| {
@@ -192,7 +192,7 @@ fn delete_volume(call: &mut Call<'_>) -> Reply {
     let id = record.id;
     require_unclaimed(record)?;
     if record.body.vm_id.is_some() {
-        return Err(Refusal::conflict("the volume is attached: detach it first"));
+        return Err(ErrorResponse::conflict("the volume is attached: detach it first"));
     }
     if let Some(volume) = call.world.volumes.remove(id) {
         call.world.refund(volume.body.billing, volume.body.monthly_price(), call.now);
@@ -203,10 +203,10 @@ fn delete_volume(call: &mut Call<'_>) -> Reply {
 fn attach_volume(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Volume>()?;
     let (id, status) = (record.id, record.shown_status(call.now));
-    let vm = call.body.required_field("vm_id", Field::uuid)?;
+    let vm = call.body.required_field("vm_id", BodyField::uuid)?;
     let vm_status = call.find_by_id::<Vm>(vm)?.status(call.now);
     if status != "available" {
-        return Err(Refusal::conflict(format!("the volume is {status}; it must be available")));
+        return Err(ErrorResponse::conflict(format!("the volume is {status}; it must be available")));
     }
     vm_actions::require_stable_vm(vm_status)?;
     call.update::<Volume>(id, |record| record.body.vm_id = Some(vm));
@@ -214,10 +214,10 @@ fn attach_volume(call: &mut Call<'_>) -> Reply {
 }
 
 /// Refuses to take a volume from under a claim.
-fn require_unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
+fn require_unclaimed(record: &TableRecord<Volume>) -> Result<(), ErrorResponse> {
     match record.body.cluster_id {
         None => Ok(()),
-        Some(cluster) => Err(Refusal::conflict(format!(
+        Some(cluster) => Err(ErrorResponse::conflict(format!(
             "the volume belongs to a persistent volume claim of the cluster {cluster}: delete the claim first"
         ))),
     }
@@ -228,25 +228,28 @@ fn detach_volume(call: &mut Call<'_>) -> Reply {
     require_unclaimed(record)?;
     let (id, status) = (record.id, record.shown_status(call.now));
     if status != "in_use" {
-        return Err(Refusal::conflict(format!("the volume is {status}; it must be in_use")));
+        return Err(ErrorResponse::conflict(format!("the volume is {status}; it must be in_use")));
     }
     call.update::<Volume>(id, |record| record.body.vm_id = None);
     call.record_response::<Volume>(200, id, "volume detached")
 }
 
 /// Refuses a volume that has not settled.
-pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<(), ErrorResponse> {
     if matches!(status, "available" | "in_use") {
         return Ok(());
     }
-    Err(Refusal::conflict(format!("the volume is {status}; it must be available or in_use")))
+    Err(ErrorResponse::conflict(format!("the volume is {status}; it must be available or in_use")))
 }
 
 /// Puts an earlier state back into a volume; it keeps its size.
-pub(in crate::emulator::world) fn restore_volume(call: &mut Call<'_>, volume: Uuid) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn restore_volume(
+    call: &mut Call<'_>,
+    volume: Uuid,
+) -> Result<(), ErrorResponse> {
     let now = call.now;
     let Some(record) = call.world.volumes.get(volume) else {
-        return Err(Refusal::conflict("the volume is gone: there is nothing to restore into"));
+        return Err(ErrorResponse::conflict("the volume is gone: there is nothing to restore into"));
     };
     require_stable_volume(record.shown_status(now))?;
     let timeline = Timeline::new(now, &[(0, "restoring"), (10, "available")]);

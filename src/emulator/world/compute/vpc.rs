@@ -6,11 +6,11 @@ use ipnet::Ipv4Net;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::{Refusal, Response};
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -55,9 +55,9 @@ mod as_text {
 
 /// First and last address of each network, and whose it is.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Networks(BTreeSet<(u32, u32, Uuid)>);
+pub(in crate::emulator::world) struct VpcIndex(BTreeSet<(u32, u32, Uuid)>);
 
-impl Networks {
+impl VpcIndex {
     fn overlaps(&self, network: Ipv4Net) -> bool {
         let (first, last) = address_bounds(network);
         // Networks of the account nest or are apart, so the last that begins before `last` decides,
@@ -70,10 +70,10 @@ fn address_bounds(network: Ipv4Net) -> (u32, u32) {
     (network.network().to_bits(), network.broadcast().to_bits())
 }
 
-impl Body for Vpc {
+impl RecordKind for Vpc {
     const KIND: &'static str = "vpc";
     const TITLE: &'static str = "VPC";
-    type Index = Networks;
+    type Index = VpcIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.vpcs
@@ -83,7 +83,7 @@ impl Body for Vpc {
         &mut world.vpcs
     }
 
-    fn index(index: &mut Networks, record: &Record<Self>, present: bool) {
+    fn index(index: &mut VpcIndex, record: &TableRecord<Self>, present: bool) {
         let (first, last) = address_bounds(record.body.cidr);
         if present {
             index.0.insert((first, last, record.id));
@@ -92,7 +92,7 @@ impl Body for Vpc {
         }
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let (first, last) = address_bounds(record.body.cidr);
         let gateway = std::net::Ipv4Addr::from_bits(gateway_address(record.body.cidr));
         fields.write_field("id", &record.id);
@@ -130,14 +130,14 @@ impl World {
 }
 
 fn create_vpc(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required_field("name", Field::name)?;
+    let name = call.body.required_field("name", BodyField::name)?;
     let text = call.body.required_field("cidr", |field| field.text(9, 18))?;
     let cidr: Ipv4Net = text
         .parse()
-        .map_err(|_| Refusal::bad_request("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
+        .map_err(|_| ErrorResponse::bad_request("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
     call.body.check_region()?;
     if call.world.vpcs.index().overlaps(cidr) {
-        return Err(Refusal::bad_request(format!("cidr {cidr} overlaps another VPC of the account")));
+        return Err(ErrorResponse::bad_request(format!("cidr {cidr} overlaps another VPC of the account")));
     }
     call.validate_billing()?;
     let (now, project) = (call.now, call.project_id());
@@ -158,7 +158,7 @@ fn read_vpc(call: &mut Call<'_>) -> Reply {
 fn delete_vpc(call: &mut Call<'_>) -> Reply {
     let id = call.find_by_path::<Vpc>()?.id;
     if call.world.vpc_member_count(id) > 0 {
-        return Err(Refusal::conflict(
+        return Err(ErrorResponse::conflict(
             "the VPC is in use: delete its VMs and clusters, and delete or disconnect its databases first",
         ));
     }
@@ -166,7 +166,7 @@ fn delete_vpc(call: &mut Call<'_>) -> Reply {
     Ok(message_response("VPC deleted"))
 }
 
-const SUGGESTIONS: usize = 5;
+const MAX_SUGGESTIONS: usize = 5;
 
 fn suggest_networks(call: &mut Call<'_>) -> Reply {
     let (offset, limit) = call.page_bounds()?;
@@ -174,10 +174,10 @@ fn suggest_networks(call: &mut Call<'_>) -> Reply {
     let ten = (0..=255_u8).filter_map(|second| Ipv4Net::new([10, second, 0, 0].into(), 16).ok());
     let small = (0..=255_u8).filter_map(|third| Ipv4Net::new([192, 168, third, 0].into(), 24).ok());
     let free = ten.chain(small).filter(|network| !networks.overlaps(*network));
-    let free: Vec<_> = free.take(SUGGESTIONS).map(|network| network.to_string()).collect();
+    let free: Vec<_> = free.take(MAX_SUGGESTIONS).map(|network| network.to_string()).collect();
     let page: Vec<_> = free.iter().skip(offset).take(limit).collect();
-    let mut answer = Response::from_json(200, Vec::new());
-    Fields::write(&mut answer.body, |fields| {
+    let mut answer = ApiResponse::from_json(200, Vec::new());
+    JsonObjectWriter::write(&mut answer.body, |fields| {
         fields.write_field("data", &page);
         fields.write_field("total", &free.len());
     });

@@ -4,10 +4,10 @@ use ipnet::Ipv4Net;
 
 use super::database::Database;
 use crate::emulator::world::compute::vpc::Vpc;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
-use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -30,15 +30,15 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     database_get_route("/api/v1/databases/{id}/metrics/clients", list_clients),
 ];
 
-const MOST_SOURCES: usize = 20;
+const MAX_SOURCES: usize = 20;
 
 /// Reads an allowlist of source networks.
 pub(in crate::emulator::world) fn read_allowlist(
     body: &Input,
     name: &str,
-) -> Result<Option<Vec<String>>, Refusal> {
+) -> Result<Option<Vec<String>>, ErrorResponse> {
     let read = body.optional_field(name, |field| {
-        field.list(MOST_SOURCES, |item| item.text(1, 64).map(str::to_owned))
+        field.list(MAX_SOURCES, |item| item.text(1, 64).map(str::to_owned))
     })?;
     for text in read.iter().flatten() {
         let reason = match text.parse::<Ipv4Net>() {
@@ -47,16 +47,19 @@ pub(in crate::emulator::world) fn read_allowlist(
             Err(_) if text.contains(':') => "IPv6 networks are refused",
             Err(_) => "it is not an IPv4 network such as 203.0.113.0/24",
         };
-        return Err(Refusal::bad_request(format!("{name} entry {text}: {reason}")));
+        return Err(ErrorResponse::bad_request(format!("{name} entry {text}: {reason}")));
     }
     Ok(read)
 }
 
 impl Call<'_> {
     /// Reserves the first public port of a database.
-    pub(in crate::emulator::world) fn public_port(&self, database: &Database) -> Result<u16, Refusal> {
+    pub(in crate::emulator::world) fn public_port(
+        &self,
+        database: &Database,
+    ) -> Result<u16, ErrorResponse> {
         self.world.databases.index().free_port(database.port_count()).ok_or_else(|| {
-            Refusal::new(503, "Service Unavailable", "no public port is left: try again later")
+            ErrorResponse::new(503, "Service Unavailable", "no public port is left: try again later")
         })
     }
 }
@@ -64,10 +67,10 @@ impl Call<'_> {
 fn connect_vpc(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, current) = (record.id, record.body.vpc_id);
-    let vpc = call.body.required_field("vpc_id", Field::uuid)?;
+    let vpc = call.body.required_field("vpc_id", BodyField::uuid)?;
     call.find_by_id::<Vpc>(vpc)?;
     if current.is_some() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "the database is connected to a VPC already: disconnect it first",
         ));
     }
@@ -79,7 +82,7 @@ fn disconnect_vpc(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let id = record.id;
     if record.body.vpc_id.is_none() {
-        return Err(Refusal::conflict("the database is not connected to a VPC"));
+        return Err(ErrorResponse::conflict("the database is not connected to a VPC"));
     }
     call.update::<Database>(id, |record| record.body.vpc_id = None);
     call.show_database(200, id, "database disconnected")
@@ -88,7 +91,7 @@ fn disconnect_vpc(call: &mut Call<'_>) -> Reply {
 fn public_access(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, kept) = (record.id, record.body.public_port);
-    let enabled = call.body.required_field("enabled", Field::boolean)?;
+    let enabled = call.body.required_field("enabled", BodyField::boolean)?;
     let sources = read_allowlist(&call.body, "allowlist")?;
     let port = match kept {
         None if enabled => Some(call.public_port(&call.find_staying()?.body)?),
@@ -111,7 +114,7 @@ fn rotate_owner_password(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-fn write_credentials(record: &Record<Database>, fields: &mut Fields<'_>) {
+fn write_credentials(record: &TableRecord<Database>, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("user", owner_login(&record.body.engine));
     fields.write_field("password", &record.owner_password());
 }
@@ -140,7 +143,11 @@ fn read_connection(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-fn write_endpoint(record: &Record<Database>, at: Option<(String, u16)>, fields: &mut Fields<'_>) {
+fn write_endpoint(
+    record: &TableRecord<Database>,
+    at: Option<(String, u16)>,
+    fields: &mut JsonObjectWriter<'_>,
+) {
     let scheme = match record.body.engine.as_str() {
         "valkey" => "rediss",
         "postgres" => "postgresql",

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::access::read_allowlist;
-use super::contents::Contents;
+use super::contents::DatabaseContents;
 use super::database::{Database, backup_time};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::vpc::Vpc;
 use crate::emulator::world::engine::catalog::{self, DatabasePlan};
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
@@ -31,17 +31,17 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (2, "deploying"), (47, "running")];
 const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
-const LARGEST: i64 = 65_536;
-const MOST_REPLICAS: i64 = 16;
-const MOST_EXTENSIONS: usize = 64;
-const BACKUPS_KEPT: i64 = 7;
+const MAX_STORAGE_GB: i64 = 65_536;
+const MAX_REPLICAS: i64 = 16;
+const MAX_EXTENSIONS: usize = 64;
+const MAX_BACKUPS: i64 = 7;
 
 fn create_database(call: &mut Call<'_>) -> Reply {
     let mut database = read_new_database(&call.body)?;
     check_plan_rules(&database)?;
-    let backups = call.body.optional_field("backups_enabled", Field::boolean)?.unwrap_or_default();
+    let backups = call.body.optional_field("backups_enabled", BodyField::boolean)?.unwrap_or_default();
     if backups && database.is_free() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "backups_enabled: the free plan has no backups; choose a paid plan",
         ));
     }
@@ -65,13 +65,13 @@ fn create_database(call: &mut Call<'_>) -> Reply {
 }
 
 /// Reads the body of a creation; port and billing are still to be filled in.
-fn read_new_database(body: &Input) -> Result<Database, Refusal> {
-    let name = body.required_field("name", Field::name)?;
+fn read_new_database(body: &Input) -> Result<Database, ErrorResponse> {
+    let name = body.required_field("name", BodyField::name)?;
     let engine = body.optional_field("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
     let plan = require_plan(body.required_field("plan_id", |field| field.integer(0, i64::MAX))?)?;
-    let storage = body.optional_field("storage_gb", |field| field.integer(1, LARGEST))?;
+    let storage = body.optional_field("storage_gb", |field| field.integer(1, MAX_STORAGE_GB))?;
     let list = body.optional_field("extensions", |field| {
-        field.list(MOST_EXTENSIONS, |item| item.text(1, 63).map(str::to_owned))
+        field.list(MAX_EXTENSIONS, |item| item.text(1, 63).map(str::to_owned))
     })?;
     Ok(Database {
         name,
@@ -79,12 +79,12 @@ fn read_new_database(body: &Input) -> Result<Database, Refusal> {
         engine_version: read_engine_version(body, engine)?,
         plan_id: plan.id,
         storage_gb: storage.unwrap_or(plan.storage),
-        ha_enabled: body.optional_field("ha_enabled", Field::boolean)?.unwrap_or_default(),
+        ha_enabled: body.optional_field("ha_enabled", BodyField::boolean)?.unwrap_or_default(),
         replica_count: body
-            .optional_field("replica_count", |field| field.integer(0, MOST_REPLICAS))?
+            .optional_field("replica_count", |field| field.integer(0, MAX_REPLICAS))?
             .unwrap_or_default(),
-        vpc_id: body.optional_field("vpc_id", Field::uuid)?,
-        public_access: body.optional_field("public_access", Field::boolean)?.unwrap_or_default(),
+        vpc_id: body.optional_field("vpc_id", BodyField::uuid)?,
+        public_access: body.optional_field("public_access", BodyField::boolean)?.unwrap_or_default(),
         public_port: None,
         public_allowlist: read_allowlist(body, "public_allowlist")?.unwrap_or_default(),
         extensions: list.unwrap_or_default(),
@@ -95,36 +95,40 @@ fn read_new_database(body: &Input) -> Result<Database, Refusal> {
         users: BTreeMap::new(),
         restored: 0,
         saved_queries: BTreeMap::new(),
-        contents: Contents::default(),
+        contents: DatabaseContents::default(),
     })
 }
 
-fn require_plan(id: i64) -> Result<&'static DatabasePlan, Refusal> {
-    catalog::database_plan(id)
-        .ok_or_else(|| Refusal::bad_request(format!("plan_id {id} is not in the database plan catalog")))
+fn require_plan(id: i64) -> Result<&'static DatabasePlan, ErrorResponse> {
+    catalog::database_plan(id).ok_or_else(|| {
+        ErrorResponse::bad_request(format!("plan_id {id} is not in the database plan catalog"))
+    })
 }
 
-fn read_engine_version(body: &Input, engine: &str) -> Result<String, Refusal> {
+fn read_engine_version(body: &Input, engine: &str) -> Result<String, ErrorResponse> {
     let versions = catalog::find_engine(engine).map_or(&[][..], |engine| engine.versions);
     let newest = versions.first().copied().unwrap_or_default();
     let wanted = body.optional_field("engine_version", |field| field.text(1, 32))?.unwrap_or(newest);
     if versions.contains(&wanted) {
         return Ok(wanted.to_owned());
     }
-    Err(Refusal::bad_request(format!("engine_version must be one of {} for {engine}", versions.join(", "))))
+    Err(ErrorResponse::bad_request(format!(
+        "engine_version must be one of {} for {engine}",
+        versions.join(", ")
+    )))
 }
 
 /// Reads the engine's settings: one of valkey, and no others.
-fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, Refusal> {
+fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
     const KEY: &str = "maxmemory-policy";
-    let Some(config) = body.optional_field("engine_config", Field::object)? else {
+    let Some(config) = body.optional_field("engine_config", BodyField::object)? else {
         return Ok(BTreeMap::new());
     };
     let mut read = BTreeMap::new();
     for (key, value) in config {
         let allowed = engine == "valkey" && key == KEY;
         let Some(word @ ("noeviction" | "allkeys-lru")) = value.as_str().filter(|_| allowed) else {
-            return Err(Refusal::bad_request(
+            return Err(ErrorResponse::bad_request(
                 "engine_config takes maxmemory-policy (noeviction or allkeys-lru) of valkey only",
             ));
         };
@@ -134,27 +138,27 @@ fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>,
 }
 
 /// Refuses what the engine or the plan does not have.
-fn check_plan_rules(database: &Database) -> Result<(), Refusal> {
+fn check_plan_rules(database: &Database) -> Result<(), ErrorResponse> {
     let engine = &database.engine;
     if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
         let owner = plan.engine;
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "plan_id {} is a plan of {owner}: choose one of {engine}",
             plan.id
         )));
     }
     if database.replica_count > 0 && engine != "postgres" {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "replica_count: {engine} has no read replicas; set it to 0"
         )));
     }
     if database.ha_enabled && database.is_free() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "ha_enabled: the free plan has no high availability; choose a paid plan",
         ));
     }
     if !database.extensions.is_empty() && engine != "postgres" {
-        return Err(Refusal::bad_request("extensions are for postgres only"));
+        return Err(ErrorResponse::bad_request("extensions are for postgres only"));
     }
     Ok(())
 }
@@ -170,11 +174,11 @@ fn delete_database(call: &mut Call<'_>) -> Reply {
 }
 
 /// Finds the database, when no long operation is under way on it.
-fn find_idle_database<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
+fn find_idle_database<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Database>, ErrorResponse> {
     let record = call.find_database()?;
     match record.status(call.now) {
         "running" | "warning" | "suspended" | "failed" => Ok(record),
-        status => Err(Refusal::conflict(format!(
+        status => Err(ErrorResponse::conflict(format!(
             "the database is {status}; it must be running, warning, suspended or failed"
         ))),
     }
@@ -184,16 +188,16 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
     let old = find_idle_database(call)?.clone();
     let mut new = old.body.clone();
     let wanted = call.body.optional_field("plan_id", |field| field.integer(0, i64::MAX))?;
-    let storage = call.body.optional_field("storage_gb", |field| field.integer(1, LARGEST))?;
-    let ha = call.body.optional_field("ha_enabled", Field::boolean)?;
-    let replicas = call.body.optional_field("replica_count", |field| field.integer(0, MOST_REPLICAS))?;
+    let storage = call.body.optional_field("storage_gb", |field| field.integer(1, MAX_STORAGE_GB))?;
+    let ha = call.body.optional_field("ha_enabled", BodyField::boolean)?;
+    let replicas = call.body.optional_field("replica_count", |field| field.integer(0, MAX_REPLICAS))?;
     if wanted.is_none() && storage.is_none() && ha.is_none() && replicas.is_none() {
-        return Err(Refusal::bad_request(
+        return Err(ErrorResponse::bad_request(
             "one of plan_id, storage_gb, ha_enabled and replica_count is required",
         ));
     }
     if let Some(size) = storage.filter(|size| *size < old.body.storage_gb) {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "storage_gb {size} is smaller than the current {} GB: storage can only grow",
             old.body.storage_gb
         )));
@@ -218,7 +222,7 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
 }
 
 /// Charges a scale: a free database that moves to a paid plan becomes a monthly subscription.
-fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), Refusal> {
+fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), ErrorResponse> {
     if old.is_free() && !new.is_free() {
         call.needs_card(new.monthly_price())?;
         new.billing = call.begin_billing("subscription", new.monthly_price())?;
@@ -231,7 +235,7 @@ fn resume_database(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, status) = (record.id, record.status(call.now));
     if status != "suspended" {
-        return Err(Refusal::conflict(format!(
+        return Err(ErrorResponse::conflict(format!(
             "the database is {status}; only a suspended one can be resumed"
         )));
     }
@@ -241,15 +245,15 @@ fn resume_database(call: &mut Call<'_>) -> Reply {
 }
 
 /// Returns the numbers of the daily backups that exist, newest first: a free database has none.
-fn daily_backup_numbers(record: &Record<Database>, now: Time) -> Vec<i64> {
+fn daily_backup_numbers(record: &TableRecord<Database>, now: Time) -> Vec<i64> {
     if record.body.is_free() {
         return Vec::new();
     }
     let days = now.duration_since(record.created_at).as_hours() / 24;
-    ((days - BACKUPS_KEPT).max(0) + 1..=days).rev().collect()
+    ((days - MAX_BACKUPS).max(0) + 1..=days).rev().collect()
 }
 
-fn backup_id(record: &Record<Database>, number: i64) -> Uuid {
+fn backup_id(record: &TableRecord<Database>, number: i64) -> Uuid {
     seeded_rng::nth_uuid(record.id.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
@@ -268,7 +272,7 @@ fn list_database_backups(call: &mut Call<'_>) -> Reply {
 
 fn restore_database(call: &mut Call<'_>) -> Reply {
     let record = find_idle_database(call)?.clone();
-    let in_place = call.body.optional_field("in_place", Field::boolean)?.unwrap_or_default();
+    let in_place = call.body.optional_field("in_place", BodyField::boolean)?.unwrap_or_default();
     choose_backup(call, &record)?;
     let now = call.now;
     if in_place {
@@ -301,24 +305,24 @@ fn restore_database(call: &mut Call<'_>) -> Reply {
 }
 
 /// Refuses a restore from a backup or a time that there is not.
-fn choose_backup(call: &Call<'_>, record: &Record<Database>) -> Result<(), Refusal> {
+fn choose_backup(call: &Call<'_>, record: &TableRecord<Database>) -> Result<(), ErrorResponse> {
     let numbers = daily_backup_numbers(record, call.now);
-    let wanted = call.body.optional_field("backup_id", Field::uuid)?;
+    let wanted = call.body.optional_field("backup_id", BodyField::uuid)?;
     let time = call.body.optional_field("restore_time", |field| field.text(1, 64))?;
     if let Some(id) = wanted {
         let known = numbers.iter().any(|number| backup_id(record, *number) == id);
-        return if known { Ok(()) } else { Err(Refusal::not_found("backup")) };
+        return if known { Ok(()) } else { Err(ErrorResponse::not_found("backup")) };
     }
     let Some(oldest) = numbers.last() else {
-        return Err(Refusal::not_found("backup"));
+        return Err(ErrorResponse::not_found("backup"));
     };
     let Some(text) = time else { return Ok(()) };
     let time: Time = text.parse().map_err(|_| {
-        Refusal::bad_request("restore_time must be an RFC 3339 time such as 2026-01-31T12:00:00Z")
+        ErrorResponse::bad_request("restore_time must be an RFC 3339 time such as 2026-01-31T12:00:00Z")
     })?;
     let start = backup_time(record, *oldest);
     if time < start || time > call.now {
-        return Err(Refusal::bad_request(format!(
+        return Err(ErrorResponse::bad_request(format!(
             "restore_time must lie between {start} and {}",
             call.now
         )));

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::access::owner_login;
-use super::contents::{MOST_PARTITIONS, Message, Topic};
+use super::contents::{MAX_PARTITIONS, Topic, TopicMessage};
 use super::database::Database;
-use super::sql::{self, Place};
+use super::sql::{self, QueryContext};
 use super::user::find_running_database;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
-use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -21,15 +21,16 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Levels of a path: no engine has more.
-const DEEPEST: usize = 2;
+const MAX_PATH_DEPTH: usize = 2;
 /// Newest messages of a partition that are shown.
-const NEWEST: usize = 100;
+const MAX_MESSAGES: usize = 100;
 /// Most entries of an answer.
-const MOST: usize = 5_000;
+const MAX_ENTRIES: usize = 5_000;
 
 fn browse_database(call: &mut Call<'_>) -> Reply {
     let record = find_running_database(call)?;
-    let path = call.body.optional_field("path", |field| field.list(DEEPEST, Field::name_or_number))?;
+    let path =
+        call.body.optional_field("path", |field| field.list(MAX_PATH_DEPTH, BodyField::name_or_number))?;
     let path = path.unwrap_or_default();
     let parts: Vec<_> = path.iter().map(String::as_str).collect();
     let mut entries = match record.body.engine.as_str() {
@@ -37,7 +38,7 @@ fn browse_database(call: &mut Call<'_>) -> Reply {
         "valkey" => browse_keys(&record.body, &parts)?,
         _ => browse_tables(record, call.now, &parts)?,
     };
-    entries.truncate(MOST);
+    entries.truncate(MAX_ENTRIES);
     Ok(success_response(200, "", |fields| {
         fields.write_object("data", |fields| {
             fields.write_field("path", &path);
@@ -46,43 +47,47 @@ fn browse_database(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-fn browse_tables(record: &Record<Database>, now: Time, path: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn browse_tables(
+    record: &TableRecord<Database>,
+    now: Time,
+    path: &[&str],
+) -> Result<Vec<Value>, ErrorResponse> {
     let engine = &record.body.engine;
-    let place = Place { database: &record.body, owner: owner_login(engine), now };
+    let place = QueryContext { database: &record.body, owner: owner_login(engine), now };
     match path {
         [] => Ok(sql::schema_names(engine)
             .iter()
             .map(|name| json!({"name": name, "type": "schema"}))
             .collect()),
         [schema] => {
-            let names = sql::tables_of(place, schema).ok_or_else(|| Refusal::not_found("schema"))?;
+            let names = sql::tables_of(place, schema).ok_or_else(|| ErrorResponse::not_found("schema"))?;
             Ok(names.iter().map(|name| json!({"name": name, "type": "table"})).collect())
         }
         [schema, table, ..] => {
             let columns =
-                sql::columns_of(place, schema, table).ok_or_else(|| Refusal::not_found("table"))?;
+                sql::columns_of(place, schema, table).ok_or_else(|| ErrorResponse::not_found("table"))?;
             let entry = |(name, kind): &(String, String)| json!({"name": name, "type": "column", "data_type": kind});
             Ok(columns.iter().map(entry).collect())
         }
     }
 }
 
-fn browse_keys(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn browse_keys(database: &Database, path: &[&str]) -> Result<Vec<Value>, ErrorResponse> {
     let keys = &database.contents.keys;
     match path {
         [] => Ok(keys.keys().map(|name| json!({"name": name, "type": "string"})).collect()),
         [key] => {
-            let value = keys.get(*key).ok_or_else(|| Refusal::not_found("key"))?;
+            let value = keys.get(*key).ok_or_else(|| ErrorResponse::not_found("key"))?;
             Ok(vec![json!({"name": key, "type": "string", "value": value})])
         }
-        _ => Err(Refusal::bad_request("path: below a key there is nothing")),
+        _ => Err(ErrorResponse::bad_request("path: below a key there is nothing")),
     }
 }
 
 /// Lists topics, or shows the newest messages; no reader's position moves.
-fn browse_topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn browse_topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, ErrorResponse> {
     let topics = &database.contents.topics;
-    let find = |name: &str| topics.get(name).ok_or_else(|| Refusal::not_found("topic"));
+    let find = |name: &str| topics.get(name).ok_or_else(|| ErrorResponse::not_found("topic"));
     match path {
         [] => {
             let entry = |(name, topic): (&String, &Topic)| json!({"name": name, "type": "topic", "partitions": topic.partitions});
@@ -90,20 +95,20 @@ fn browse_topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refus
         }
         [name] => {
             let topic = find(name)?;
-            let partitions = 0..topic.partitions.min(MOST_PARTITIONS);
+            let partitions = 0..topic.partitions.min(MAX_PARTITIONS);
             Ok(partitions.flat_map(|partition| newest_messages(topic, partition)).collect())
         }
         [name, partition, ..] => {
             let topic = find(name)?;
             let partition = partition.parse().ok().filter(|partition| *partition < topic.partitions);
-            Ok(newest_messages(topic, partition.ok_or_else(|| Refusal::not_found("partition"))?))
+            Ok(newest_messages(topic, partition.ok_or_else(|| ErrorResponse::not_found("partition"))?))
         }
     }
 }
 
 fn newest_messages(topic: &Topic, partition: usize) -> Vec<Value> {
-    let messages = topic.of_partition(partition).rev().take(NEWEST);
-    let entry = |(offset, message): (usize, &Message)| {
+    let messages = topic.of_partition(partition).rev().take(MAX_MESSAGES);
+    let entry = |(offset, message): (usize, &TopicMessage)| {
         json!({
             "type": "message", "partition": partition, "offset": offset,
             "key": message.key, "value": message.value,
@@ -115,7 +120,7 @@ fn newest_messages(topic: &Topic, partition: usize) -> Vec<Value> {
 fn list_consumers(call: &mut Call<'_>) -> Reply {
     let record = call.find_database()?;
     if record.body.engine != "kafka" {
-        return Err(Refusal::new(501, "Not Implemented", "only kafka databases have consumers"));
+        return Err(ErrorResponse::new(501, "Not Implemented", "only kafka databases have consumers"));
     }
     let topics = record.body.contents.topics.iter();
     let readers = topics.flat_map(|(name, topic)| {

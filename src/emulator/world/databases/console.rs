@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::access::owner_login;
-use super::contents::{Contents, Topic};
+use super::contents::{DatabaseContents, Topic};
 use super::database::Database;
-use super::sql::{self, Answer, Place};
+use super::sql::{self, QueryContext, QueryResult};
 use super::user::find_running_database;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::request_body::Field;
-use crate::emulator::world::engine::table::Body;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::request_body::BodyField;
+use crate::emulator::world::engine::table::RecordKind;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -17,18 +17,18 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Post, "/api/v1/databases/{id}/console", Access::Project, run_console_query)];
 
-const LONGEST: usize = 65_535;
+const MAX_QUERY_CHARS: usize = 65_535;
 
 fn run_console_query(call: &mut Call<'_>) -> Reply {
     let record = find_running_database(call)?;
     let (id, project, engine) = (record.id, record.project, record.body.engine.clone());
-    let query = call.body.required_field("query", |field| field.text(1, LONGEST))?;
-    let read_only = call.body.optional_field("read_only", Field::boolean)?.unwrap_or(true);
+    let query = call.body.required_field("query", |field| field.text(1, MAX_QUERY_CHARS))?;
+    let read_only = call.body.optional_field("read_only", BodyField::boolean)?.unwrap_or(true);
     if let (false, Some(need), Some(project)) = (read_only, call.need, project) {
         // The route asks for the right to read: a query that may write needs the other one too.
         call.grant.require_permission(need.as_write(), project, Database::TITLE)?;
     }
-    let place = Place { database: &record.body, owner: owner_login(&engine), now: call.now };
+    let place = QueryContext { database: &record.body, owner: owner_login(&engine), now: call.now };
     let (answer, changed) = match engine.as_str() {
         "kafka" => (query_topics(&record.body.contents, query)?, None),
         "valkey" => run_valkey_command(&record.body.contents, query, read_only)?,
@@ -49,15 +49,15 @@ fn run_console_query(call: &mut Call<'_>) -> Reply {
 }
 
 /// What a query gives, and the contents that it leaves when it changes any.
-type Outcome = Result<(Answer, Option<Contents>), Refusal>;
+type QueryOutcome = Result<(QueryResult, Option<DatabaseContents>), ErrorResponse>;
 
-fn refuse_write() -> Refusal {
-    Refusal::bad_request(
+fn refuse_write() -> ErrorResponse {
+    ErrorResponse::bad_request(
         "the query changes something, and the console is read-only: set read_only to false",
     )
 }
 
-fn run_sql_statement(place: Place<'_>, query: &str, read_only: bool) -> Outcome {
+fn run_sql_statement(place: QueryContext<'_>, query: &str, read_only: bool) -> QueryOutcome {
     /// Words that begin a change, whether the emulator understands it or not.
     const CHANGES: &[&str] = &[
         "insert", "update", "delete", "truncate", "create", "drop", "alter", "grant", "revoke", "replace",
@@ -73,17 +73,17 @@ fn run_sql_statement(place: Place<'_>, query: &str, read_only: bool) -> Outcome 
         statement => {
             let mut contents = place.database.contents.clone();
             let count = sql::apply_statement(&mut contents, &statement)?;
-            Ok((Answer { count, ..Answer::default() }, Some(contents)))
+            Ok((QueryResult { count, ..QueryResult::default() }, Some(contents)))
         }
     }
 }
 
 /// Answers the one query of kafka: a row for each topic.
-fn query_topics(contents: &Contents, query: &str) -> Result<Answer, Refusal> {
+fn query_topics(contents: &DatabaseContents, query: &str) -> Result<QueryResult, ErrorResponse> {
     const COLUMNS: &[&str] =
         &["topic", "partitions", "copies", "retention_hours", "messages", "readers", "lag"];
     if !query.trim().trim_end_matches(';').eq_ignore_ascii_case("topics") {
-        return Err(Refusal::bad_request("the console of a kafka database takes the query TOPICS"));
+        return Err(ErrorResponse::bad_request("the console of a kafka database takes the query TOPICS"));
     }
     let row = |(name, topic): (&String, &Topic)| {
         let lag: usize = topic.readers.values().map(|read| topic.lag(read)).sum();
@@ -98,11 +98,11 @@ fn query_topics(contents: &Contents, query: &str) -> Result<Answer, Refusal> {
         ]
     };
     let columns = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
-    Ok(Answer::from_rows(columns, contents.topics.iter().map(row).collect()))
+    Ok(QueryResult::from_rows(columns, contents.topics.iter().map(row).collect()))
 }
 
 /// Runs a command of valkey.
-fn run_valkey_command(contents: &Contents, query: &str, read_only: bool) -> Outcome {
+fn run_valkey_command(contents: &DatabaseContents, query: &str, read_only: bool) -> QueryOutcome {
     let words: Vec<_> = query.split_whitespace().collect();
     let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
     let name = name.to_uppercase();
@@ -126,10 +126,10 @@ fn run_valkey_command(contents: &Contents, query: &str, read_only: bool) -> Outc
         _ => {
             let mut changed = contents.clone();
             let result = run_write_command(&mut changed, &name, arguments)?;
-            return Ok((Answer::from_rows(result_heading(), vec![vec![result]]), Some(changed)));
+            return Ok((QueryResult::from_rows(result_heading(), vec![vec![result]]), Some(changed)));
         }
     };
-    Ok((Answer::from_rows(result_heading(), rows.into_iter().map(|cell| vec![cell]).collect()), None))
+    Ok((QueryResult::from_rows(result_heading(), rows.into_iter().map(|cell| vec![cell]).collect()), None))
 }
 
 fn result_heading() -> Vec<String> {
@@ -137,7 +137,11 @@ fn result_heading() -> Vec<String> {
 }
 
 /// Runs a command of valkey that changes something.
-fn run_write_command(contents: &mut Contents, name: &str, arguments: &[&str]) -> Result<Value, Refusal> {
+fn run_write_command(
+    contents: &mut DatabaseContents,
+    name: &str,
+    arguments: &[&str],
+) -> Result<Value, ErrorResponse> {
     match (name, arguments) {
         ("SET", [key, value]) => {
             contents.keys.insert((*key).to_owned(), (*value).to_owned());
@@ -150,7 +154,7 @@ fn run_write_command(contents: &mut Contents, name: &str, arguments: &[&str]) ->
             let value = contents.keys.get(*key).map_or(Ok(0), |text| text.parse::<i64>());
             let next = value.ok().and_then(|number| number.checked_add(1));
             let next =
-                next.ok_or_else(|| Refusal::bad_request("value is not an integer or out of range"))?;
+                next.ok_or_else(|| ErrorResponse::bad_request("value is not an integer or out of range"))?;
             contents.keys.insert((*key).to_owned(), next.to_string());
             Ok(json!(next))
         }
@@ -158,7 +162,7 @@ fn run_write_command(contents: &mut Contents, name: &str, arguments: &[&str]) ->
             contents.keys.clear();
             Ok(json!("OK"))
         }
-        _ => Err(Refusal::bad_request(format!(
+        _ => Err(ErrorResponse::bad_request(format!(
             "unknown command {name} with {} arguments: the emulator understands PING, ECHO, GET, MGET, EXISTS, KEYS, TYPE, TTL, DBSIZE, SET, DEL, INCR and FLUSHDB",
             arguments.len()
         ))),

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::message::ErrorResponse;
 
 /// Tables, keys and topics of one database.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(in crate::emulator::world) struct Contents {
-    pub(in crate::emulator::world) tables: BTreeMap<String, Rows>,
+pub(in crate::emulator::world) struct DatabaseContents {
+    pub(in crate::emulator::world) tables: BTreeMap<String, DatabaseTable>,
     pub(in crate::emulator::world) keys: BTreeMap<String, String>,
     pub(in crate::emulator::world) topics: BTreeMap<String, Topic>,
 }
@@ -22,7 +22,7 @@ pub(in crate::emulator::world) struct Contents {
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Rows {
+pub(in crate::emulator::world) struct DatabaseTable {
     /// Names and types.
     pub(in crate::emulator::world) columns: Vec<(String, String)>,
     pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
@@ -39,7 +39,7 @@ pub(in crate::emulator::world) struct Topic {
     pub(in crate::emulator::world) retention_hours: u64,
     /// Oldest first; the place within its partition is a message's offset.
     #[serde(default)]
-    pub(in crate::emulator::world) messages: Vec<Message>,
+    pub(in crate::emulator::world) messages: Vec<TopicMessage>,
     /// How many messages of each partition a group has read.
     #[serde(default)]
     pub(in crate::emulator::world) readers: BTreeMap<String, Vec<usize>>,
@@ -48,7 +48,7 @@ pub(in crate::emulator::world) struct Topic {
 /// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Message {
+pub(in crate::emulator::world) struct TopicMessage {
     pub(in crate::emulator::world) partition: usize,
     #[serde(default)]
     pub(in crate::emulator::world) key: Option<String>,
@@ -63,29 +63,29 @@ fn default_retention_hours() -> u64 {
     168
 }
 
-const MOST_TABLES: usize = 256;
-const MOST_ROWS: usize = 10_000;
-const MOST_KEYS: usize = 10_000;
+const MAX_TABLES: usize = 256;
+const MAX_ROWS: usize = 10_000;
+const MAX_KEYS: usize = 10_000;
 /// Bytes of one text.
-const LONGEST: usize = 65_535;
+const MAX_TEXT_BYTES: usize = 65_535;
 
-impl Contents {
+impl DatabaseContents {
     /// Refuses contents that would be more than the emulator keeps.
-    pub(in crate::emulator::world) fn check(&self) -> Result<(), Refusal> {
+    pub(in crate::emulator::world) fn check(&self) -> Result<(), ErrorResponse> {
         let rows: usize = self.tables.values().map(|table| table.rows.len()).sum();
         let cells = self.tables.values().flat_map(|table| table.rows.iter().flatten());
         let texts = cells.filter_map(Value::as_str).chain(self.keys.values().map(String::as_str));
         let longest = texts.map(str::len).max().unwrap_or_default();
         let full = |what: &str| {
-            Err(Refusal::bad_request(format!(
+            Err(ErrorResponse::bad_request(format!(
                 "the emulator keeps at most {what} in a database: delete some first"
             )))
         };
         match () {
-            () if self.tables.len() > MOST_TABLES => full("256 tables"),
-            () if rows > MOST_ROWS => full("10000 rows"),
-            () if self.keys.len() > MOST_KEYS => full("10000 keys"),
-            () if longest > LONGEST => full("65535 bytes of one value"),
+            () if self.tables.len() > MAX_TABLES => full("256 tables"),
+            () if rows > MAX_ROWS => full("10000 rows"),
+            () if self.keys.len() > MAX_KEYS => full("10000 keys"),
+            () if longest > MAX_TEXT_BYTES => full("65535 bytes of one value"),
             () => Ok(()),
         }
     }
@@ -96,14 +96,14 @@ impl Topic {
     pub(in crate::emulator::world) fn of_partition(
         &self,
         partition: usize,
-    ) -> impl DoubleEndedIterator<Item = (usize, &Message)> {
+    ) -> impl DoubleEndedIterator<Item = (usize, &TopicMessage)> {
         let all: Vec<_> = self.messages.iter().filter(|message| message.partition == partition).collect();
         all.into_iter().enumerate()
     }
 
     /// Returns how many messages a group has still to read.
     pub(in crate::emulator::world) fn lag(&self, read: &[usize]) -> usize {
-        let mut ends = vec![0_usize; self.partitions.min(MOST_PARTITIONS)];
+        let mut ends = vec![0_usize; self.partitions.min(MAX_PARTITIONS)];
         for message in &self.messages {
             if let Some(end) = ends.get_mut(message.partition) {
                 *end += 1;
@@ -116,4 +116,4 @@ impl Topic {
 }
 
 /// Partitions of a topic that count.
-pub(in crate::emulator::world) const MOST_PARTITIONS: usize = 1_024;
+pub(in crate::emulator::world) const MAX_PARTITIONS: usize = 1_024;

@@ -6,18 +6,18 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::contents::Contents;
+use super::contents::DatabaseContents;
 use super::saved_query::SavedQuery;
-use super::user::{self, User};
+use super::user::{self, DatabaseUser};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::catalog::{self, DatabasePlan, Engine};
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::catalog::{self, DatabaseEngine, DatabasePlan};
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money;
-use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
@@ -33,12 +33,12 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 /// Where databases have their host names.
-pub(in crate::emulator::world) const DOMAIN: &str = "emulator.internal";
+pub(in crate::emulator::world) const HOST_DOMAIN: &str = "emulator.internal";
 /// Seconds from the acceptance of a free database, or its resumption, until it is paused for idleness:
 /// nobody ever connects to an emulated one.
-const IDLE: i64 = 7 * 24 * 3_600;
+const IDLE_PAUSE_SECS: i64 = 7 * 24 * 3_600;
 /// Public ports, both ends included.
-const PORTS: (u16, u16) = (25_060, 26_060);
+const PUBLIC_PORTS: (u16, u16) = (25_060, 26_060);
 
 /// A managed database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,13 +62,13 @@ pub(in crate::emulator::world) struct Database {
     pub(in crate::emulator::world) billing: Billing,
     /// How often the owner's password was made anew.
     pub(in crate::emulator::world) rotations: u64,
-    pub(in crate::emulator::world) users: BTreeMap<String, User>,
+    pub(in crate::emulator::world) users: BTreeMap<String, DatabaseUser>,
     /// How many databases were restored from this one.
     pub(in crate::emulator::world) restored: u32,
     #[serde(default)]
     pub(in crate::emulator::world) saved_queries: BTreeMap<String, SavedQuery>,
     #[serde(default)]
-    pub(in crate::emulator::world) contents: Contents,
+    pub(in crate::emulator::world) contents: DatabaseContents,
 }
 
 impl Database {
@@ -76,7 +76,7 @@ impl Database {
         catalog::database_plan(self.plan_id)
     }
 
-    pub(in crate::emulator::world) fn catalog_engine(&self) -> Option<&'static Engine> {
+    pub(in crate::emulator::world) fn catalog_engine(&self) -> Option<&'static DatabaseEngine> {
         catalog::find_engine(&self.engine)
     }
 
@@ -103,13 +103,13 @@ impl Database {
         let mut steps = steps.to_vec();
         let up = steps.last().map_or(0, |(seconds, _)| *seconds);
         if self.is_free() {
-            steps.push((up + IDLE, "suspended"));
+            steps.push((up + IDLE_PAUSE_SECS, "suspended"));
         }
         Timeline::new(now, &steps)
     }
 }
 
-impl Record<Database> {
+impl TableRecord<Database> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
         seeded_rng::derive_text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
@@ -124,26 +124,26 @@ impl Record<Database> {
     pub(in crate::emulator::world) fn private_endpoint(&self) -> Option<(String, u16)> {
         self.body.vpc_id?;
         let port = self.body.catalog_engine()?.ports.first()?;
-        Some((format!("{}.db.{DOMAIN}", self.short_id()), *port))
+        Some((format!("{}.db.{HOST_DOMAIN}", self.short_id()), *port))
     }
 
     /// Returns host name and port of the public endpoint, when it is on.
     pub(in crate::emulator::world) fn public_endpoint(&self) -> Option<(String, u16)> {
         let port = self.body.public_port.filter(|_| self.body.public_access)?;
-        Some((format!("{}.public.db.{DOMAIN}", self.short_id()), port))
+        Some((format!("{}.public.db.{HOST_DOMAIN}", self.short_id()), port))
     }
 }
 
 /// Databases by name, short id, network and public port.
 #[derive(Default)]
-pub(in crate::emulator::world) struct Directory {
+pub(in crate::emulator::world) struct DatabaseIndex {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
     short: HashMap<String, Uuid>,
     networks: BTreeSet<(Uuid, Uuid)>,
     ports: BTreeMap<u16, u16>,
 }
 
-impl Directory {
+impl DatabaseIndex {
     pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
         self.networks.range((vpc, Uuid::nil())..=(vpc, Uuid::max())).count()
     }
@@ -161,21 +161,21 @@ impl Directory {
 
     /// Returns the first of so many neighbouring public ports that are free.
     pub(in crate::emulator::world) fn free_port(&self, count: u16) -> Option<u16> {
-        let mut candidate = PORTS.0;
+        let mut candidate = PUBLIC_PORTS.0;
         for (port, taken) in &self.ports {
             if port.saturating_sub(candidate) >= count {
                 break;
             }
             candidate = candidate.max(port + taken);
         }
-        (candidate + count - 1 <= PORTS.1).then_some(candidate)
+        (candidate + count - 1 <= PUBLIC_PORTS.1).then_some(candidate)
     }
 }
 
-impl Body for Database {
+impl RecordKind for Database {
     const KIND: &'static str = "database";
     const TITLE: &'static str = "database";
-    type Index = Directory;
+    type Index = DatabaseIndex;
 
     fn table(world: &World) -> &Table<Self> {
         &world.databases
@@ -185,7 +185,7 @@ impl Body for Database {
         &mut world.databases
     }
 
-    fn index(index: &mut Directory, record: &Record<Self>, present: bool) {
+    fn index(index: &mut DatabaseIndex, record: &TableRecord<Self>, present: bool) {
         let database = &record.body;
         let names = index.names.entry((record.project, database.name.clone())).or_default();
         if present {
@@ -204,13 +204,13 @@ impl Body for Database {
         database.public_port.map(|port| index.ports.remove(&port));
     }
 
-    fn charge(record: &Record<Self>) -> Option<Charge> {
+    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         // One that is being deleted costs nothing any more.
         let leaving = record.timeline.gone_at().is_some();
         (!leaving).then(|| record.body.billing.charge(record.body.monthly_price()))
     }
 
-    fn renew(record: &mut Record<Self>, until: Time) {
+    fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
 
@@ -219,7 +219,7 @@ impl Body for Database {
         world.unlink_database(id);
     }
 
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let database = &record.body;
         fields.write_field("id", &record.id);
         fields.write_field("database_id", &record.short_id());
@@ -252,7 +252,7 @@ impl Body for Database {
     }
 }
 
-fn show_endpoints(record: &Record<Database>, fields: &mut Fields<'_>) {
+fn show_endpoints(record: &TableRecord<Database>, fields: &mut JsonObjectWriter<'_>) {
     let database = &record.body;
     let (host, port) = record.private_endpoint().unwrap_or_default();
     fields.write_field("vpc_id", &text_or_empty(database.vpc_id));
@@ -272,7 +272,9 @@ fn text_or_empty(value: Option<impl ToString>) -> String {
 
 impl Call<'_> {
     /// Finds the database that the path means, by id or short id.
-    pub(in crate::emulator::world) fn find_database(&self) -> Result<&Record<Database>, Refusal> {
+    pub(in crate::emulator::world) fn find_database(
+        &self,
+    ) -> Result<&TableRecord<Database>, ErrorResponse> {
         let table = self.world.table::<Database>();
         let text = self.param(0);
         let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
@@ -280,11 +282,11 @@ impl Call<'_> {
     }
 
     /// Finds the database that the path means, unless it is on its way out.
-    pub(in crate::emulator::world) fn find_staying(&self) -> Result<&Record<Database>, Refusal> {
+    pub(in crate::emulator::world) fn find_staying(&self) -> Result<&TableRecord<Database>, ErrorResponse> {
         let record = self.find_database()?;
         match record.status(self.now) {
             status @ ("deleting" | "deleted") => {
-                Err(Refusal::conflict(format!("the database is {status}")))
+                Err(ErrorResponse::conflict(format!("the database is {status}")))
             }
             _ => Ok(record),
         }
@@ -301,20 +303,22 @@ impl Call<'_> {
         project: Option<Uuid>,
         name: &str,
         except: Option<Uuid>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ErrorResponse> {
         if self.world.databases.index().is_name_taken(project, name, except) {
-            return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
+            return Err(ErrorResponse::conflict(format!(
+                "the name {name} is already taken in this project"
+            )));
         }
         Ok(())
     }
 
     /// Refuses a paid database to an account without a card that can be charged.
-    pub(in crate::emulator::world) fn needs_card(&self, month: Decimal) -> Result<(), Refusal> {
+    pub(in crate::emulator::world) fn needs_card(&self, month: Decimal) -> Result<(), ErrorResponse> {
         if self.world.account.card || month.is_zero() {
             return Ok(());
         }
-        Err(Refusal::payment_required(format!(
-            "a paid database needs a card that can be charged automatically: add one at https://console.{DOMAIN}/billing/cards"
+        Err(ErrorResponse::payment_required(format!(
+            "a paid database needs a card that can be charged automatically: add one at https://console.{HOST_DOMAIN}/billing/cards"
         )))
     }
 }
@@ -327,13 +331,13 @@ fn read_database(call: &mut Call<'_>) -> Reply {
 fn rename_database(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, project) = (record.id, record.project);
-    let name = call.body.required_field("name", Field::name)?;
+    let name = call.body.required_field("name", BodyField::name)?;
     call.free_name(project, &name, Some(id))?;
     call.update::<Database>(id, |record| record.body.name = name);
     call.show_database(200, id, "database renamed")
 }
 
 /// Returns the moment when the daily backup of a number was made, or is to be made.
-pub(in crate::emulator::world) fn backup_time(record: &Record<Database>, number: i64) -> Time {
+pub(in crate::emulator::world) fn backup_time(record: &TableRecord<Database>, number: i64) -> Time {
     time_after(record.created_at, number.saturating_mul(24 * 3_600))
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::database::Database;
 use super::user::find_running_database;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
@@ -24,8 +24,8 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     ),
 ];
 
-const MOST: usize = 100;
-const LONGEST: usize = 65_535;
+const MAX_QUERIES: usize = 100;
+const MAX_QUERY_CHARS: usize = 65_535;
 
 /// A query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ fn list_saved_queries(call: &mut Call<'_>) -> Reply {
     call.list_of(&queries, |fields, (name, saved)| write_saved_query(fields, name, saved))
 }
 
-fn write_saved_query(fields: &mut Fields<'_>, name: &str, saved: &SavedQuery) {
+fn write_saved_query(fields: &mut JsonObjectWriter<'_>, name: &str, saved: &SavedQuery) {
     fields.write_field("name", name);
     fields.write_field("query", &saved.query);
     fields.write_field("created_at", &saved.created_at);
@@ -55,13 +55,13 @@ fn store_saved_query(call: &mut Call<'_>) -> Reply {
     let id = record.id;
     let name = call.body.required_field("name", |field| field.text(1, 128))?.to_owned();
     if name.chars().any(char::is_control) {
-        return Err(Refusal::bad_request("name must hold no control character"));
+        return Err(ErrorResponse::bad_request("name must hold no control character"));
     }
-    let query = call.body.required_field("query", |field| field.text(1, LONGEST))?.to_owned();
+    let query = call.body.required_field("query", |field| field.text(1, MAX_QUERY_CHARS))?.to_owned();
     let earlier = record.body.saved_queries.get(&name);
-    if earlier.is_none() && record.body.saved_queries.len() >= MOST {
-        return Err(Refusal::bad_request(format!(
-            "a database has at most {MOST} saved queries: delete one first"
+    if earlier.is_none() && record.body.saved_queries.len() >= MAX_QUERIES {
+        return Err(ErrorResponse::bad_request(format!(
+            "a database has at most {MAX_QUERIES} saved queries: delete one first"
         )));
     }
     let created_at = earlier.map_or(call.now, |saved| saved.created_at);
@@ -79,7 +79,7 @@ fn delete_saved_query(call: &mut Call<'_>) -> Reply {
     let record = find_running_database(call)?;
     let (id, name) = (record.id, decode_percent(call.param(1)));
     if !record.body.saved_queries.contains_key(&name) {
-        return Err(Refusal::not_found("saved query"));
+        return Err(ErrorResponse::not_found("saved query"));
     }
     call.update::<Database>(id, |record| {
         record.body.saved_queries.remove(&name);

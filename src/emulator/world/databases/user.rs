@@ -5,12 +5,12 @@ use uuid::Uuid;
 
 use super::database::Database;
 use crate::emulator::seeded_rng;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::{Response, Time};
+use crate::emulator::world::{ApiResponse, Time};
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/databases/{id}/users";
@@ -33,13 +33,13 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/databases/{id}/users/{name}/password", Access::Account, read_password),
 ];
 
-const MOST_USERS: usize = 20;
-const RESERVED: &[&str] = &["app_", "fnb_"];
+const MAX_USERS: usize = 20;
+const RESERVED_PREFIXES: &[&str] = &["app_", "fnb_"];
 
 /// A login.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct User {
+pub(in crate::emulator::world) struct DatabaseUser {
     pub(in crate::emulator::world) created_at: Time,
     /// How often the password was made anew, or the login itself.
     pub(in crate::emulator::world) rotations: u64,
@@ -55,11 +55,11 @@ pub(in crate::emulator::world) fn user_password(database: Uuid, user: &str, rota
 /// Finds the database, when it answers: its logins and its contents are inside.
 pub(in crate::emulator::world) fn find_running_database<'c>(
     call: &'c Call<'_>,
-) -> Result<&'c Record<Database>, Refusal> {
+) -> Result<&'c TableRecord<Database>, ErrorResponse> {
     let record = call.find_database()?;
     match record.status(call.now) {
         "running" | "warning" => Ok(record),
-        status => Err(Refusal::conflict(format!("the database is {status}; it must be running"))),
+        status => Err(ErrorResponse::conflict(format!("the database is {status}; it must be running"))),
     }
 }
 
@@ -70,7 +70,7 @@ fn list_database_users(call: &mut Call<'_>) -> Reply {
     call.list_of(&users, |fields, (name, user)| write_database_user(fields, name, user))
 }
 
-fn write_database_user(fields: &mut Fields<'_>, name: &str, user: &User) {
+fn write_database_user(fields: &mut JsonObjectWriter<'_>, name: &str, user: &DatabaseUser) {
     fields.write_field("name", name);
     fields.write_field("created_at", &user.created_at);
 }
@@ -81,25 +81,27 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
     let mut letters = name.bytes();
     let first = letters.next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
     if !first || !letters.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
-        return Err(Refusal::bad_request("name must be of a-z, 0-9 and _, and not begin with a digit"));
+        return Err(ErrorResponse::bad_request(
+            "name must be of a-z, 0-9 and _, and not begin with a digit",
+        ));
     }
-    if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
-        return Err(Refusal::bad_request(format!(
+    if let Some(prefix) = RESERVED_PREFIXES.iter().find(|prefix| name.starts_with(**prefix)) {
+        return Err(ErrorResponse::bad_request(format!(
             "name {name} is reserved: choose one that does not begin with {prefix}"
         )));
     }
     if record.body.users.contains_key(&name) {
-        return Err(Refusal::conflict(format!("the user {name} exists already")));
+        return Err(ErrorResponse::conflict(format!("the user {name} exists already")));
     }
-    if record.body.users.len() >= MOST_USERS {
-        return Err(Refusal::bad_request(format!(
-            "a database has at most {MOST_USERS} users: delete one first"
+    if record.body.users.len() >= MAX_USERS {
+        return Err(ErrorResponse::bad_request(format!(
+            "a database has at most {MAX_USERS} users: delete one first"
         )));
     }
     // The counter keeps a login that is made again from having its earlier password.
     call.world.account.counter += 1;
     let (id, rotations) = (call.find_database()?.id, call.world.account.counter);
-    let user = User { created_at: call.now, rotations };
+    let user = DatabaseUser { created_at: call.now, rotations };
     let made = user.clone();
     let key = name.clone();
     call.update::<Database>(id, |record| {
@@ -114,9 +116,12 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
 }
 
 /// Returns the database's id, the login's name and the login that the path means.
-fn find_database_user(call: &Call<'_>, record: &Record<Database>) -> Result<(Uuid, String, User), Refusal> {
+fn find_database_user(
+    call: &Call<'_>,
+    record: &TableRecord<Database>,
+) -> Result<(Uuid, String, DatabaseUser), ErrorResponse> {
     let name = call.param(1);
-    let user = record.body.users.get(name).cloned().ok_or_else(|| Refusal::not_found("user"))?;
+    let user = record.body.users.get(name).cloned().ok_or_else(|| ErrorResponse::not_found("user"))?;
     Ok((record.id, name.to_owned(), user))
 }
 
@@ -143,7 +148,7 @@ fn read_password(call: &mut Call<'_>) -> Reply {
     Ok(user_response(id, &name, &user, ""))
 }
 
-fn user_response(id: Uuid, name: &str, user: &User, message: &str) -> Response {
+fn user_response(id: Uuid, name: &str, user: &DatabaseUser, message: &str) -> ApiResponse {
     success_response(200, message, |fields| {
         fields.write_object("data", |fields| {
             fields.write_field("name", name);

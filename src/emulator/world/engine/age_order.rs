@@ -1,30 +1,30 @@
-//! `Ordered`: ids in order of age, with pages by position, without sorting or copying the whole.
+//! `AgeOrder`: ids in order of age, with pages by position, without sorting or copying the whole.
 
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
 
 /// Most entries of a block; two blocks come of one that is fuller.
-const BLOCK: usize = 512;
+const MAX_BLOCK_LEN: usize = 512;
 
 /// Where a record stands: oldest first, then by id.
-pub(in crate::emulator::world) type Place = (Time, Uuid);
+pub(in crate::emulator::world) type AgeKey = (Time, Uuid);
 
 /// A sorted sequence in blocks: a page is found by the blocks' lengths, and an insertion or removal
 /// moves one block's entries only.
 #[derive(Debug, Default)]
-pub(in crate::emulator::world) struct Ordered {
-    blocks: Vec<Vec<Place>>,
+pub(in crate::emulator::world) struct AgeOrder {
+    blocks: Vec<Vec<AgeKey>>,
     len: usize,
 }
 
-impl Ordered {
+impl AgeOrder {
     pub(in crate::emulator::world) fn len(&self) -> usize {
         self.len
     }
 
     /// Adds a place; one that is there already stays once.
-    pub(in crate::emulator::world) fn insert(&mut self, place: Place) {
+    pub(in crate::emulator::world) fn insert(&mut self, place: AgeKey) {
         let at = self.block_of(place);
         let Some(block) = self.blocks.get_mut(at) else {
             self.blocks.push(vec![place]);
@@ -34,14 +34,14 @@ impl Ordered {
         let Err(position) = block.binary_search(&place) else { return };
         block.insert(position, place);
         self.len += 1;
-        if block.len() > BLOCK {
-            let rest = block.split_off(BLOCK / 2);
+        if block.len() > MAX_BLOCK_LEN {
+            let rest = block.split_off(MAX_BLOCK_LEN / 2);
             self.blocks.insert(at + 1, rest);
         }
     }
 
     /// Takes a place out.
-    pub(in crate::emulator::world) fn remove(&mut self, place: Place) {
+    pub(in crate::emulator::world) fn remove(&mut self, place: AgeKey) {
         let at = self.block_of(place);
         let Some(block) = self.blocks.get_mut(at) else { return };
         let Ok(position) = block.binary_search(&place) else { return };
@@ -53,7 +53,7 @@ impl Ordered {
     }
 
     /// Returns the last block that begins at or before the place.
-    fn block_of(&self, place: Place) -> usize {
+    fn block_of(&self, place: AgeKey) -> usize {
         self.blocks
             .partition_point(|block| block.first().is_some_and(|first| *first <= place))
             .saturating_sub(1)
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    fn place(n: u16) -> Place {
+    fn place(n: u16) -> AgeKey {
         // Two ids share each time, so that the second criterion counts too.
         (Time::from_second(i64::from(n / 2)).unwrap(), Uuid::from_u128(u128::from(n)))
     }
@@ -104,7 +104,7 @@ mod tests {
             offset in 0usize..2_000,
             limit in 0usize..200,
         ) {
-            let mut ordered = Ordered::default();
+            let mut ordered = AgeOrder::default();
             let mut model = BTreeSet::new();
             for (add, n) in operations {
                 if add || n % 3 != 0 {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn pages_concatenate_to_the_whole() {
-        let mut ordered = Ordered::default();
+        let mut ordered = AgeOrder::default();
         (0..5_000).rev().for_each(|n| ordered.insert(place(n)));
         let paged: Vec<_> =
             (0..50).flat_map(|page| ordered.page(page * 100, 100).collect::<Vec<_>>()).collect();

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::money::from_cents;
 
 /// An operating system to start a VM from.
-pub(crate) struct Template {
+pub(crate) struct VmTemplate {
     pub(crate) id: Uuid,
     pub(crate) slug: &'static str,
     pub(in crate::emulator::world) name: &'static str,
@@ -51,7 +51,7 @@ pub(crate) struct NodePlan {
 }
 
 /// A database system.
-pub(in crate::emulator::world) struct Engine {
+pub(in crate::emulator::world) struct DatabaseEngine {
     pub(in crate::emulator::world) name: &'static str,
     /// Newest first.
     pub(in crate::emulator::world) versions: &'static [&'static str],
@@ -67,14 +67,14 @@ const fn new_template(
     name: &'static str,
     os_family: &'static str,
     version: &'static str,
-) -> Template {
+) -> VmTemplate {
     // Version 4 and the RFC's variant, so that the ids have the shape of all others.
     let id = Uuid::from_u128(0x7e3a_91c4_5d20_4b6f_9a11_0000_0000_0000 | id);
-    Template { id, slug, name, os_family, version }
+    VmTemplate { id, slug, name, os_family, version }
 }
 
 /// Templates.
-pub(crate) static TEMPLATES: [Template; 8] = [
+pub(crate) static TEMPLATES: [VmTemplate; 8] = [
     new_template(0x01, "ubuntu-24.04", "Ubuntu 24.04 LTS", "ubuntu", "24.04"),
     new_template(0x02, "ubuntu-22.04", "Ubuntu 22.04 LTS", "ubuntu", "22.04"),
     new_template(0x03, "debian-13", "Debian 13", "debian", "13"),
@@ -153,12 +153,17 @@ pub(crate) static NODE_PLANS: [NodePlan; 5] = [
 ];
 
 /// Database systems.
-pub(in crate::emulator::world) static ENGINES: [Engine; 5] = [
-    Engine { name: "postgres", versions: &["18", "17", "16", "15"], ports: &[6432, 5432], ha_percent: 70 },
-    Engine { name: "mysql", versions: &["8.4", "8.0"], ports: &[3306], ha_percent: 140 },
-    Engine { name: "valkey", versions: &["8", "7"], ports: &[6379], ha_percent: 70 },
-    Engine { name: "clickhouse", versions: &["25", "24"], ports: &[9440, 8443], ha_percent: 70 },
-    Engine { name: "kafka", versions: &["4", "3"], ports: &[9093], ha_percent: 140 },
+pub(in crate::emulator::world) static ENGINES: [DatabaseEngine; 5] = [
+    DatabaseEngine {
+        name: "postgres",
+        versions: &["18", "17", "16", "15"],
+        ports: &[6432, 5432],
+        ha_percent: 70,
+    },
+    DatabaseEngine { name: "mysql", versions: &["8.4", "8.0"], ports: &[3306], ha_percent: 140 },
+    DatabaseEngine { name: "valkey", versions: &["8", "7"], ports: &[6379], ha_percent: 70 },
+    DatabaseEngine { name: "clickhouse", versions: &["25", "24"], ports: &[9440, 8443], ha_percent: 70 },
+    DatabaseEngine { name: "kafka", versions: &["4", "3"], ports: &[9093], ha_percent: 140 },
 ];
 
 /// Control planes of a cluster: single, and highly available; cents a month.
@@ -213,7 +218,7 @@ pub(in crate::emulator::world) fn node_plan(id: i64) -> Option<&'static NodePlan
     NODE_PLANS.iter().find(|plan| plan.id == id)
 }
 
-pub(in crate::emulator::world) fn find_engine(name: &str) -> Option<&'static Engine> {
+pub(in crate::emulator::world) fn find_engine(name: &str) -> Option<&'static DatabaseEngine> {
     ENGINES.iter().find(|engine| engine.name == name)
 }
 

@@ -1,23 +1,23 @@
-//! `Children`: which records belong to which other one, in order of age.
+//! `ChildIndex`: which records belong to which other one, in order of age.
 
 use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::table::{Body, Record, Table, View};
+use super::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::Time;
 use crate::emulator::world::request::call::{Call, Reply, list_response};
 
 /// The records of one kind by the record that they belong to.
 #[derive(Debug, Default)]
-pub(in crate::emulator::world) struct Children(BTreeSet<(Uuid, Time, Uuid)>);
+pub(in crate::emulator::world) struct ChildIndex(BTreeSet<(Uuid, Time, Uuid)>);
 
-impl Children {
+impl ChildIndex {
     /// Adds a record of a parent, or takes it out.
     pub(in crate::emulator::world) fn index_record<T>(
         &mut self,
         parent: Uuid,
-        record: &Record<T>,
+        record: &TableRecord<T>,
         present: bool,
     ) {
         let key = (parent, record.created_at, record.id);
@@ -39,13 +39,16 @@ impl Children {
 }
 
 /// A kind whose records belong to a record of another kind.
-pub(in crate::emulator::world) trait Child: Body {
-    fn children(table: &Table<Self>) -> &Children;
+pub(in crate::emulator::world) trait ChildKind: RecordKind {
+    fn children(table: &Table<Self>) -> &ChildIndex;
 }
 
-impl<T: Child> Table<T> {
+impl<T: ChildKind> Table<T> {
     /// Returns a parent's records, youngest first.
-    pub(in crate::emulator::world) fn children_of(&self, parent: Uuid) -> impl Iterator<Item = &Record<T>> {
+    pub(in crate::emulator::world) fn children_of(
+        &self,
+        parent: Uuid,
+    ) -> impl Iterator<Item = &TableRecord<T>> {
         T::children(self).child_ids(parent).rev().filter_map(|id| self.get(id))
     }
 
@@ -62,7 +65,7 @@ impl<T: Child> Table<T> {
         &mut self,
         parent: Uuid,
         keep: usize,
-        stays: impl Fn(&Record<T>) -> bool,
+        stays: impl Fn(&TableRecord<T>) -> bool,
     ) {
         let older = self.children_of(parent).skip(keep).filter(|record| !stays(record));
         let ids: Vec<_> = older.map(|record| record.id).collect();
@@ -74,11 +77,11 @@ impl<T: Child> Table<T> {
 
 impl Call<'_> {
     /// Answers with a page of a parent's records, youngest first.
-    pub(in crate::emulator::world) fn list_children<T: Child>(&self, parent: Uuid) -> Reply {
+    pub(in crate::emulator::world) fn list_children<T: ChildKind>(&self, parent: Uuid) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
         let total = T::children(table).child_ids(parent).count();
-        let view = View { world: self.world, now: self.now, detail: false };
+        let view = RenderContext { world: self.world, now: self.now, detail: false };
         let page = table.children_of(parent).skip(offset).take(limit);
         Ok(list_response(total, page, |fields, record| T::show(record, view, fields)))
     }

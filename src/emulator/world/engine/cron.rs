@@ -1,31 +1,33 @@
-//! `Cron`: a five-field schedule in a time zone.
+//! `CronSchedule`: a five-field schedule in a time zone.
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-use super::message::Refusal;
+use super::message::ErrorResponse;
 use super::status_timeline;
 use crate::emulator::world::Time;
 
 /// When something recurs.
-pub(in crate::emulator::world) struct Cron {
+pub(in crate::emulator::world) struct CronSchedule {
     fields: croner::Cron,
     zone: TimeZone,
 }
 
 /// Returns an IANA zone; the database is part of the program, so that it is the same everywhere.
-fn find_time_zone(name: &str) -> Result<TimeZone, Refusal> {
+fn find_time_zone(name: &str) -> Result<TimeZone, ErrorResponse> {
     TimeZoneDatabase::bundled().get(name).map_err(|_| {
-        Refusal::bad_request(format!("cron_timezone {name} is not an IANA time zone such as Europe/Paris"))
+        ErrorResponse::bad_request(format!(
+            "cron_timezone {name} is not an IANA time zone such as Europe/Paris"
+        ))
     })
 }
 
-impl Cron {
+impl CronSchedule {
     /// Reads a schedule.
-    pub(in crate::emulator::world) fn parse(schedule: &str, timezone: &str) -> Result<Self, Refusal> {
+    pub(in crate::emulator::world) fn parse(schedule: &str, timezone: &str) -> Result<Self, ErrorResponse> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let wrong = |why: String| {
-            Refusal::bad_request(format!(
+            ErrorResponse::bad_request(format!(
                 "cron_schedule {schedule} is not a schedule such as \"0 6 * * 1-5\" (minute, hour, day, \
                  month, weekday): {why}"
             ))
@@ -87,7 +89,7 @@ mod tests {
             ("30 2 29 3 *", "Europe/Paris", "2026-03-29T01:00:00Z"),
             ("@hourly", "UTC", "2026-03-04T13:00:00Z"),
         ] {
-            let cron = Cron::parse(schedule, zone).ok().unwrap();
+            let cron = CronSchedule::parse(schedule, zone).ok().unwrap();
             assert_eq!(cron.next(now), Some(at(wanted)), "{schedule} {zone}");
         }
     }
@@ -105,14 +107,14 @@ mod tests {
             ("* * * * *", "Paris", "IANA"),
             ("* * * * *", "", "IANA"),
         ] {
-            let refusal = Cron::parse(schedule, zone).err().unwrap();
+            let refusal = CronSchedule::parse(schedule, zone).err().unwrap();
             assert!(refusal.message.contains(words), "{schedule} {zone}: {}", refusal.message);
         }
     }
 
     #[test]
     fn a_long_time_is_skipped_to_where_the_last_ones_are() {
-        let cron = |schedule| Cron::parse(schedule, "UTC").ok().unwrap();
+        let cron = |schedule| CronSchedule::parse(schedule, "UTC").ok().unwrap();
         let (start, end) = (at("2026-01-01T00:00:00Z"), at("2036-01-01T00:00:00Z"));
         for schedule in ["* * * * *", "0 6 * * 1-5", "0 0 1 * *", "0 0 29 2 *", "* 3 1 1 *"] {
             let cron = cron(schedule);

@@ -1,15 +1,15 @@
-//! `Fields`: a JSON object written straight into the answer, without a tree in between.
+//! `JsonObjectWriter`: a JSON object written straight into the answer, without a tree in between.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 
 /// An object that is being written.
-pub(in crate::emulator::world) struct Fields<'a> {
+pub(in crate::emulator::world) struct JsonObjectWriter<'a> {
     out: &'a mut Vec<u8>,
     empty: bool,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> JsonObjectWriter<'a> {
     /// Writes one object.
     pub(in crate::emulator::world) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Self)) {
         out.push(b'{');
@@ -22,14 +22,14 @@ impl<'a> Fields<'a> {
     pub(in crate::emulator::world) fn write_array<T>(
         out: &mut Vec<u8>,
         items: impl IntoIterator<Item = T>,
-        fill: impl Fn(&mut Fields<'_>, T),
+        fill: impl Fn(&mut JsonObjectWriter<'_>, T),
     ) {
         out.push(b'[');
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
-            Fields::write(out, |fields| fill(fields, item));
+            JsonObjectWriter::write(out, |fields| fill(fields, item));
         }
         out.push(b']');
     }
@@ -77,10 +77,10 @@ impl<'a> Fields<'a> {
     pub(in crate::emulator::world) fn write_object(
         &mut self,
         name: &str,
-        fill: impl FnOnce(&mut Fields<'_>),
+        fill: impl FnOnce(&mut JsonObjectWriter<'_>),
     ) {
         self.write_key(name);
-        Fields::write(self.out, fill);
+        JsonObjectWriter::write(self.out, fill);
     }
 
     /// Writes an array of objects as a field.
@@ -88,10 +88,10 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &str,
         items: impl IntoIterator<Item = T>,
-        fill: impl Fn(&mut Fields<'_>, T),
+        fill: impl Fn(&mut JsonObjectWriter<'_>, T),
     ) {
         self.write_key(name);
-        Fields::write_array(self.out, items, fill);
+        JsonObjectWriter::write_array(self.out, items, fill);
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn writes_what_a_parser_reads_back() {
         let mut out = Vec::new();
-        Fields::write(&mut out, |fields| {
+        JsonObjectWriter::write(&mut out, |fields| {
             fields.write_field("text", "a\"\u{1}\u{202e}");
             fields.write_number("money", Decimal::new(12_500, 4));
             fields.number_text("hour", Decimal::new(68, 4));

@@ -1,11 +1,11 @@
-//! `Request` and `Response`: one exchange with the world, and `Refusal`, its way to say no.
+//! `ApiRequest` and `ApiResponse`: one exchange with the world, and `ErrorResponse`, its way to say no.
 
-use super::json_writer::Fields;
+use super::json_writer::JsonObjectWriter;
 use crate::model::schema::Method;
 
 /// One request, as far as the world looks at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct ApiRequest {
     /// The verb.
     pub method: Method,
     /// The path, percent-encoded, from `/api/v1` on.
@@ -22,7 +22,7 @@ pub struct Request {
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
+pub struct ApiResponse {
     /// The status.
     pub status: u16,
     /// Headers beyond `Content-Type` and `Date`.
@@ -31,7 +31,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-impl Response {
+impl ApiResponse {
     /// Returns an answer with this JSON text.
     #[must_use]
     pub fn from_json(status: u16, body: Vec<u8>) -> Self {
@@ -41,20 +41,20 @@ impl Response {
     /// Returns an answer in the error envelope.
     #[must_use]
     pub fn error(status: u16, error: &str, message: &str) -> Self {
-        Refusal::new(status, error, message).into()
+        ErrorResponse::new(status, error, message).into()
     }
 }
 
 /// A request that is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::emulator::world) struct Refusal {
+pub(in crate::emulator::world) struct ErrorResponse {
     pub(in crate::emulator::world) status: u16,
     pub(in crate::emulator::world) error: String,
     pub(in crate::emulator::world) message: String,
     pub(in crate::emulator::world) reason: Option<&'static str>,
 }
 
-impl Refusal {
+impl ErrorResponse {
     pub(in crate::emulator::world) fn new(status: u16, error: &str, message: impl Into<String>) -> Self {
         Self { status, error: error.to_owned(), message: message.into(), reason: None }
     }
@@ -86,10 +86,10 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for Response {
-    fn from(refusal: Refusal) -> Self {
+impl From<ErrorResponse> for ApiResponse {
+    fn from(refusal: ErrorResponse) -> Self {
         let mut body = Vec::with_capacity(128);
-        Fields::write(&mut body, |fields| {
+        JsonObjectWriter::write(&mut body, |fields| {
             fields.write_field("error", &refusal.error);
             if let Some(reason) = refusal.reason {
                 fields.write_field("reason", reason);

@@ -5,30 +5,30 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::message::Refusal;
+use super::message::ErrorResponse;
 
 /// A request's JSON object. `null` counts as absent; unknown fields are ignored.
-pub(in crate::emulator::world) struct Body(Map<String, Value>);
+pub(in crate::emulator::world) struct RequestBody(Map<String, Value>);
 
 /// Largest amount of money: sums of it stay exact.
-const MOST_MONEY: i64 = 1_000_000_000;
+const MAX_MONEY: i64 = 1_000_000_000;
 
 /// One field that is there.
-pub(in crate::emulator::world) struct Field<'a> {
+pub(in crate::emulator::world) struct BodyField<'a> {
     name: &'a str,
     value: &'a Value,
 }
 
-impl Body {
+impl RequestBody {
     /// Reads a body; none at all is an empty object.
-    pub(in crate::emulator::world) fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+    pub(in crate::emulator::world) fn parse(bytes: &[u8]) -> Result<Self, ErrorResponse> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(Map::new()));
         }
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            Ok(_) => Err(Refusal::bad_request("the body must be a JSON object")),
-            Err(error) => Err(Refusal::bad_request(format!("the body is not valid JSON: {error}"))),
+            Ok(_) => Err(ErrorResponse::bad_request("the body must be a JSON object")),
+            Err(error) => Err(ErrorResponse::bad_request(format!("the body is not valid JSON: {error}"))),
         }
     }
 
@@ -36,11 +36,11 @@ impl Body {
     pub(in crate::emulator::world) fn optional_field<'a, T>(
         &'a self,
         name: &'a str,
-        read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
-    ) -> Result<Option<T>, Refusal> {
+        read: impl FnOnce(BodyField<'a>) -> Result<T, ErrorResponse>,
+    ) -> Result<Option<T>, ErrorResponse> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => read(Field { name, value }).map(Some),
+            Some(value) => read(BodyField { name, value }).map(Some),
         }
     }
 
@@ -48,28 +48,29 @@ impl Body {
     pub(in crate::emulator::world) fn required_field<'a, T>(
         &'a self,
         name: &'a str,
-        read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
-        self.optional_field(name, read)?.ok_or_else(|| Refusal::bad_request(format!("{name} is required")))
+        read: impl FnOnce(BodyField<'a>) -> Result<T, ErrorResponse>,
+    ) -> Result<T, ErrorResponse> {
+        self.optional_field(name, read)?
+            .ok_or_else(|| ErrorResponse::bad_request(format!("{name} is required")))
     }
 
     /// Refuses a region that is not there.
-    pub(in crate::emulator::world) fn check_region(&self) -> Result<(), Refusal> {
+    pub(in crate::emulator::world) fn check_region(&self) -> Result<(), ErrorResponse> {
         self.optional_field("region", |field| field.one_of(&["us-east"])).map(|_| ())
     }
 }
 
-impl<'a> Field<'a> {
-    fn value_error<T>(&self, wanted: &str) -> Result<T, Refusal> {
-        Err(Refusal::bad_request(format!("{} must be {wanted}", self.name)))
+impl<'a> BodyField<'a> {
+    fn value_error<T>(&self, wanted: &str) -> Result<T, ErrorResponse> {
+        Err(ErrorResponse::bad_request(format!("{} must be {wanted}", self.name)))
     }
 
-    pub(in crate::emulator::world) fn boolean(self) -> Result<bool, Refusal> {
+    pub(in crate::emulator::world) fn boolean(self) -> Result<bool, ErrorResponse> {
         self.value.as_bool().map_or_else(|| self.value_error("true or false"), Ok)
     }
 
     /// A whole number within bounds.
-    pub(in crate::emulator::world) fn integer(self, min: i64, max: i64) -> Result<i64, Refusal> {
+    pub(in crate::emulator::world) fn integer(self, min: i64, max: i64) -> Result<i64, ErrorResponse> {
         match self.value.as_i64() {
             Some(number) if (min..=max).contains(&number) => Ok(number),
             _ => self.value_error(&format!("an integer from {min} to {max}")),
@@ -77,14 +78,14 @@ impl<'a> Field<'a> {
     }
 
     /// A number of at least so much, exactly as it was written.
-    pub(in crate::emulator::world) fn decimal(self, min: Decimal) -> Result<Decimal, Refusal> {
+    pub(in crate::emulator::world) fn decimal(self, min: Decimal) -> Result<Decimal, ErrorResponse> {
         let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
-        let read = read.filter(|number| (min..=Decimal::from(MOST_MONEY)).contains(number));
-        read.map_or_else(|| self.value_error(&format!("a number from {min} to {MOST_MONEY}")), Ok)
+        let read = read.filter(|number| (min..=Decimal::from(MAX_MONEY)).contains(number));
+        read.map_or_else(|| self.value_error(&format!("a number from {min} to {MAX_MONEY}")), Ok)
     }
 
     /// Text with bounds on its length in characters.
-    pub(in crate::emulator::world) fn text(self, min: usize, max: usize) -> Result<&'a str, Refusal> {
+    pub(in crate::emulator::world) fn text(self, min: usize, max: usize) -> Result<&'a str, ErrorResponse> {
         match self.value.as_str() {
             Some(text) if (min..=max).contains(&text.chars().count()) => Ok(text),
             _ => self.value_error(&format!("a text of {min} to {max} characters")),
@@ -92,7 +93,7 @@ impl<'a> Field<'a> {
     }
 
     /// A short text that may be written as a whole number.
-    pub(in crate::emulator::world) fn text_or_number(self, max: usize) -> Result<String, Refusal> {
+    pub(in crate::emulator::world) fn text_or_number(self, max: usize) -> Result<String, ErrorResponse> {
         match self.value.as_i64() {
             Some(number) => Ok(number.to_string()),
             None => self.text(1, max).map(str::to_owned),
@@ -100,12 +101,12 @@ impl<'a> Field<'a> {
     }
 
     /// A display name.
-    pub(in crate::emulator::world) fn name(self) -> Result<String, Refusal> {
+    pub(in crate::emulator::world) fn name(self) -> Result<String, ErrorResponse> {
         self.text(1, 64).map(str::to_owned)
     }
 
     /// A name, or a whole number in its place.
-    pub(in crate::emulator::world) fn name_or_number(self) -> Result<String, Refusal> {
+    pub(in crate::emulator::world) fn name_or_number(self) -> Result<String, ErrorResponse> {
         match self.value.as_u64() {
             Some(number) => Ok(number.to_string()),
             None => self.text(1, 255).map(str::to_owned),
@@ -115,12 +116,12 @@ impl<'a> Field<'a> {
     pub(in crate::emulator::world) fn one_of(
         self,
         words: &[&'static str],
-    ) -> Result<&'static str, Refusal> {
+    ) -> Result<&'static str, ErrorResponse> {
         let found = words.iter().find(|word| self.value.as_str() == Some(**word));
         found.copied().map_or_else(|| self.value_error(&format!("one of {}", words.join(", "))), Ok)
     }
 
-    pub(in crate::emulator::world) fn uuid(self) -> Result<Uuid, Refusal> {
+    pub(in crate::emulator::world) fn uuid(self) -> Result<Uuid, ErrorResponse> {
         let read = self.value.as_str().and_then(|text| Uuid::try_parse(text).ok());
         read.map_or_else(|| self.value_error("a UUID"), Ok)
     }
@@ -129,31 +130,31 @@ impl<'a> Field<'a> {
     pub(in crate::emulator::world) fn list<T>(
         self,
         most: usize,
-        read: impl Fn(Field<'a>) -> Result<T, Refusal>,
-    ) -> Result<Vec<T>, Refusal> {
+        read: impl Fn(BodyField<'a>) -> Result<T, ErrorResponse>,
+    ) -> Result<Vec<T>, ErrorResponse> {
         match self.value.as_array() {
             Some(items) if items.len() <= most => {
-                items.iter().map(|value| read(Field { name: self.name, value })).collect()
+                items.iter().map(|value| read(BodyField { name: self.name, value })).collect()
             }
             _ => self.value_error(&format!("a list of at most {most} entries")),
         }
     }
 
     /// An object whose fields are read one by one.
-    pub(in crate::emulator::world) fn nested_body(self) -> Result<Body, Refusal> {
-        self.object().cloned().map(Body)
+    pub(in crate::emulator::world) fn nested_body(self) -> Result<RequestBody, ErrorResponse> {
+        self.object().cloned().map(RequestBody)
     }
 
     /// Anything of a form that its type knows.
     pub(in crate::emulator::world) fn deserialize_value<T: DeserializeOwned>(
         self,
         wanted: &str,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ErrorResponse> {
         serde_json::from_value(self.value.clone()).or_else(|_| self.value_error(wanted))
     }
 
     /// An object.
-    pub(in crate::emulator::world) fn object(self) -> Result<&'a Map<String, Value>, Refusal> {
+    pub(in crate::emulator::world) fn object(self) -> Result<&'a Map<String, Value>, ErrorResponse> {
         self.value.as_object().map_or_else(|| self.value_error("an object"), Ok)
     }
 }

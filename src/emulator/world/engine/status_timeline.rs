@@ -8,7 +8,7 @@ use crate::model::address::Name;
 
 /// A status that holds from a time on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Step {
+struct TimelineStep {
     from: Time,
     status: Name,
 }
@@ -16,7 +16,7 @@ struct Step {
 /// The statuses of an object in order of time, and when it goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct Timeline {
-    steps: Vec<Step>,
+    steps: Vec<TimelineStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gone_at: Option<Time>,
 }
@@ -31,7 +31,10 @@ impl Timeline {
     pub(in crate::emulator::world) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
         let steps = steps
             .iter()
-            .map(|(seconds, status)| Step { from: time_after(now, *seconds), status: Name::new(status) })
+            .map(|(seconds, status)| TimelineStep {
+                from: time_after(now, *seconds),
+                status: Name::new(status),
+            })
             .collect();
         Self { steps, gone_at: None }
     }
@@ -65,7 +68,7 @@ impl Timeline {
         seconds: i64,
         status: &str,
     ) -> Self {
-        self.steps.push(Step { from: time_after(now, seconds), status: Name::new(status) });
+        self.steps.push(TimelineStep { from: time_after(now, seconds), status: Name::new(status) });
         self
     }
 
@@ -74,7 +77,7 @@ impl Timeline {
         self.steps.last().map_or("", |step| step.status.as_str())
     }
 
-    fn current_step(&self, now: Time) -> Option<&Step> {
+    fn current_step(&self, now: Time) -> Option<&TimelineStep> {
         self.steps.iter().rev().find(|step| step.from <= now).or_else(|| self.steps.first())
     }
 

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-use super::age_order::Ordered;
-use super::json_writer::Fields;
+use super::age_order::AgeOrder;
+use super::json_writer::JsonObjectWriter;
 use super::status_timeline::Timeline;
 use crate::emulator::world::Time;
 use crate::emulator::world::state::billing::Charge;
@@ -16,7 +16,7 @@ use crate::emulator::world::state::world::World;
 
 /// One object: what all kinds have, and the kind's own body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(in crate::emulator::world) struct Record<T> {
+pub(in crate::emulator::world) struct TableRecord<T> {
     pub(in crate::emulator::world) id: Uuid,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::emulator::world) project: Option<Uuid>,
@@ -26,7 +26,7 @@ pub(in crate::emulator::world) struct Record<T> {
     pub(in crate::emulator::world) body: T,
 }
 
-impl<T> Record<T> {
+impl<T> TableRecord<T> {
     /// Returns the status that the timeline gives.
     pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
         self.timeline.status(now)
@@ -35,7 +35,7 @@ impl<T> Record<T> {
 
 /// How an answer is to show records.
 #[derive(Clone, Copy)]
-pub(in crate::emulator::world) struct View<'a> {
+pub(in crate::emulator::world) struct RenderContext<'a> {
     pub(in crate::emulator::world) world: &'a World,
     pub(in crate::emulator::world) now: Time,
     /// A by-id answer, which holds what lists leave out.
@@ -43,7 +43,7 @@ pub(in crate::emulator::world) struct View<'a> {
 }
 
 /// The body of a kind's records.
-pub(in crate::emulator::world) trait Body:
+pub(in crate::emulator::world) trait RecordKind:
     Clone + Serialize + DeserializeOwned + 'static
 {
     /// The kind's name.
@@ -58,18 +58,18 @@ pub(in crate::emulator::world) trait Body:
     fn table(world: &World) -> &Table<Self>;
     fn table_mut(world: &mut World) -> &mut Table<Self>;
     /// Adds a record to the index, or takes it out.
-    fn index(index: &mut Self::Index, record: &Record<Self>, present: bool);
+    fn index(index: &mut Self::Index, record: &TableRecord<Self>, present: bool);
     /// Returns what a record costs; `None` for what is free.
-    fn charge(_: &Record<Self>) -> Option<Charge> {
+    fn charge(_: &TableRecord<Self>) -> Option<Charge> {
         None
     }
     /// Notes that a subscription is paid up to a later time.
-    fn renew(_: &mut Record<Self>, _until: Time) {}
+    fn renew(_: &mut TableRecord<Self>, _until: Time) {}
     /// Brings what runs with the clock up to now, before a change of the record.
-    fn settle(_: &mut Record<Self>, _now: Time) {}
+    fn settle(_: &mut TableRecord<Self>, _now: Time) {}
     /// Returns when the clock is to do something with a record; unless a kind says otherwise, that is
     /// when its deletion is over.
-    fn next(record: &Record<Self>) -> Option<Time> {
+    fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at()
     }
     /// Does what was due at a time, on the clock's way to another: what would have left no trace by then
@@ -78,14 +78,14 @@ pub(in crate::emulator::world) trait Body:
         Self::table_mut(world).remove(id);
     }
     /// Writes the fields that the service shows.
-    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>);
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>);
 }
 
 /// All records of a kind.
-pub(in crate::emulator::world) struct Table<T: Body> {
-    records: HashMap<Uuid, Record<T>>,
-    order: Ordered,
-    by_project: HashMap<Uuid, Ordered>,
+pub(in crate::emulator::world) struct Table<T: RecordKind> {
+    records: HashMap<Uuid, TableRecord<T>>,
+    order: AgeOrder,
+    by_project: HashMap<Uuid, AgeOrder>,
     index: T::Index,
     /// What an hour costs, of all records that are billed by the hour.
     rate: Decimal,
@@ -96,11 +96,11 @@ pub(in crate::emulator::world) struct Table<T: Body> {
     dirty: BTreeSet<Uuid>,
 }
 
-impl<T: Body> Default for Table<T> {
+impl<T: RecordKind> Default for Table<T> {
     fn default() -> Self {
         Self {
             records: HashMap::new(),
-            order: Ordered::default(),
+            order: AgeOrder::default(),
             by_project: HashMap::new(),
             index: T::Index::default(),
             rate: Decimal::ZERO,
@@ -111,8 +111,8 @@ impl<T: Body> Default for Table<T> {
     }
 }
 
-impl<T: Body> Table<T> {
-    pub(in crate::emulator::world) fn get(&self, id: Uuid) -> Option<&Record<T>> {
+impl<T: RecordKind> Table<T> {
+    pub(in crate::emulator::world) fn get(&self, id: Uuid) -> Option<&TableRecord<T>> {
         self.records.get(&id)
     }
 
@@ -122,10 +122,10 @@ impl<T: Body> Table<T> {
 
     /// Returns how many records there are, in all projects or in one.
     pub(in crate::emulator::world) fn len(&self, project: Option<Uuid>) -> usize {
-        self.order(project).map_or(0, Ordered::len)
+        self.order(project).map_or(0, AgeOrder::len)
     }
 
-    fn order(&self, project: Option<Uuid>) -> Option<&Ordered> {
+    fn order(&self, project: Option<Uuid>) -> Option<&AgeOrder> {
         project.map_or(Some(&self.order), |project| self.by_project.get(&project))
     }
 
@@ -135,7 +135,7 @@ impl<T: Body> Table<T> {
         project: Option<Uuid>,
         offset: usize,
         limit: usize,
-    ) -> impl Iterator<Item = &Record<T>> {
+    ) -> impl Iterator<Item = &TableRecord<T>> {
         self.order(project)
             .into_iter()
             .flat_map(move |order| order.page(offset, limit))
@@ -148,11 +148,11 @@ impl<T: Body> Table<T> {
         projects: &[Uuid],
         offset: usize,
         limit: usize,
-    ) -> impl Iterator<Item = &Record<T>> {
+    ) -> impl Iterator<Item = &TableRecord<T>> {
         let mut queue = BinaryHeap::new();
         let mut rest: Vec<_> =
             projects.iter().map(|project| self.page(Some(*project), 0, usize::MAX)).collect();
-        let place = |index: usize, record: &'_ Record<T>| ((record.created_at, record.id), index);
+        let place = |index: usize, record: &'_ TableRecord<T>| ((record.created_at, record.id), index);
         for (index, records) in rest.iter_mut().enumerate() {
             queue.extend(records.next().map(|record| place(index, record)));
         }
@@ -166,7 +166,7 @@ impl<T: Body> Table<T> {
     }
 
     /// Returns all records, oldest first.
-    pub(in crate::emulator::world) fn iter(&self) -> impl Iterator<Item = &Record<T>> {
+    pub(in crate::emulator::world) fn iter(&self) -> impl Iterator<Item = &TableRecord<T>> {
         self.order.iter().filter_map(|id| self.records.get(&id))
     }
 
@@ -185,7 +185,7 @@ impl<T: Body> Table<T> {
         self.agenda.first().copied()
     }
 
-    fn update_index(&mut self, record: &Record<T>, present: bool) {
+    fn update_index(&mut self, record: &TableRecord<T>, present: bool) {
         T::index(&mut self.index, record, present);
         match (T::next(record), present) {
             (Some(time), true) => drop(self.agenda.insert((time, record.id))),
@@ -201,7 +201,7 @@ impl<T: Body> Table<T> {
         }
     }
 
-    pub(in crate::emulator::world) fn insert(&mut self, record: Record<T>) {
+    pub(in crate::emulator::world) fn insert(&mut self, record: TableRecord<T>) {
         let place = (record.created_at, record.id);
         self.order.insert(place);
         if let Some(project) = record.project {
@@ -217,7 +217,7 @@ impl<T: Body> Table<T> {
         &mut self,
         id: Uuid,
         now: Time,
-        change: impl FnOnce(&mut Record<T>),
+        change: impl FnOnce(&mut TableRecord<T>),
     ) {
         self.amend(id, |record| {
             change(record);
@@ -226,7 +226,7 @@ impl<T: Body> Table<T> {
     }
 
     /// Changes a record without anyone having asked for it.
-    pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut Record<T>)) {
+    pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut TableRecord<T>)) {
         let Some(mut record) = self.records.remove(&id) else { return };
         self.update_index(&record, false);
         change(&mut record);
@@ -235,7 +235,7 @@ impl<T: Body> Table<T> {
         self.dirty.insert(id);
     }
 
-    pub(in crate::emulator::world) fn remove(&mut self, id: Uuid) -> Option<Record<T>> {
+    pub(in crate::emulator::world) fn remove(&mut self, id: Uuid) -> Option<TableRecord<T>> {
         let record = self.records.remove(&id)?;
         let place = (record.created_at, record.id);
         self.order.remove(place);
@@ -255,7 +255,7 @@ impl<T: Body> Table<T> {
     /// Returns the records that changed since the last call; `None` for one that is gone.
     pub(in crate::emulator::world) fn take_changes(
         &mut self,
-    ) -> impl Iterator<Item = (Uuid, Option<&Record<T>>)> {
+    ) -> impl Iterator<Item = (Uuid, Option<&TableRecord<T>>)> {
         let records = &self.records;
         std::mem::take(&mut self.dirty).into_iter().map(|id| (id, records.get(&id)))
     }
@@ -272,16 +272,16 @@ impl<T: Body> Table<T> {
     }
 }
 
-impl<T: Body> Serialize for Table<T> {
+impl<T: RecordKind> Serialize for Table<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
     }
 }
 
-impl<'de, T: Body> Deserialize<'de> for Table<T> {
+impl<'de, T: RecordKind> Deserialize<'de> for Table<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut table = Self::default();
-        for record in Vec::<Record<T>>::deserialize(deserializer)? {
+        for record in Vec::<TableRecord<T>>::deserialize(deserializer)? {
             if table.get(record.id).is_some() {
                 return Err(serde::de::Error::custom(format!("two records have the id {}", record.id)));
             }

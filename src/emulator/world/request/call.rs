@@ -3,40 +3,40 @@
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::message::{Refusal, Response};
-use crate::emulator::world::engine::request_body::Body as Input;
-use crate::emulator::world::engine::table::{Body, Record, View};
-use crate::emulator::world::state::grant::Grant;
-use crate::emulator::world::state::permission::Need;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
+use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
+use crate::emulator::world::engine::request_body::RequestBody as Input;
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, TableRecord};
+use crate::emulator::world::state::grant::AccessGrant;
+use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::World;
 
 /// What `X-Project-ID` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::emulator::world) enum Scope {
+pub(in crate::emulator::world) enum RequestScope {
     /// Nothing.
-    Whole,
+    Unspecified,
     /// One of the account's projects.
     Project(Uuid),
     /// Something that is none of them.
-    Nowhere,
+    UnknownProject,
 }
 
 /// A request on its way through a kind's behaviour.
 pub(in crate::emulator::world) struct Call<'a> {
     pub(in crate::emulator::world) world: &'a mut World,
     pub(in crate::emulator::world) now: Time,
-    pub(in crate::emulator::world) scope: Scope,
-    pub(in crate::emulator::world) grant: Grant,
+    pub(in crate::emulator::world) scope: RequestScope,
+    pub(in crate::emulator::world) grant: AccessGrant,
     /// The permission that the route needs.
-    pub(in crate::emulator::world) need: Option<Need>,
+    pub(in crate::emulator::world) need: Option<Permission>,
     pub(in crate::emulator::world) params: Vec<&'a str>,
     pub(in crate::emulator::world) query: &'a [(String, String)],
     pub(in crate::emulator::world) body: Input,
 }
 
 /// The answer of a behaviour.
-pub(in crate::emulator::world) type Reply = Result<Response, Refusal>;
+pub(in crate::emulator::world) type Reply = Result<ApiResponse, ErrorResponse>;
 
 const DEFAULT_PAGE: usize = 20;
 const LARGEST_PAGE: usize = 100;
@@ -50,29 +50,31 @@ impl Call<'_> {
     /// Returns the project that a change goes to; the account's default one unless the header says.
     pub(in crate::emulator::world) fn project_id(&self) -> Uuid {
         match self.scope {
-            Scope::Project(id) => id,
-            Scope::Whole | Scope::Nowhere => self.world.default_project(),
+            RequestScope::Project(id) => id,
+            RequestScope::Unspecified | RequestScope::UnknownProject => self.world.default_project(),
         }
     }
 
     /// Returns the id of whoever asks.
     pub(in crate::emulator::world) fn caller_id(&self) -> Uuid {
         match self.grant {
-            Grant::Whole => self.world.account.id,
-            Grant::Key { id, .. } => id,
+            AccessGrant::Unrestricted => self.world.account.id,
+            AccessGrant::Key { id, .. } => id,
         }
     }
 
     /// Refuses a caller who lacks a further permission in the project of the request.
-    pub(in crate::emulator::world) fn also_needs(&self, permission: &str) -> Result<(), Refusal> {
-        match Need::from_name(permission) {
+    pub(in crate::emulator::world) fn also_needs(&self, permission: &str) -> Result<(), ErrorResponse> {
+        match Permission::from_name(permission) {
             Some(need) => self.grant.require_permission(need, self.project_id(), "project"),
             None => Ok(()),
         }
     }
 
     /// Finds the object that the path means, within the project that a change names.
-    pub(in crate::emulator::world) fn find_by_path<T: Body>(&self) -> Result<&Record<T>, Refusal> {
+    pub(in crate::emulator::world) fn find_by_path<T: RecordKind>(
+        &self,
+    ) -> Result<&TableRecord<T>, ErrorResponse> {
         let id = Uuid::try_parse(self.param(0)).ok();
         let found = id.and_then(|id| self.world.table::<T>().get(id));
         self.require_visible(found)
@@ -80,14 +82,14 @@ impl Call<'_> {
 
     /// Hides an object of another project than the one that the header names, or of one that the caller
     /// has no business with.
-    pub(in crate::emulator::world) fn require_visible<'r, T: Body>(
+    pub(in crate::emulator::world) fn require_visible<'r, T: RecordKind>(
         &self,
-        found: Option<&'r Record<T>>,
-    ) -> Result<&'r Record<T>, Refusal> {
-        let record = found.ok_or_else(|| Refusal::not_found(T::TITLE))?;
+        found: Option<&'r TableRecord<T>>,
+    ) -> Result<&'r TableRecord<T>, ErrorResponse> {
+        let record = found.ok_or_else(|| ErrorResponse::not_found(T::TITLE))?;
         match (self.scope, record.project) {
-            (Scope::Project(wanted), Some(project)) if wanted != project => {
-                Err(Refusal::not_found(T::TITLE))
+            (RequestScope::Project(wanted), Some(project)) if wanted != project => {
+                Err(ErrorResponse::not_found(T::TITLE))
             }
             (_, Some(project)) => match self.need {
                 Some(need) => self.grant.require_permission(need, project, T::TITLE).map(|()| record),
@@ -98,24 +100,29 @@ impl Call<'_> {
     }
 
     /// Finds an object that a body names, in a project that the caller has business with.
-    pub(in crate::emulator::world) fn find_by_id<T: Body>(&self, id: Uuid) -> Result<&Record<T>, Refusal> {
+    pub(in crate::emulator::world) fn find_by_id<T: RecordKind>(
+        &self,
+        id: Uuid,
+    ) -> Result<&TableRecord<T>, ErrorResponse> {
         let found = self.world.table::<T>().get(id);
         let known = |project| !self.grant.permissions_in_project(project).is_empty();
-        found.filter(|record| record.project.is_none_or(known)).ok_or_else(|| Refusal::not_found(T::TITLE))
+        found
+            .filter(|record| record.project.is_none_or(known))
+            .ok_or_else(|| ErrorResponse::not_found(T::TITLE))
     }
 
     /// Changes a record.
-    pub(in crate::emulator::world) fn update<T: Body>(
+    pub(in crate::emulator::world) fn update<T: RecordKind>(
         &mut self,
         id: Uuid,
-        change: impl FnOnce(&mut Record<T>),
+        change: impl FnOnce(&mut TableRecord<T>),
     ) {
         let now = self.now;
         self.world.table_mut::<T>().update(id, now, change);
     }
 
     /// Answers with one record under `data`.
-    pub(in crate::emulator::world) fn record_response<T: Body>(
+    pub(in crate::emulator::world) fn record_response<T: RecordKind>(
         &self,
         status: u16,
         id: Uuid,
@@ -125,47 +132,47 @@ impl Call<'_> {
     }
 
     /// Answers with one record under a key of its own.
-    pub(in crate::emulator::world) fn show_as<T: Body>(
+    pub(in crate::emulator::world) fn show_as<T: RecordKind>(
         &self,
         key: &str,
         status: u16,
         id: Uuid,
         message: &str,
     ) -> Reply {
-        let record = self.world.table::<T>().get(id).ok_or_else(|| Refusal::not_found(T::TITLE))?;
-        let view = View { world: self.world, now: self.now, detail: true };
+        let record = self.world.table::<T>().get(id).ok_or_else(|| ErrorResponse::not_found(T::TITLE))?;
+        let view = RenderContext { world: self.world, now: self.now, detail: true };
         Ok(success_response(status, message, |fields| {
             fields.write_object(key, |inner| T::show(record, view, inner));
         }))
     }
 
     /// Returns `(offset, limit)` of the query.
-    pub(in crate::emulator::world) fn page_bounds(&self) -> Result<(usize, usize), Refusal> {
+    pub(in crate::emulator::world) fn page_bounds(&self) -> Result<(usize, usize), ErrorResponse> {
         let number = |name: &str, least: usize, default: usize| {
             let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else {
                 return Ok(default);
             };
             match text.parse() {
                 Ok(number) if number >= least => Ok(number),
-                _ => {
-                    Err(Refusal::bad_request(format!("{name} must be a whole number of at least {least}")))
-                }
+                _ => Err(ErrorResponse::bad_request(format!(
+                    "{name} must be a whole number of at least {least}"
+                ))),
             }
         };
         Ok((number("offset", 0, 0)?, number("limit", 1, DEFAULT_PAGE)?.min(LARGEST_PAGE)))
     }
 
     /// Answers with a page of the records, youngest first, of the project that the header names.
-    pub(in crate::emulator::world) fn list_records<T: Body>(&self) -> Reply {
+    pub(in crate::emulator::world) fn list_records<T: RecordKind>(&self) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
         let project = match self.scope {
-            Scope::Whole => None,
-            Scope::Project(id) => Some(id),
-            Scope::Nowhere => Some(Uuid::nil()),
+            RequestScope::Unspecified => None,
+            RequestScope::Project(id) => Some(id),
+            RequestScope::UnknownProject => Some(Uuid::nil()),
         };
-        let view = View { world: self.world, now: self.now, detail: false };
-        if let (Scope::Whole, Some(need), Some(theirs)) =
+        let view = RenderContext { world: self.world, now: self.now, detail: false };
+        if let (RequestScope::Unspecified, Some(need), Some(theirs)) =
             (self.scope, self.need, self.grant.visible_projects())
             && need.of_projects()
         {
@@ -183,7 +190,7 @@ impl Call<'_> {
     pub(in crate::emulator::world) fn list_of<T>(
         &self,
         items: &[T],
-        fill: impl Fn(&mut Fields<'_>, &T),
+        fill: impl Fn(&mut JsonObjectWriter<'_>, &T),
     ) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         Ok(list_response(items.len(), items.iter().skip(offset).take(limit), fill))
@@ -194,19 +201,19 @@ impl Call<'_> {
 pub(in crate::emulator::world) fn success_response(
     status: u16,
     message: &str,
-    fill: impl FnOnce(&mut Fields<'_>),
-) -> Response {
+    fill: impl FnOnce(&mut JsonObjectWriter<'_>),
+) -> ApiResponse {
     let mut body = Vec::with_capacity(1024);
-    Fields::write(&mut body, |fields| {
+    JsonObjectWriter::write(&mut body, |fields| {
         fields.write_field("success", &true);
         fill(fields);
         fields.write_field("message", message);
     });
-    Response::from_json(status, body)
+    ApiResponse::from_json(status, body)
 }
 
 /// Returns `{success, message}`.
-pub(in crate::emulator::world) fn message_response(message: &str) -> Response {
+pub(in crate::emulator::world) fn message_response(message: &str) -> ApiResponse {
     success_response(200, message, |_| {})
 }
 
@@ -214,12 +221,12 @@ pub(in crate::emulator::world) fn message_response(message: &str) -> Response {
 pub(in crate::emulator::world) fn list_response<T>(
     total: usize,
     page: impl IntoIterator<Item = T>,
-    fill: impl Fn(&mut Fields<'_>, T),
-) -> Response {
+    fill: impl Fn(&mut JsonObjectWriter<'_>, T),
+) -> ApiResponse {
     let mut body = Vec::with_capacity(4096);
-    Fields::write(&mut body, |fields| {
+    JsonObjectWriter::write(&mut body, |fields| {
         fields.write_object_array("data", page, fill);
         fields.write_field("total", &total);
     });
-    Response::from_json(200, body)
+    ApiResponse::from_json(200, body)
 }

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::billing::Meter;
+use super::billing::UsageMeter;
 use super::world::World;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::project::Project;
 use crate::emulator::world::account::spend_cap;
-use crate::emulator::world::databases::database::DOMAIN;
+use crate::emulator::world::databases::database::HOST_DOMAIN;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{Body, Record, Table};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 
 /// The rate that a key may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tier {
+pub enum RateTier {
     /// 30 requests a second, 60 more a minute.
     Standard,
     /// 100 requests a second, 200 more a minute.
@@ -28,20 +28,20 @@ pub enum Tier {
 
 /// What a new world starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setup {
+pub struct WorldSetup {
     /// All ids and passwords follow from it.
     pub seed: u64,
     /// The key that requests must carry.
     pub api_key: String,
     /// The rate that it may use.
-    pub tier: Tier,
+    pub tier: RateTier,
 }
 
 /// A key, by its digest: the key itself is in no export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::emulator::world) struct Key {
+pub(in crate::emulator::world) struct AccountKey {
     pub(in crate::emulator::world) digest: String,
-    tier: Tier,
+    tier: RateTier,
 }
 
 /// The account: who may call, what is paid, and the counter that all ids follow from.
@@ -59,8 +59,8 @@ pub(in crate::emulator::world) struct Account {
     /// Support approved of keys with the high rate.
     #[serde(default)]
     pub(in crate::emulator::world) high_tier: bool,
-    pub(in crate::emulator::world) meter: Meter,
-    pub(in crate::emulator::world) keys: Vec<Key>,
+    pub(in crate::emulator::world) meter: UsageMeter,
+    pub(in crate::emulator::world) keys: Vec<AccountKey>,
     pub(in crate::emulator::world) seed: u64,
     pub(in crate::emulator::world) counter: u64,
     /// The latest time that was seen: the world's clock does not go back.
@@ -75,7 +75,7 @@ pub(in crate::emulator::world) struct Account {
 
 /// What the account has used and has left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Bill {
+pub struct AccountBill {
     /// Money left for subscriptions.
     pub balance: Decimal,
     /// What an hour costs now, of everything that is billed by the hour.
@@ -92,7 +92,7 @@ pub struct Bill {
 
 /// One stored value: a record's `kind/id`, or `account`. Without a value, it is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct StoredRow {
     /// The key.
     pub key: String,
     /// The value, JSON.
@@ -101,7 +101,7 @@ pub struct Row {
 
 impl World {
     /// Returns an empty cloud with one account, its default project and one key.
-    pub fn new(setup: &Setup, now: Time) -> Self {
+    pub fn new(setup: &WorldSetup, now: Time) -> Self {
         let now = to_millisecond(now);
         let account = Account {
             id: seeded_rng::nth_uuid(setup.seed, 0),
@@ -110,8 +110,8 @@ impl World {
             card: true,
             banned: false,
             high_tier: false,
-            meter: Meter::new(now),
-            keys: vec![Key { digest: digest_key(&setup.api_key), tier: setup.tier }],
+            meter: UsageMeter::new(now),
+            keys: vec![AccountKey { digest: digest_key(&setup.api_key), tier: setup.tier }],
             seed: setup.seed,
             counter: 2,
             latest: now,
@@ -119,7 +119,7 @@ impl World {
             origin: None,
         };
         let mut world = Self::without_records(account);
-        world.projects.insert(Record {
+        world.projects.insert(TableRecord {
             id: world.account.default_project,
             project: None,
             created_at: now,
@@ -131,13 +131,13 @@ impl World {
     }
 
     /// Lets this key in, beside those that were made by requests, and no other.
-    pub fn set_key(&mut self, api_key: &str, tier: Tier) {
-        self.account.keys = vec![Key { digest: digest_key(api_key), tier }];
+    pub fn set_key(&mut self, api_key: &str, tier: RateTier) {
+        self.account.keys = vec![AccountKey { digest: digest_key(api_key), tier }];
     }
 
     /// Returns the rate that a key may use; `None` for a key that is not the account's.
     #[must_use]
-    pub fn tier_of(&self, api_key: &str) -> Option<Tier> {
+    pub fn tier_of(&self, api_key: &str) -> Option<RateTier> {
         let digest = digest_key(api_key);
         let first = self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier);
         first.or_else(|| {
@@ -173,10 +173,10 @@ impl World {
 
     /// Returns what the account has used and has left at a time.
     #[must_use]
-    pub fn bill(&self, now: Time) -> Bill {
+    pub fn bill(&self, now: Time) -> AccountBill {
         let meter = &self.account.meter;
         let (app_spend, app_cap) = (self.app_spend(now, true), self.current_spend_settings().notice_cap());
-        Bill {
+        AccountBill {
             app_spend,
             app_cap,
             notice: app_cap.and_then(|cap| spend_cap::reached_notice(app_spend, cap)),
@@ -188,7 +188,8 @@ impl World {
 
     /// Empties the cloud; the account keeps its keys and its identity.
     pub fn reset(&mut self, now: Time) {
-        let setup = Setup { seed: self.account.seed, api_key: String::new(), tier: Tier::Standard };
+        let setup =
+            WorldSetup { seed: self.account.seed, api_key: String::new(), tier: RateTier::Standard };
         let mut empty = Self::new(&setup, now);
         empty.account.keys.clone_from(&self.account.keys);
         // Ids are never used twice, a reset in between or not.
@@ -214,7 +215,7 @@ impl World {
         other.api_keys.remove(other.first_key());
         let mine = self.api_keys.get(self.first_key()).cloned();
         if let Some(mine) = mine {
-            other.record_key(Record { id: other.first_key(), ..mine });
+            other.record_key(TableRecord { id: other.first_key(), ..mine });
         }
         other.account.latest = other.account.latest.max(self.account.latest);
         self.replace(other);
@@ -227,7 +228,7 @@ impl World {
     }
 
     /// Returns what changed since the last call, as rows to store.
-    pub fn take_rows(&mut self) -> Vec<Row> {
+    pub fn take_rows(&mut self) -> Vec<StoredRow> {
         let mut rows = Vec::new();
         self.take_changes(&mut rows);
         if !rows.is_empty() {
@@ -238,8 +239,8 @@ impl World {
 
     /// Returns the row of the account, which changes with most requests.
     #[must_use]
-    pub fn account_row(&self) -> Row {
-        Row { key: "account".to_owned(), value: serde_json::to_vec(&self.account).ok() }
+    pub fn account_row(&self) -> StoredRow {
+        StoredRow { key: "account".to_owned(), value: serde_json::to_vec(&self.account).ok() }
     }
 
     /// Builds a world from stored rows.
@@ -247,7 +248,7 @@ impl World {
     /// # Errors
     /// When a row cannot be read, or the account's is missing.
     pub fn from_rows(rows: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, String> {
-        let setup = Setup { seed: 0, api_key: String::new(), tier: Tier::Standard };
+        let setup = WorldSetup { seed: 0, api_key: String::new(), tier: RateTier::Standard };
         let mut world = Self::new(&setup, Time::UNIX_EPOCH);
         world.projects = Table::default();
         let mut account = None;
@@ -302,7 +303,7 @@ impl World {
 
     /// Returns where clients reach the service.
     pub(in crate::emulator::world) fn origin(&self) -> String {
-        self.account.origin.clone().unwrap_or_else(|| format!("http://{DOMAIN}"))
+        self.account.origin.clone().unwrap_or_else(|| format!("http://{HOST_DOMAIN}"))
     }
 
     /// Returns an id that was never given out.
@@ -311,16 +312,16 @@ impl World {
         seeded_rng::nth_uuid(self.account.seed, self.account.counter)
     }
 
-    pub(in crate::emulator::world) fn table<T: Body>(&self) -> &Table<T> {
+    pub(in crate::emulator::world) fn table<T: RecordKind>(&self) -> &Table<T> {
         T::table(self)
     }
 
-    pub(in crate::emulator::world) fn table_mut<T: Body>(&mut self) -> &mut Table<T> {
+    pub(in crate::emulator::world) fn table_mut<T: RecordKind>(&mut self) -> &mut Table<T> {
         T::table_mut(self)
     }
 
     /// Makes a record; returns its id.
-    pub(in crate::emulator::world) fn create_record<T: Body>(
+    pub(in crate::emulator::world) fn create_record<T: RecordKind>(
         &mut self,
         project: Option<Uuid>,
         now: Time,
@@ -328,7 +329,7 @@ impl World {
         body: T,
     ) -> Uuid {
         let id = self.fresh_id();
-        let record = Record { id, project, created_at: now, updated_at: now, timeline, body };
+        let record = TableRecord { id, project, created_at: now, updated_at: now, timeline, body };
         self.table_mut().insert(record);
         id
     }

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use super::world::World;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::{self, MONTH_HOURS};
 use crate::emulator::world::engine::status_timeline::time_after;
-use crate::emulator::world::engine::table::{Body, Table};
+use crate::emulator::world::engine::table::{RecordKind, Table};
 use crate::emulator::world::request::call::Call;
 
 /// The words of `billing_type`.
@@ -86,13 +86,13 @@ impl Charge {
 
 /// What was used by the hour so far. It runs with the clock, so each change of prices finds it current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::emulator::world) struct Meter {
+pub(in crate::emulator::world) struct UsageMeter {
     /// Prices of an hour times milliseconds: exact, so that the bill is the same however often one looks.
     used: Decimal,
     since: Time,
 }
 
-impl Meter {
+impl UsageMeter {
     pub(in crate::emulator::world) fn new(now: Time) -> Self {
         Self { used: Decimal::ZERO, since: now }
     }
@@ -130,7 +130,10 @@ impl World {
 }
 
 /// Extends the subscriptions that are due; returns what they cost.
-pub(in crate::emulator::world) fn renew_subscriptions<T: Body>(table: &mut Table<T>, now: Time) -> Decimal {
+pub(in crate::emulator::world) fn renew_subscriptions<T: RecordKind>(
+    table: &mut Table<T>,
+    now: Time,
+) -> Decimal {
     let mut total = Decimal::ZERO;
     while let Some((time, id)) = table.due_subscription(now) {
         let months = now.duration_since(time).as_secs() / (MONTH_HOURS * HOUR) + 1;
@@ -148,16 +151,19 @@ pub(in crate::emulator::world) fn renew_subscriptions<T: Body>(table: &mut Table
 
 impl Call<'_> {
     /// Refuses what costs money to an account that failed billing validation.
-    pub(in crate::emulator::world) fn validate_billing(&self) -> Result<(), Refusal> {
+    pub(in crate::emulator::world) fn validate_billing(&self) -> Result<(), ErrorResponse> {
         if !self.world.account.banned {
             return Ok(());
         }
         let message = "billing validation failed: please update the payment method of the account";
-        Err(Refusal { reason: Some("banned"), ..Refusal::new(403, "Billing validation failed", message) })
+        Err(ErrorResponse {
+            reason: Some("banned"),
+            ..ErrorResponse::new(403, "Billing validation failed", message)
+        })
     }
 
     /// Reads `billing_type`.
-    pub(in crate::emulator::world) fn billing_type(&self) -> Result<&'static str, Refusal> {
+    pub(in crate::emulator::world) fn billing_type(&self) -> Result<&'static str, ErrorResponse> {
         let read = self.body.optional_field("billing_type", |field| field.one_of(BILLING_TYPES))?;
         Ok(read.unwrap_or("payg"))
     }
@@ -167,7 +173,7 @@ impl Call<'_> {
         &mut self,
         billing_type: &str,
         month: Decimal,
-    ) -> Result<Billing, Refusal> {
+    ) -> Result<Billing, ErrorResponse> {
         if billing_type == "payg" {
             return Ok(Billing::Payg);
         }
@@ -182,16 +188,16 @@ impl Call<'_> {
         billing: Billing,
         old: Decimal,
         new: Decimal,
-    ) -> Result<Decimal, Refusal> {
+    ) -> Result<Decimal, ErrorResponse> {
         let amount = money::share_of_month(new - old, billing.hours_left(self.now));
         self.withdraw(amount)?;
         Ok(amount)
     }
 
-    fn withdraw(&mut self, amount: Decimal) -> Result<(), Refusal> {
+    fn withdraw(&mut self, amount: Decimal) -> Result<(), ErrorResponse> {
         let balance = self.world.account.balance;
         if amount > balance {
-            return Err(Refusal::payment_required(format!(
+            return Err(ErrorResponse::payment_required(format!(
                 "insufficient balance: {amount:.2} USD are needed and {balance:.2} USD are left"
             )));
         }

@@ -13,7 +13,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
 
 /// A part of the service that roles speak of.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::emulator::world) struct Area {
+pub(in crate::emulator::world) struct PermissionArea {
     name: &'static str,
     about: &'static str,
     /// What follows `/api/v1/` in its paths.
@@ -27,16 +27,16 @@ const fn new_area(
     about: &'static str,
     of_projects: bool,
     paths: &'static [&'static str],
-) -> Area {
-    Area { name, about, paths, of_projects }
+) -> PermissionArea {
+    PermissionArea { name, about, paths, of_projects }
 }
 
-const COMPUTE: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-schedules"];
+const COMPUTE_PATHS: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-schedules"];
 
 /// The areas. Where two have the path of a route, the first one counts.
-static AREAS: [Area; 11] = [
+static AREAS: [PermissionArea; 11] = [
     new_area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
-    new_area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE),
+    new_area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE_PATHS),
     new_area("networks", "VPCs", true, &["vpcs"]),
     new_area("databases", "databases, their users and queries", true, &["databases"]),
     new_area("kubernetes", "clusters and node pools", true, &["k8s"]),
@@ -49,7 +49,7 @@ static AREAS: [Area; 11] = [
 ];
 
 /// Routes that any key may use: catalogs.
-const OPEN: &[&str] = &[
+const OPEN_ROUTES: &[&str] = &[
     "/api/v1/databases/plans",
     "/api/v1/database/plans",
     "/api/v1/databases/engines",
@@ -64,22 +64,22 @@ const OPEN: &[&str] = &[
 
 /// Tells whether any key may use a route.
 pub(in crate::emulator::world) fn is_open(template: &str) -> bool {
-    OPEN.contains(&template)
+    OPEN_ROUTES.contains(&template)
 }
 
 /// Ends of routes that only ask, although they are no GET.
-const ASKING: &[&str] = &["/console", "/browse"];
+const READ_SUFFIXES: &[&str] = &["/console", "/browse"];
 /// Ends of routes that give a secret away, although they are a GET.
-const SECRET: &[&str] = &["/connection", "/password", "/kubeconfig"];
+const SECRET_SUFFIXES: &[&str] = &["/connection", "/password", "/kubeconfig"];
 
 /// One permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::emulator::world) struct Need {
+pub(in crate::emulator::world) struct Permission {
     area: usize,
     write: bool,
 }
 
-impl Need {
+impl Permission {
     /// Returns the permission that a route needs; `None` where any key will do.
     pub(in crate::emulator::world) fn for_route(method: Method, template: &str) -> Option<Self> {
         if is_open(template) {
@@ -87,7 +87,7 @@ impl Need {
         }
         let path = template.strip_prefix("/api/v1/")?;
         let ends = |ends: &[&str]| ends.iter().any(|end| template.ends_with(end));
-        let write = if method.mutates() { !ends(ASKING) } else { ends(SECRET) };
+        let write = if method.mutates() { !ends(READ_SUFFIXES) } else { ends(SECRET_SUFFIXES) };
         // The members of a project are members like those of the account.
         if path.starts_with("projects/{id}/members") {
             return Self::from_name(if write { "members:write" } else { "members:read" });
@@ -131,8 +131,8 @@ impl Need {
 }
 
 /// Returns all permissions.
-pub(in crate::emulator::world) fn all_permissions() -> impl Iterator<Item = Need> {
-    (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Need { area, write }))
+pub(in crate::emulator::world) fn all_permissions() -> impl Iterator<Item = Permission> {
+    (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Permission { area, write }))
 }
 
 /// A set of permissions.
@@ -145,7 +145,7 @@ impl Permissions {
         all_permissions().collect()
     }
 
-    pub(in crate::emulator::world) fn holds(self, need: Need) -> bool {
+    pub(in crate::emulator::world) fn holds(self, need: Permission) -> bool {
         self.0 & need.bit() != 0
     }
 
@@ -158,17 +158,17 @@ impl Permissions {
     }
 
     /// Returns a permission of this set that the other lacks.
-    pub(in crate::emulator::world) fn first_not_in(self, other: Self) -> Option<Need> {
+    pub(in crate::emulator::world) fn first_not_in(self, other: Self) -> Option<Permission> {
         all_permissions().find(|need| self.holds(*need) && !other.holds(*need))
     }
 
     pub(in crate::emulator::world) fn names(self) -> Vec<String> {
-        all_permissions().filter(|need| self.holds(*need)).map(Need::name).collect()
+        all_permissions().filter(|need| self.holds(*need)).map(Permission::name).collect()
     }
 }
 
-impl FromIterator<Need> for Permissions {
-    fn from_iter<I: IntoIterator<Item = Need>>(needs: I) -> Self {
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Permission>>(needs: I) -> Self {
         Self(needs.into_iter().fold(0, |bits, need| bits | need.bit()))
     }
 }
@@ -204,20 +204,20 @@ mod tests {
             (Method::Get, "/api/v1/projects/{id}/members", "members:read"),
             (Method::Post, "/api/v1/roles", "members:write"),
         ] {
-            assert_eq!(Need::for_route(method, template).unwrap().name(), wanted, "{template}");
+            assert_eq!(Permission::for_route(method, template).unwrap().name(), wanted, "{template}");
         }
-        assert_eq!(Need::for_route(Method::Get, "/api/v1/databases/plans"), None);
+        assert_eq!(Permission::for_route(Method::Get, "/api/v1/databases/plans"), None);
     }
 
     #[test]
     fn names_and_sets_go_there_and_back() {
         for need in all_permissions() {
-            assert_eq!(Need::from_name(&need.name()), Some(need));
+            assert_eq!(Permission::from_name(&need.name()), Some(need));
             let set: Permissions = [need].into_iter().collect();
             assert_eq!(set.names(), [need.name()]);
             assert!(Permissions::full_set().first_not_in(set).is_some());
             assert_eq!(set.first_not_in(Permissions::full_set()), None);
         }
-        assert_eq!(Need::from_name("compute:own"), None);
+        assert_eq!(Permission::from_name("compute:own"), None);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::account::{Account, Row};
+use super::account::{Account, StoredRow};
 use crate::emulator::world::Time;
 use crate::emulator::world::account::api_key::ApiKey;
 use crate::emulator::world::account::invitation::Invitation;
@@ -14,30 +14,30 @@ use crate::emulator::world::account::project_member::ProjectMember;
 use crate::emulator::world::account::role::Role;
 use crate::emulator::world::account::spend_cap::SpendSettings;
 use crate::emulator::world::account::ssh_key::SshKey;
-use crate::emulator::world::admin::inspect::{self, Search};
+use crate::emulator::world::admin::inspect::{self, RecordSearch};
 use crate::emulator::world::admin::mutate::MutateError;
 use crate::emulator::world::apps::app::App;
 use crate::emulator::world::apps::database_link::AppLink;
 use crate::emulator::world::apps::deployment::Deployment;
 use crate::emulator::world::apps::domain::AppDomain;
 use crate::emulator::world::apps::events::AppEvent;
-use crate::emulator::world::apps::function::Function;
+use crate::emulator::world::apps::function::ServerlessFunction;
 use crate::emulator::world::apps::job_run::JobRun;
 use crate::emulator::world::apps::preview::Preview;
-use crate::emulator::world::apps::upload::Upload;
+use crate::emulator::world::apps::upload::SourceUpload;
 use crate::emulator::world::clusters::cluster::Cluster;
 use crate::emulator::world::clusters::node_pool::NodePool;
 use crate::emulator::world::compute::backup::Backup;
 use crate::emulator::world::compute::backup_schedule::BackupSchedule;
-use crate::emulator::world::compute::snapshot::Snapshot;
+use crate::emulator::world::compute::snapshot::DiskSnapshot;
 use crate::emulator::world::compute::vm::Vm;
 use crate::emulator::world::compute::volume::Volume;
 use crate::emulator::world::compute::vpc::Vpc;
 use crate::emulator::world::databases::database::Database;
-use crate::emulator::world::engine::table::{Body, Table, View};
+use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table};
 
 /// Something that the clock brings about.
-pub(in crate::emulator::world) struct Due {
+pub(in crate::emulator::world) struct ScheduledEvent {
     pub(in crate::emulator::world) at: Time,
     pub(in crate::emulator::world) id: Uuid,
     /// Takes the record, when it was due, and up to when the clock moves.
@@ -75,8 +75,8 @@ macro_rules! tables {
             }
 
             /// Returns some records of a kind; `None` for an unknown kind.
-            pub(in crate::emulator::world) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
-                let view = View { world: self, now, detail: false };
+            pub(in crate::emulator::world) fn inspect_kind(&self, kind: &str, search: &RecordSearch, now: Time) -> Option<Value> {
+                let view = RenderContext { world: self, now, detail: false };
                 match kind {
                     $($body::KIND => Some(inspect::inspect_table(&self.$field, search, view)),)*
                     _ => None,
@@ -85,7 +85,7 @@ macro_rules! tables {
 
             /// Returns a record of a kind; `None` for an unknown kind.
             pub(in crate::emulator::world) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
-                let view = View { world: self, now, detail: true };
+                let view = RenderContext { world: self, now, detail: true };
                 match kind {
                     $($body::KIND => Some(inspect::inspect_table_record(&self.$field, id, view)),)*
                     _ => None,
@@ -103,7 +103,7 @@ macro_rules! tables {
             }
 
             /// Returns what the clock brings about first.
-            pub(in crate::emulator::world) fn next_due(&self) -> Option<Due> {
+            pub(in crate::emulator::world) fn next_due(&self) -> Option<ScheduledEvent> {
                 let all = [$(next_table_event::<$body>(&self.$field)),*, crate::emulator::world::account::spend_cap::next_spend_event(self)];
                 all.into_iter().flatten().min_by_key(|due| due.at)
             }
@@ -114,7 +114,7 @@ macro_rules! tables {
             }
 
             /// Adds a row for each record that changed since the last call.
-            pub(in crate::emulator::world) fn take_changes(&mut self, rows: &mut Vec<Row>) {
+            pub(in crate::emulator::world) fn take_changes(&mut self, rows: &mut Vec<StoredRow>) {
                 $(collect_changed_rows(&mut self.$field, rows);)*
             }
 
@@ -153,7 +153,7 @@ tables! {
     vpcs: Vpc,
     vms: Vm,
     volumes: Volume,
-    snapshots: Snapshot,
+    snapshots: DiskSnapshot,
     backups: Backup,
     backup_schedules: BackupSchedule,
     databases: Database,
@@ -166,22 +166,22 @@ tables! {
     app_domains: AppDomain,
     app_links: AppLink,
     app_events: AppEvent,
-    uploads: Upload,
+    uploads: SourceUpload,
     spend_settings: SpendSettings,
-    functions: Function,
+    functions: ServerlessFunction,
 }
 
-fn next_table_event<T: Body>(table: &Table<T>) -> Option<Due> {
-    table.next().map(|(at, id)| Due { at, id, happen: T::happen })
+fn next_table_event<T: RecordKind>(table: &Table<T>) -> Option<ScheduledEvent> {
+    table.next().map(|(at, id)| ScheduledEvent { at, id, happen: T::happen })
 }
 
-fn insert_stored<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
+fn insert_stored<T: RecordKind>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
     table.insert(serde_json::from_slice(value)?);
     Ok(())
 }
 
-fn collect_changed_rows<T: Body>(table: &mut Table<T>, rows: &mut Vec<Row>) {
-    rows.extend(table.take_changes().map(|(id, record)| Row {
+fn collect_changed_rows<T: RecordKind>(table: &mut Table<T>, rows: &mut Vec<StoredRow>) {
+    rows.extend(table.take_changes().map(|(id, record)| StoredRow {
         key: format!("{}/{id}", T::KIND),
         value: record.and_then(|record| serde_json::to_vec(record).ok()),
     }));

@@ -88,7 +88,7 @@ fn a_key_ends_when_it_expires_or_is_switched_off() {
     let secret = made["secret"].as_str().unwrap().to_owned();
     let asks = |cloud: &mut Cloud| cloud.with_key(&secret, |cloud| cloud.send("GET /vms", Value::Null).0);
     let id = made["id"].as_str().unwrap();
-    assert_eq!((asks(&mut cloud), cloud.world.tier_of(&secret)), (200, Some(Tier::Standard)));
+    assert_eq!((asks(&mut cloud), cloud.world.tier_of(&secret)), (200, Some(RateTier::Standard)));
     cloud.wait(3_599);
     assert_eq!(asks(&mut cloud), 200);
     cloud.wait(1);
@@ -126,7 +126,7 @@ fn a_key_that_cannot_be_is_refused() {
     cloud.set_account(json!({"high_tier": true}));
     let made = cloud.ok("POST /api-keys", json!({"name": "a", "rate_limit_tier": "high"}));
     assert_eq!(made["rate_limit_tier"], "high");
-    assert_eq!(cloud.world.tier_of(made["secret"].as_str().unwrap()), Some(Tier::High));
+    assert_eq!(cloud.world.tier_of(made["secret"].as_str().unwrap()), Some(RateTier::High));
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn a_key_outlives_a_restart() {
     cloud.member(&project, &id, "viewer");
     let rows = cloud.world.take_rows().into_iter().filter_map(|row| Some((row.key, row.value?)));
     cloud.world = World::from_rows(rows.collect::<Vec<_>>()).unwrap();
-    assert_eq!(cloud.world.tier_of(&secret), Some(Tier::Standard));
+    assert_eq!(cloud.world.tier_of(&secret), Some(RateTier::Standard));
     cloud.with_key(&secret, |cloud| {
         cloud.get("/vms");
         cloud.refuses("POST /vms", vm_body(), 403, "compute:write");

@@ -29,7 +29,7 @@ fn only_health_and_catalog_need_no_key() {
         ("/api/v1/nowhere", true),
     ] {
         for key in [None, Some("sk_wrong".to_owned())] {
-            let request = Request {
+            let request = ApiRequest {
                 method: Method::Get,
                 path: path.to_owned(),
                 query: Vec::new(),

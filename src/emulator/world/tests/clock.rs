@@ -97,7 +97,7 @@ fn a_clock_that_jumps_ten_years_meets_every_month() {
 fn the_end_of_time_comes_to_an_end() {
     let mut cloud = Cloud::new();
     cloud.now = "9999-11-15T00:00:00Z".parse().unwrap();
-    let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+    let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
     cloud.world = World::new(&setup, cloud.now);
     let apps = furnish(&mut cloud, "* * * * *", "allow");
     cloud.mutate("app", &apps[2], json!({"instances": i64::MAX}));

@@ -1,16 +1,16 @@
 //! Deployments, and the source that is uploaded for them.
 
 use super::*;
-use crate::emulator::world::{Archive, LARGEST_ARCHIVE, handle_upload};
+use crate::emulator::world::{LARGEST_ARCHIVE, ReceivedArchive, handle_upload};
 
 const GZIP: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
 /// A request to a signed address, without a key.
-fn signed(url: &str, body: &[u8]) -> Request {
+fn signed(url: &str, body: &[u8]) -> ApiRequest {
     let target = url.strip_prefix("http://emulator.internal").unwrap();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    Request {
+    ApiRequest {
         method: Method::Put,
         path: path.to_owned(),
         query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -101,7 +101,7 @@ fn an_upload_needs_its_signature_its_time_and_an_archive() {
         let (status, message) = cloud.put(&url, bytes);
         assert!(status == 400 && message.contains("gzip"), "{status} {message}");
     }
-    let large = Archive { size: LARGEST_ARCHIVE as u64 + 1, ..Archive::from_bytes(GZIP) };
+    let large = ReceivedArchive { size: LARGEST_ARCHIVE as u64 + 1, ..ReceivedArchive::from_bytes(GZIP) };
     let answer = handle_upload(&mut cloud.world, &signed(&url, b""), &large, cloud.now);
     assert_eq!(answer.status, 413);
     cloud.wait(899);

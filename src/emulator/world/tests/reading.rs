@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::emulator::world::{MutateError, Search};
+use crate::emulator::world::{MutateError, RecordSearch};
 
 /// Makes one object of each kind.
 fn furnish(cloud: &mut Cloud) {
@@ -191,7 +191,7 @@ fn every_record_can_be_looked_at_and_shows_what_can_be_set() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     let now = cloud.now;
-    let all = Search { limit: 100, ..Search::default() };
+    let all = RecordSearch { limit: 100, ..RecordSearch::default() };
     for (kind, total) in cloud.world.list_kinds(now) {
         assert!(total > 0, "{kind} is not in the furnished world");
         let found = cloud.world.inspect_many(kind, &all, now).unwrap();
@@ -225,7 +225,7 @@ fn records_are_found_by_what_they_show_and_priced() {
     }
     let vm = cloud.make("/vms", with(vm_body(), json!({"billing_type": "subscription"})));
     let mut names = |find: &str, offset, limit| {
-        let search = Search { offset, limit, find: find.to_owned() };
+        let search = RecordSearch { offset, limit, find: find.to_owned() };
         let found = cloud.world.inspect_many("database", &search, cloud.now).unwrap();
         let names = found["objects"].as_array().unwrap().iter().map(|object| object["name"].clone());
         (names.collect::<Vec<_>>(), found["total"].as_u64().unwrap())
@@ -236,7 +236,7 @@ fn records_are_found_by_what_they_show_and_priced() {
     assert_eq!(names("\"quoted", 0, 9), (vec![json!("One \"quoted\"")], 1));
     assert_eq!(names("nobody", 0, 9), (vec![], 0));
     assert_eq!(names("", 9, 9), (vec![], 3));
-    let all = Search { limit: 9, ..Search::default() };
+    let all = RecordSearch { limit: 9, ..RecordSearch::default() };
     let price = |object: &Value| {
         ["price_per_hour", "price_per_month", "billed"].map(|name| object[name].as_str().map(str::to_owned))
     };

@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::integrity::verify::{Report, check_directory};
+use crate::ledger::integrity::verify::{VerificationReport, check_directory};
 use crate::ledger::journal::handle::Journal;
-use crate::ledger::stores::file::store::{FileStore, Opening};
+use crate::ledger::stores::file::store::{FileStore, FileStoreOptions};
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
@@ -19,13 +19,18 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 fn journal(directory: &Path) -> Journal<FileStore> {
     let identity = identity();
-    let opening =
-        Opening { seal: None, directory, identity: &identity, who: "ada@loom", now: Timestamp::UNIX_EPOCH };
+    let opening = FileStoreOptions {
+        seal: None,
+        directory,
+        identity: &identity,
+        who: "ada@loom",
+        now: Timestamp::UNIX_EPOCH,
+    };
     now(Journal::open(FileStore::open(&opening).unwrap())).unwrap()
 }
 
-fn repairing(directory: &Path) -> Repairing<'_> {
-    Repairing {
+fn repairing(directory: &Path) -> RepairOptions<'_> {
+    RepairOptions {
         directory,
         stack: "shop",
         environment: "prod",
@@ -73,8 +78,8 @@ fn what_is_whole_is_found_whole() {
     let report = check_directory(root.path(), "prod", None).unwrap();
     assert_eq!(report.damages, []);
     assert_eq!((report.summaries, report.journals, report.serial), (2, 3, ledger.serial));
-    assert_eq!(check_directory(root.path(), "other", None).unwrap(), Report::default());
-    let repair = Repair::prepare(&repairing(root.path())).unwrap();
+    assert_eq!(check_directory(root.path(), "other", None).unwrap(), VerificationReport::default());
+    let repair = PreparedRepair::prepare(&repairing(root.path())).unwrap();
     assert_eq!(repair.lost, []);
     assert!(same(repair.ledger().clone(), &ledger));
 }
@@ -97,7 +102,7 @@ fn every_flipped_byte_is_seen_and_what_is_not_lost_is_got_back() {
                 continue;
             }
             flips += 1;
-            let Ok(repair) = Repair::prepare(&repairing(root.path())) else {
+            let Ok(repair) = PreparedRepair::prepare(&repairing(root.path())) else {
                 panic!("{} byte {at}: nothing was got back", path.display())
             };
             let is_same = same(repair.ledger().clone(), &ledger);
@@ -129,7 +134,7 @@ fn a_lost_line_is_named_and_the_lines_after_it_are_kept() {
     let last = last.unwrap();
     let text = fs::read_to_string(&last).unwrap();
     fs::write(&last, text.replacen("\"id\":\"z\"", "\"id\":\"q\"", 1)).unwrap();
-    let repair = Repair::prepare(&repairing(root.path())).unwrap();
+    let repair = PreparedRepair::prepare(&repairing(root.path())).unwrap();
     let lost: Vec<_> =
         repair.lost.iter().map(|lost| (lost.reason.as_str(), lost.records.join("; "))).collect();
     assert_eq!(lost, [("its digest does not match", "vm.a3 got the object q".to_owned())]);
@@ -153,7 +158,7 @@ fn the_lock_is_asked_first() {
     let root = tempfile::tempdir().unwrap();
     corpus(root.path());
     let holder = journal(root.path());
-    assert!(matches!(Repair::prepare(&repairing(root.path())), Err(StoreError::Locked { .. })));
+    assert!(matches!(PreparedRepair::prepare(&repairing(root.path())), Err(StoreError::Locked { .. })));
     drop(holder);
-    assert!(Repair::prepare(&repairing(root.path())).is_ok());
+    assert!(PreparedRepair::prepare(&repairing(root.path())).is_ok());
 }

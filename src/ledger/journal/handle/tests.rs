@@ -1,6 +1,6 @@
 //! Commits: legal or nothing, durable or poisoned.
 
-use crate::ledger::journal::record::Answer;
+use crate::ledger::journal::record::IntentResolution;
 use std::rc::Rc;
 
 use futures_util::FutureExt;
@@ -11,7 +11,7 @@ use crate::ledger::fixture::*;
 use crate::ledger::journal::error::IllegalRecord;
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::journal::replay::tests::any_record;
-use crate::ledger::stores::memory::{Fault, MemoryStore};
+use crate::ledger::stores::memory::{AppendFault, MemoryStore};
 
 /// Runs a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -43,9 +43,11 @@ fn what_is_not_legal_is_not_durable() {
     let store = MemoryStore::new(&identity());
     let journal = journal(&store);
     let answered = |answer| Record::Answered { op: op(1), answer };
-    now(journal.commit(&[create(1, 1, false), answered(Answer::Nothing)])).unwrap();
+    now(journal.commit(&[create(1, 1, false), answered(IntentResolution::Nothing)])).unwrap();
     now(journal.commit(&[create(2, 1, false)])).unwrap();
-    for answer in [Answer::Surplus { object: owned("x") }, Answer::Made { object: owned("x") }] {
+    for answer in
+        [IntentResolution::Surplus { object: owned("x") }, IntentResolution::Made { object: owned("x") }]
+    {
         let refused = now(journal.commit(&[answered(answer)]));
         assert!(matches!(refused, Err(StoreError::Illegal(_))), "{refused:?}");
     }
@@ -55,7 +57,7 @@ fn what_is_not_legal_is_not_durable() {
 
 #[test]
 fn a_failed_write_poisons() {
-    for (fault, durable) in [(Fault::Before, 1), (Fault::After, 2)] {
+    for (fault, durable) in [(AppendFault::BeforeWrite, 1), (AppendFault::AfterWrite, 2)] {
         let store = MemoryStore::new(&identity());
         let journal = journal(&store);
         store.fail_at(0, fault);

@@ -62,7 +62,7 @@ fn attributes_are_compared_by_the_meaning_of_their_type() {
     let map = |pairs: &[(&str, i64)]| {
         Value::Map(pairs.iter().map(|(key, n)| ((*key).into(), Value::Integer(*n))).collect())
     };
-    let secret = || Value::Secret(Secret::Sealed(None));
+    let secret = || Value::Secret(Secret::Fingerprint(None));
     let table = [
         ("app", "description", Value::Null, Some("".into()), true),
         ("app", "description", Value::Null, Some("x".into()), false),

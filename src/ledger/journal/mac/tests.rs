@@ -12,28 +12,29 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::integrity::repair::{Repair, Repairing};
+use crate::ledger::integrity::repair::{PreparedRepair, RepairOptions};
 use crate::ledger::integrity::{export, verify};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::{chain, checkpoint, line};
-use crate::ledger::state::entry::{Sealing, key_as_hex};
-use crate::ledger::stores::file::store::{FileStore, Opening};
+use crate::ledger::state::entry::{MacState, key_as_hex};
+use crate::ledger::stores::file::store::{FileStore, FileStoreOptions};
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
 }
 
-fn key(n: u8) -> SealKey {
-    SealKey::new(&[n; 32]).unwrap()
+fn key(n: u8) -> MacKey {
+    MacKey::new(&[n; 32]).unwrap()
 }
 
-fn open(directory: &Path, key: Option<&SealKey>) -> Result<Journal<FileStore>, StoreError> {
+fn open(directory: &Path, key: Option<&MacKey>) -> Result<Journal<FileStore>, StoreError> {
     let (identity, now_is) = (identity(), Timestamp::UNIX_EPOCH);
-    let opening = Opening { directory, identity: &identity, who: "ada@loom", now: now_is, seal: key };
+    let opening =
+        FileStoreOptions { directory, identity: &identity, who: "ada@loom", now: now_is, seal: key };
     now(Journal::open(FileStore::open(&opening)?))
 }
 
-fn read(directory: &Path, key: Option<&SealKey>) -> Result<Ledger, String> {
+fn read(directory: &Path, key: Option<&MacKey>) -> Result<Ledger, String> {
     let read = FileStore::read(directory, "shop", "prod", key);
     read.map(Option::unwrap).map_err(|error| error.to_string())
 }
@@ -69,7 +70,7 @@ fn forged(lines: &[Apart]) -> String {
     forged_after(chain::first_head(), lines)
 }
 
-fn forged_after(mut head: Head, lines: &[Apart]) -> String {
+fn forged_after(mut head: ChainHead, lines: &[Apart]) -> String {
     let mut text = String::new();
     for (json, mac) in lines {
         head = chain::line_digest(&head, json.as_bytes());
@@ -89,7 +90,7 @@ fn every_flipped_bit_is_seen() {
     for bit in 0..bytes.len() * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
         let key = key(1);
-        let read = line::decode_lines(&bytes, chain::first_head(), &mut Seals::new(Some(&key)));
+        let read = line::decode_lines(&bytes, chain::first_head(), &mut MacVerifier::new(Some(&key)));
         assert!(read.is_err(), "bit {bit} of {}", bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
@@ -148,18 +149,18 @@ fn another_key_reads_and_writes_nothing_and_none_only_reads() {
     );
     assert_eq!(read(root.path(), None).unwrap(), ledger);
     let error = open(root.path(), None).err().unwrap();
-    assert!(matches!(error, StoreError::Sealed(SealError::Keyless)), "{error}");
+    assert!(matches!(error, StoreError::Sealed(MacError::MissingKey)), "{error}");
     let before = fs::read(path(root.path())).unwrap();
     assert_eq!(before, fs::read(path(root.path())).unwrap());
 }
 
 fn is_unsealed<T>(result: &Result<T, StoreError>) -> bool {
-    matches!(result, Err(StoreError::Sealed(SealError::Unsealed)))
+    matches!(result, Err(StoreError::Sealed(MacError::MissingMacs)))
 }
 
-fn repair(root: &Path, key: Option<&SealKey>) -> Result<Repair, StoreError> {
+fn repair(root: &Path, key: Option<&MacKey>) -> Result<PreparedRepair, StoreError> {
     let (stack, environment, who, now) = ("shop", "prod", "ada@loom", Timestamp::UNIX_EPOCH);
-    Repair::prepare(&Repairing { directory: root, stack, environment, who, now, seal: key })
+    PreparedRepair::prepare(&RepairOptions { directory: root, stack, environment, who, now, seal: key })
 }
 
 /// A ledger without MACs: in one journal, or in a summary and a journal after it.
@@ -176,7 +177,7 @@ fn plain(root: &Path, summed_up: bool) -> Ledger {
     journal.ledger().clone()
 }
 
-fn seal(root: &Path, from: Option<&SealKey>, to: &SealKey) -> Ledger {
+fn seal(root: &Path, from: Option<&MacKey>, to: &MacKey) -> Ledger {
     let journal = open(root, from).unwrap();
     now(journal.enable_macs(to, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
     now(journal.commit(&[adopted(3, "z")])).unwrap();
@@ -202,7 +203,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
         let after = seal(root.path(), None, &own);
         assert_eq!(read(root.path(), Some(&own)).unwrap(), after);
         let since = before.serial + 1;
-        assert_eq!(after.sealed, Some(Sealing { key: own.id.clone(), since, previous: Vec::new() }));
+        assert_eq!(after.sealed, Some(MacState { key: own.id.clone(), since, previous: Vec::new() }));
         assert_eq!(after.entries.len(), 3);
         let report = verify::check_directory(root.path(), "prod", Some(&own)).unwrap();
         assert_eq!(report.damages, [], "what was kept of the time before agrees with it");
@@ -334,7 +335,7 @@ fn a_summary_of_before_the_seal_does_not_come_back() {
     let old: Vec<_> = old.filter(|path| path.to_string_lossy().contains("ledger-")).collect();
     let sealed = seal(root.path(), None, &own);
     let newest = root.path().join(format!("prod/ledger-{}.json", sealed.serial - 1));
-    let head = checkpoint::parse(&fs::read(&newest).unwrap(), &mut Seals::new(Some(&own))).unwrap().1;
+    let head = checkpoint::parse(&fs::read(&newest).unwrap(), &mut MacVerifier::new(Some(&own))).unwrap().1;
     let mut doctored = Ledger { serial: sealed.serial - 1, sealed: None, ..sealed };
     doctored.entries.remove(&address(1));
     fs::write(&newest, checkpoint::serialize_checkpoint(Vec::new(), &doctored, &head, None).unwrap())
@@ -378,7 +379,7 @@ proptest! {
         let files = || fs::read_dir(root.path().join("prod")).unwrap().map(|entry| entry.unwrap().path());
         let newest = files().find(|path| path.to_string_lossy().contains("ledger-"));
         let head = newest.map_or(chain::first_head(), |path| {
-            checkpoint::parse(&fs::read(path).unwrap(), &mut Seals::new(Some(&own))).unwrap().1
+            checkpoint::parse(&fs::read(path).unwrap(), &mut MacVerifier::new(Some(&own))).unwrap().1
         });
         let wanted = if summed_up && summary { "ledger-" } else { "journal-" };
         let named = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(wanted);
@@ -413,7 +414,7 @@ fn apart_or_whole(text: &str) -> Vec<Apart> {
 }
 
 /// Puts lines together so that all fits that needs no key.
-fn relined(head: Head, lines: &[Apart]) -> Vec<u8> {
+fn relined(head: ChainHead, lines: &[Apart]) -> Vec<u8> {
     match lines.first() {
         Some((open, mac)) if open.starts_with('{') => match mac {
             Some(mac) => format!("{open},\"mac\":{mac}").into_bytes(),
@@ -436,7 +437,7 @@ fn summaries_and_copies_are_sealed_too() {
     let place = root.path().join(format!("prod/ledger-{}.json", ledger.serial));
     let bytes = fs::read(&place).unwrap();
     let own = key(1);
-    let (found, head) = checkpoint::parse(&bytes, &mut Seals::new(Some(&own))).unwrap();
+    let (found, head) = checkpoint::parse(&bytes, &mut MacVerifier::new(Some(&own))).unwrap();
     assert_eq!(found, ledger);
     // A forger writes what it likes with a digest that fits, and takes the MAC along or leaves it out.
     let mut doctored = ledger.clone();
@@ -460,7 +461,7 @@ fn summaries_and_copies_are_sealed_too() {
 fn a_copy_that_is_pushed_bears_what_its_new_place_bears() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let copy = sealed(from.path());
-    let pushed = |key: Option<&SealKey>, copy: &Ledger| {
+    let pushed = |key: Option<&MacKey>, copy: &Ledger| {
         let journal = open(to.path(), key).unwrap();
         let (ledger, who) = (Box::new(copy.clone()), "ada@loom".to_owned());
         now(journal.commit(&[Record::Pushed { ledger, who, at: Timestamp::UNIX_EPOCH }])).unwrap();
@@ -475,7 +476,7 @@ fn a_copy_that_is_pushed_bears_what_its_new_place_bears() {
     for (copy, n) in [(&copy, 2), (&plain, 1)] {
         assert_eq!(
             pushed(Some(&key(n)), copy),
-            Some(Sealing { key: key(n).id, since: 2, previous: Vec::new() })
+            Some(MacState { key: key(n).id, since: 2, previous: Vec::new() })
         );
     }
     assert_eq!(pushed(None, &plain), None);
@@ -487,15 +488,16 @@ fn repair_takes_nothing_that_is_forged() {
     let ledger = sealed(root.path());
     let whole = fs::read_to_string(path(root.path())).unwrap();
     let own = key(1);
-    let repaired = |text: &str, key: Option<&SealKey>| {
+    let repaired = |text: &str, key: Option<&MacKey>| {
         fs::write(path(root.path()), text).unwrap();
         let (stack, environment, who) = ("shop", "prod", "ada@loom");
         let (directory, now) = (root.path(), Timestamp::UNIX_EPOCH);
-        Repair::prepare(&Repairing { directory, stack, environment, who, now, seal: key })
+        PreparedRepair::prepare(&RepairOptions { directory, stack, environment, who, now, seal: key })
     };
-    let places = |repair: &Repair| repair.lost.iter().map(|lost| lost.place.clone()).collect::<Vec<_>>();
+    let places =
+        |repair: &PreparedRepair| repair.lost.iter().map(|lost| lost.place.clone()).collect::<Vec<_>>();
     let other = repaired(&whole, Some(&key(2))).err().unwrap();
-    assert!(matches!(other, StoreError::Sealed(SealError::Other { .. })), "{other}");
+    assert!(matches!(other, StoreError::Sealed(MacError::WrongKey { .. })), "{other}");
     // A damaged MAC is proven by the next line's, and damaged text is lost.
     let lines = apart(&whole);
     let broken = whole.replacen(lines[2].1.as_deref().unwrap(), &"0".repeat(64), 1);
@@ -513,18 +515,17 @@ fn repair_takes_nothing_that_is_forged() {
     fs::remove_dir_all(root.path().join("prod")).unwrap();
     sealed(root.path());
     let error = repaired(&whole.replacen("00", "01", 1), None).err().unwrap();
-    assert!(matches!(error, StoreError::Sealed(SealError::Keyless)), "{error}");
+    assert!(matches!(error, StoreError::Sealed(MacError::MissingKey)), "{error}");
 }
 
 #[test]
 fn what_a_key_is_made_of() {
-    assert!(SealKey::new(&[7; 31]).is_err() && SealKey::new(b"short\n").is_err());
+    assert!(MacKey::new(&[7; 31]).is_err() && MacKey::new(b"short\n").is_err());
     let text = "k".repeat(32);
-    let (one, two) =
-        (SealKey::new(text.as_bytes()).unwrap(), SealKey::new(format!("{text}\r\n").as_bytes()));
+    let (one, two) = (MacKey::new(text.as_bytes()).unwrap(), MacKey::new(format!("{text}\r\n").as_bytes()));
     assert_eq!(one.id(), two.unwrap().id(), "an editor's line break");
     let mut bytes = [0xff; 32];
     bytes[31] = b'\n';
-    assert!(SealKey::new(&bytes).is_ok(), "a byte of chance is no line break");
+    assert!(MacKey::new(&bytes).is_ok(), "a byte of chance is no line break");
     assert!(!format!("{one:?}").contains("kkk"));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::replay::apply_record;
-use crate::ledger::state::entry::Question;
+use crate::ledger::state::entry::AmbiguousIntent;
 use crate::model::value::Value;
 
 fn ledger(records: &[Record]) -> Ledger {
@@ -36,9 +36,10 @@ fn a_fact_counts_while_its_request_is_open() {
 fn a_fact_answers_the_question_about_its_request() {
     let record = create(1, 1, false);
     let Record::Intent(intent) = record.clone() else { panic!() };
-    let question = Question { intent, candidates: vec!["x".into(), "y".into()], text: "which?".into() };
+    let question =
+        AmbiguousIntent { intent, candidates: vec!["x".into(), "y".into()], text: "which?".into() };
     let ledger = ledger(&[record, Record::Asked(Box::new(question))]);
-    let made = Record::Answered { op: op(1), answer: Answer::Made { object: owned("x") } };
+    let made = Record::Answered { op: op(1), answer: IntentResolution::Made { object: owned("x") } };
     assert_eq!(records_to_replay(&ledger, &[bound(1, "x")]), [made]);
 }
 

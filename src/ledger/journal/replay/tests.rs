@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::replay::apply_record;
-use crate::ledger::state::entry::{Entry, Question};
-use crate::ledger::state::holder::Holder;
-use crate::ledger::state::ledger::MOST_KEPT;
-use crate::ledger::state::run_history::{Origin, Tally};
+use crate::ledger::state::entry::{AmbiguousIntent, Entry};
+use crate::ledger::state::holder::LeaseHolder;
+use crate::ledger::state::ledger::MAX_FORGOTTEN_OBJECTS;
+use crate::ledger::state::run_history::{ResourceCounts, RunOrigin};
 use crate::model::address::Name;
 
 /// Replays records; the first illegal one ends it with its reason.
@@ -29,7 +29,11 @@ fn closed(n: u8, outcome: ClosedOutcome) -> Record {
 
 fn asked(record: &Record) -> Record {
     let Record::Intent(intent) = record else { panic!("{record:?}") };
-    Record::Asked(Box::new(Question { intent: intent.clone(), candidates: vec![], text: "which?".into() }))
+    Record::Asked(Box::new(AmbiguousIntent {
+        intent: intent.clone(),
+        candidates: vec![],
+        text: "which?".into(),
+    }))
 }
 
 fn moved(from: u8, to: u8) -> Record {
@@ -63,10 +67,10 @@ fn a_life() {
     assert!(!replay(&[create(1, 1, false), closed(1, ClosedOutcome::Refused)]).unwrap().has_owned());
     let of_earlier_versions = Ledger { had_entries: false, ..ended };
     assert!(!of_earlier_versions.has_owned(), "no run is remembered, and no deleted object");
-    let tally = Tally { done: 1, ..Tally::default() };
-    let end = Some(End { at: Timestamp::UNIX_EPOCH, complete: true, tally });
+    let tally = ResourceCounts { done: 1, ..ResourceCounts::default() };
+    let end = Some(RunEnd { at: Timestamp::UNIX_EPOCH, complete: true, tally });
     let (run, who) = (op(1), "a@b".to_owned());
-    let run = Run { run, plan: run, who, at: Timestamp::UNIX_EPOCH, origin: Origin::default(), end };
+    let run = Run { run, plan: run, who, at: Timestamp::UNIX_EPOCH, origin: RunOrigin::default(), end };
     assert!(Ledger { history: [run].into(), ..of_earlier_versions }.has_owned());
 }
 
@@ -95,11 +99,11 @@ fn what_is_let_go_of_is_remembered_until_the_address_has_an_object_again() {
         assert!(replay(&[&forgotten[..], &again].concat()).unwrap().kept.is_empty());
     }
     let address = |n: usize| Address::new("thing", &format!("n{n}"));
-    let many = (0..MOST_KEPT + 2).flat_map(|n| {
+    let many = (0..MAX_FORGOTTEN_OBJECTS + 2).flat_map(|n| {
         let Record::Adopted { entry, .. } = adopted(1, &format!("x{n}")) else { panic!() };
         [Record::Adopted { address: address(n), entry }, Record::Forgotten { address: address(n) }]
     });
-    assert_eq!(replay(&many.collect::<Vec<_>>()).unwrap().kept.len(), MOST_KEPT);
+    assert_eq!(replay(&many.collect::<Vec<_>>()).unwrap().kept.len(), MAX_FORGOTTEN_OBJECTS);
 }
 
 #[test]
@@ -120,10 +124,13 @@ fn a_question_about_a_change_or_a_deletion_freezes_and_has_no_object_for_an_answ
         let frozen = [&asked[..], &[update(2, 1, "x")]].concat();
         assert_eq!(replay(&frozen).err(), Some("a question about the address is open"));
         let answer = |answer| [&asked[..], &[Record::Answered { op: op(1), answer }]].concat();
-        for none in [Answer::Made { object: owned("y") }, Answer::Surplus { object: owned("y") }] {
+        for none in [
+            IntentResolution::Made { object: owned("y") },
+            IntentResolution::Surplus { object: owned("y") },
+        ] {
             assert_eq!(replay(&answer(none)).err(), Some("only a creation makes an object"));
         }
-        for said in [Answer::Nothing, Answer::Dropped] {
+        for said in [IntentResolution::Nothing, IntentResolution::Dropped] {
             let ledger = replay(&[answer(said), vec![update(2, 1, "x")]].concat()).unwrap();
             assert!(ledger.questions.is_empty() && ledger.watched.is_empty());
             assert_eq!(ids(&ledger), BTreeSet::from([Name::new("x")]));
@@ -186,7 +193,7 @@ fn illegal_moves() {
                 plan: op(2),
                 complete: false,
                 at: Timestamp::UNIX_EPOCH,
-                tally: Tally::default(),
+                tally: ResourceCounts::default(),
                 outputs: None,
             }],
             Record::Begin {
@@ -194,7 +201,7 @@ fn illegal_moves() {
                 plan: op(2),
                 who: "me".into(),
                 at: Timestamp::UNIX_EPOCH,
-                origin: Origin::default(),
+                origin: RunOrigin::default(),
             },
             "the plan was applied before",
         ),
@@ -213,7 +220,7 @@ fn illegal_moves() {
 
 #[test]
 fn leases_are_taken_in_turn_and_given_back_by_their_holder() {
-    let holder = || Holder {
+    let holder = || LeaseHolder {
         session: Uuid::nil(),
         who: "ada@host".to_owned(),
         process: None,
@@ -256,12 +263,13 @@ fn a_question_freezes_until_it_is_answered() {
     assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
     let answer = |answer| Record::Answered { op: op(1), answer };
     let adopted =
-        replay(&[&question[..], &[answer(Answer::Made { object: owned("x") })]].concat()).unwrap();
+        replay(&[&question[..], &[answer(IntentResolution::Made { object: owned("x") })]].concat())
+            .unwrap();
     assert_eq!(ids(&adopted), BTreeSet::from([Name::new("x")]));
-    let absent = replay(&[&question[..], &[answer(Answer::Nothing)]].concat()).unwrap();
+    let absent = replay(&[&question[..], &[answer(IntentResolution::Nothing)]].concat()).unwrap();
     assert!(absent.questions.is_empty() && absent.entries.is_empty());
     assert!(absent.watched.contains_key(&op(1)), "what a human saw is watched all the same");
-    let dropped = replay(&[&question[..], &[answer(Answer::Dropped)]].concat()).unwrap();
+    let dropped = replay(&[&question[..], &[answer(IntentResolution::Dropped)]].concat()).unwrap();
     assert!(dropped.questions.is_empty() && dropped.watched.is_empty());
 }
 
@@ -272,14 +280,16 @@ fn what_was_deleted_is_not_bound_again_while_it_is_remembered() {
         plan: op(n + 1),
         who: "me".into(),
         at: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * days),
-        origin: Origin::default(),
+        origin: RunOrigin::default(),
     };
     let dead = [begin(90, 0), adopted(1, "x"), delete(1, 1, "x"), gone(Some(1), 1, "x")];
     let ghost = "the object was deleted and proven gone";
     let made = |record: Record| [&dead[..], &[create(2, 1, false), record]].concat();
     assert_eq!(replay(&made(bound(2, "x"))).unwrap_err(), ghost);
     assert!(replay(&made(bound(2, "y"))).is_ok());
-    for answer in [Answer::Made { object: owned("x") }, Answer::Surplus { object: owned("x") }] {
+    for answer in
+        [IntentResolution::Made { object: owned("x") }, IntentResolution::Surplus { object: owned("x") }]
+    {
         assert_eq!(replay(&made(Record::Answered { op: op(2), answer })).unwrap_err(), ghost);
     }
     assert_eq!(replay(&[&dead[..], &[adopted(2, "x")]].concat()).unwrap_err(), ghost);
@@ -302,7 +312,7 @@ fn a_late_effect_is_asked_about_and_one_too_many_is_to_be_deleted() {
     let ledger = replay(&late).unwrap();
     assert!(ledger.watched.is_empty() && ledger.questions.contains_key(&op(1)));
     let answer = |answer| Record::Answered { op: op(1), answer };
-    let surplus = answer(Answer::Surplus { object: owned("y") });
+    let surplus = answer(IntentResolution::Surplus { object: owned("y") });
     let entry =
         &replay(&[&late[..], std::slice::from_ref(&surplus)].concat()).unwrap().entries[&address(1)];
     assert_eq!((&entry.current, &entry.deposed), (&Some(owned("x")), &vec![owned("y")]));
@@ -369,9 +379,13 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
             10 => Record::Forgotten { address: address(at) },
             11 => moved(at, (at + 1) % 3),
             12 => asked(&create(n, at, flag)),
-            13 if flag => Record::Answered { op: op(n), answer: Answer::Surplus { object: owned(id) } },
-            _ if flag => Record::Answered { op: op(n), answer: Answer::Made { object: owned(id) } },
-            _ => Record::Answered { op: op(n), answer: Answer::Nothing },
+            13 if flag => {
+                Record::Answered { op: op(n), answer: IntentResolution::Surplus { object: owned(id) } }
+            }
+            _ if flag => {
+                Record::Answered { op: op(n), answer: IntentResolution::Made { object: owned(id) } }
+            }
+            _ => Record::Answered { op: op(n), answer: IntentResolution::Nothing },
         }
     })
 }

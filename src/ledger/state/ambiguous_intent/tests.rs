@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::journal::record::{Answer, Record};
+use crate::ledger::journal::record::{IntentResolution, Record};
 use crate::ledger::journal::replay::apply_record;
-use crate::ledger::state::entry::Question;
+use crate::ledger::state::entry::AmbiguousIntent;
 
 fn asked(record: &Record, candidates: &[&str]) -> Record {
     let Record::Intent(intent) = record else { panic!("{record:?}") };
     let candidates = candidates.iter().map(Name::new).collect();
-    Record::Asked(Box::new(Question { intent: intent.clone(), candidates, text: "which?".into() }))
+    Record::Asked(Box::new(AmbiguousIntent { intent: intent.clone(), candidates, text: "which?".into() }))
 }
 
 fn ledger(records: &[Record]) -> Ledger {
@@ -60,7 +60,7 @@ fn a_question_to_come_is_told_before() {
 fn what_has_an_object_adopts_no_second_one() {
     let (first, second) = (create(1, 1, false), create(2, 1, false));
     let Record::Intent(lost) = &first else { panic!() };
-    let absent = Record::Answered { op: op(1), answer: Answer::Nothing };
+    let absent = Record::Answered { op: op(1), answer: IntentResolution::Nothing };
     let again = asked(&first, &["x"]);
     let ledger = ledger(&[first.clone(), asked(&first, &[]), absent, second, bound(2, "y"), again]);
     assert_eq!(possible_answers(&ledger, lost, &["x".into()]), ["surplus x", "absent", "forget"]);
@@ -74,10 +74,13 @@ fn a_few_digits_are_enough_if_they_tell_it_apart() {
         assert_eq!(find_by_prefix(&both, &short_handle(&both, op(n))), Ok(op(n)));
         assert_eq!(find_by_prefix(&both, &op(n).to_string().to_uppercase()), Ok(op(n)));
     }
-    let Err(Unfound::Several { all, .. }) = find_by_prefix(&both, "0") else { panic!() };
+    let Err(IntentLookupError::MultipleMatches { all, .. }) = find_by_prefix(&both, "0") else { panic!() };
     assert_eq!(all.len(), 2);
     let one = ledger(&[one.clone(), asked(&one, &[])]);
     let slip = format!("{}9", &short_handle(&one, op(1))[..7]);
     assert!(find_by_prefix(&one, &slip).unwrap_err().to_string().contains("did you mean"), "{slip}");
-    assert_eq!(find_by_prefix(&one, ""), Err(Unfound::None { asked: String::new(), near: None }));
+    assert_eq!(
+        find_by_prefix(&one, ""),
+        Err(IntentLookupError::NotFound { asked: String::new(), near: None })
+    );
 }

@@ -1,7 +1,7 @@
 //! What kept secrets promise: no value is lost, and each opens in its own place only.
 
 use super::*;
-use crate::ledger::age_file::{AgeFileError, Identity};
+use crate::ledger::age_file::{AgeFileError, AgeIdentity};
 use crate::ledger::fixture::{address, adopted, identity};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::apply_record;
@@ -9,11 +9,11 @@ use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::secret::Secret;
 
-fn names(of: &[&Identity]) -> BTreeSet<Name> {
+fn names(of: &[&AgeIdentity]) -> BTreeSet<Name> {
     of.iter().map(|identity| identity.recipient()).collect()
 }
 
-fn pin(of: &[&Identity]) -> Record {
+fn pin(of: &[&AgeIdentity]) -> Record {
     Record::SecretRecipients { recipients: names(of) }
 }
 
@@ -25,13 +25,13 @@ fn keep(ledger: &mut Ledger, address: &str, value: &str, pending: bool) {
         .unwrap();
 }
 
-fn value(ledger: &Ledger, identity: &Identity, address: &str) -> Result<String, AgeFileError> {
+fn value(ledger: &Ledger, identity: &AgeIdentity, address: &str) -> Result<String, AgeFileError> {
     let version = ledger.secrets.values[address].effective_version();
     let opened = ledger.decrypt_secret(std::slice::from_ref(identity), address, version)?;
     Ok(opened.expose().unwrap().to_owned())
 }
 
-fn ledger(of: &[&Identity]) -> Ledger {
+fn ledger(of: &[&AgeIdentity]) -> Ledger {
     let mut ledger =
         load_ledger([Record::birth(&identity()), adopted(1, "vm-1"), adopted(2, "vm-2")]).unwrap();
     apply_record(&mut ledger, &pin(of)).unwrap();
@@ -40,7 +40,7 @@ fn ledger(of: &[&Identity]) -> Ledger {
 
 #[test]
 fn a_value_is_kept_for_the_pinned_recipients_and_survives_a_checkpoint() {
-    let (ada, eve) = (Identity::generate(), Identity::generate());
+    let (ada, eve) = (AgeIdentity::generate(), AgeIdentity::generate());
     let mut ledger = ledger(&[&ada]);
     keep(&mut ledger, "vars.token", "canary", false);
     let text = serde_json::to_string(&ledger).unwrap();
@@ -59,7 +59,7 @@ fn a_value_is_kept_for_the_pinned_recipients_and_survives_a_checkpoint() {
 
 #[test]
 fn a_value_in_the_place_of_another_is_refused() {
-    let ada = Identity::generate();
+    let ada = AgeIdentity::generate();
     let mut ledger = ledger(&[&ada]);
     for address in ["vm.a1", "vm.a2", "vars.token"] {
         keep(&mut ledger, address, &format!("{address} 1"), false);
@@ -86,7 +86,7 @@ fn a_value_in_the_place_of_another_is_refused() {
 
 #[test]
 fn a_new_set_of_recipients_lists_the_old_copies_until_the_value_changes() {
-    let (ada, bob) = (Identity::generate(), Identity::generate());
+    let (ada, bob) = (AgeIdentity::generate(), AgeIdentity::generate());
     let mut ledger = ledger(&[&ada, &bob]);
     keep(&mut ledger, "vars.token", "canary", false);
     apply_record(&mut ledger, &pin(&[&ada])).unwrap();
@@ -114,7 +114,7 @@ fn a_new_set_of_recipients_lists_the_old_copies_until_the_value_changes() {
 
 #[test]
 fn a_moved_resource_keeps_its_secret() {
-    let ada = Identity::generate();
+    let ada = AgeIdentity::generate();
     let mut ledger = ledger(&[&ada]);
     keep(&mut ledger, "vm.a1", "canary", false);
     let moves = [(address(1), address(9))].into_iter().collect();
@@ -128,7 +128,7 @@ fn a_moved_resource_keeps_its_secret() {
 /// one that was stored whole.
 #[test]
 fn whatever_is_cut_off_loses_no_value() {
-    let (ada, bob) = (Identity::generate(), Identity::generate());
+    let (ada, bob) = (AgeIdentity::generate(), AgeIdentity::generate());
     let mut whole = ledger(&[&ada]);
     let mut records = Vec::new();
     let mut add = |ledger: &mut Ledger, record: Record| {
@@ -174,7 +174,7 @@ fn whatever_is_cut_off_loses_no_value() {
     }
 }
 
-fn value_of(ledger: &Ledger, identity: &Identity, address: &str, version: &KeptVersion) -> String {
+fn value_of(ledger: &Ledger, identity: &AgeIdentity, address: &str, version: &KeptVersion) -> String {
     let opened = ledger.decrypt_secret(std::slice::from_ref(identity), address, version).unwrap();
     opened.expose().unwrap().to_owned()
 }

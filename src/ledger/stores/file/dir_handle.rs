@@ -1,4 +1,4 @@
-//! `Folder`: a directory that is held open. Everything in it is reached from its descriptor, never by
+//! `DirHandle`: a directory that is held open. Everything in it is reached from its descriptor, never by
 //! its path again, so that swapping a part of the path for a link leads nowhere else.
 #![allow(clippy::disallowed_methods, reason = "the edge where files are touched")]
 
@@ -15,19 +15,19 @@ use crate::ledger::journal::error::StoreError;
 
 /// What stead makes for itself stands below this part of a path: from it on, no part is a link, and
 /// nobody else may write.
-const OURS: &str = ".stead";
+const STEAD_DIR: &str = ".stead";
 
 /// Readable and writable by the owner only.
-const PRIVATE: Mode = Mode::from_raw_mode(0o600);
+const PRIVATE_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// A directory of ours: nobody else may enter it.
-const PRIVATE_FOLDER: Mode = Mode::from_raw_mode(0o700);
+const PRIVATE_DIR_MODE: Mode = Mode::from_raw_mode(0o700);
 
 /// Flags of every opening: no last link is followed, and no pipe or device is waited for.
-const CAREFUL: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+const SAFE_OPEN_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
 /// Flags of every directory's opening.
-const AS_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const DIR_OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Returns the error of an action on a place.
 pub(in crate::ledger) fn file_error(
@@ -40,7 +40,7 @@ pub(in crate::ledger) fn file_error(
 
 /// A directory that is held open.
 #[derive(Debug)]
-pub struct Folder {
+pub struct DirHandle {
     handle: OwnedFd,
     /// For messages.
     path: PathBuf,
@@ -48,18 +48,18 @@ pub struct Folder {
 
 /// A lock on a directory, until it is dropped.
 #[derive(Debug)]
-pub struct FolderLock {
+pub struct DirLock {
     _handle: OwnedFd,
 }
 
-impl Folder {
+impl DirHandle {
     /// Opens a directory that the user named: links on the way are the user's own.
     ///
     /// # Errors
     /// When it is not there, or is no directory.
     pub fn open_user_dir(path: &Path) -> io::Result<Self> {
         let at = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let handle = rustix::fs::open(at, AS_FOLDER, Mode::empty())?;
+        let handle = rustix::fs::open(at, DIR_OPEN_FLAGS, Mode::empty())?;
         Ok(Self { handle, path: path.to_owned() })
     }
 
@@ -91,7 +91,7 @@ impl Folder {
     /// # Errors
     /// When the path leaves this directory, passes a link, or cannot be made.
     pub fn make_below(&self, relative: &Path) -> io::Result<Self> {
-        self.make_all(relative, PRIVATE_FOLDER)
+        self.make_all(relative, PRIVATE_DIR_MODE)
     }
 
     /// As `make_below`; what is made has the usual permissions.
@@ -144,7 +144,7 @@ impl Folder {
     fn step_or_make(&self, name: &Path) -> io::Result<Self> {
         let made = self.make_child(name)?;
         let child = self.open_private_child(name)?;
-        if made && name == Path::new(OURS) {
+        if made && name == Path::new(STEAD_DIR) {
             child.stay_out_of_git()?;
         }
         Ok(child)
@@ -157,7 +157,8 @@ impl Folder {
     }
 
     fn open_child(&self, name: &Path) -> io::Result<Self> {
-        let handle = rustix::fs::openat(&self.handle, name, AS_FOLDER | OFlags::NOFOLLOW, Mode::empty());
+        let handle =
+            rustix::fs::openat(&self.handle, name, DIR_OPEN_FLAGS | OFlags::NOFOLLOW, Mode::empty());
         let handle = handle.map_err(|error| match error {
             rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
                 io::Error::new(io::ErrorKind::NotADirectory, "it is a link, or no directory")
@@ -169,7 +170,7 @@ impl Folder {
 
     /// Makes a directory in it unless it is there. Tells whether it was made.
     fn make_child(&self, name: &Path) -> io::Result<bool> {
-        self.make_child_with(name, PRIVATE_FOLDER)
+        self.make_child_with(name, PRIVATE_DIR_MODE)
     }
 
     fn make_child_with(&self, name: &Path, mode: Mode) -> io::Result<bool> {
@@ -191,8 +192,13 @@ impl Folder {
     /// # Errors
     /// When it cannot be opened, is a link, or is no regular file.
     pub fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let handle = rustix::fs::openat(&self.handle, check_file_name(name)?, flags | CAREFUL, PRIVATE)
-            .map_err(link_in_words)?;
+        let handle = rustix::fs::openat(
+            &self.handle,
+            check_file_name(name)?,
+            flags | SAFE_OPEN_FLAGS,
+            PRIVATE_FILE_MODE,
+        )
+        .map_err(link_in_words)?;
         require_regular_file(handle)
     }
 
@@ -235,7 +241,7 @@ impl Folder {
         {
             use rustix::fs::ResolveFlags;
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            let flags = OFlags::RDONLY | CAREFUL;
+            let flags = OFlags::RDONLY | SAFE_OPEN_FLAGS;
             let opened = rustix::fs::openat2(&self.handle, relative, flags, Mode::empty(), resolve);
             match opened {
                 // Older kernels, and sandboxes that do not know the call.
@@ -252,7 +258,8 @@ impl Folder {
         let name = parts.pop().unwrap_or(Path::new("."));
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
         let folder = parts.into_iter().try_fold(here, |at, part| at.open_child(part))?;
-        let opened = rustix::fs::openat(&folder.handle, name, OFlags::RDONLY | CAREFUL, Mode::empty());
+        let opened =
+            rustix::fs::openat(&folder.handle, name, OFlags::RDONLY | SAFE_OPEN_FLAGS, Mode::empty());
         require_regular_file(opened.map_err(link_in_words)?)
     }
 
@@ -301,7 +308,7 @@ impl Folder {
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
         let beside = format!(".{name}.{:016x}.new", rand::random::<u64>());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | CAREFUL;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE_OPEN_FLAGS;
         let mode = Mode::from_raw_mode(mode as RawMode);
         let handle = rustix::fs::openat(&self.handle, check_file_name(&beside)?, flags, mode)?;
         let mut file = File::from(handle);
@@ -319,11 +326,11 @@ impl Folder {
     ///
     /// # Errors
     /// When the directory cannot be opened once more.
-    pub fn lock(&self) -> io::Result<FolderLock> {
-        let handle = rustix::fs::openat(&self.handle, ".", AS_FOLDER, Mode::empty())?;
+    pub fn lock(&self) -> io::Result<DirLock> {
+        let handle = rustix::fs::openat(&self.handle, ".", DIR_OPEN_FLAGS, Mode::empty())?;
         // Several file systems of other machines refuse to lock a directory.
         let _ = rustix::fs::flock(&handle, rustix::fs::FlockOperation::LockExclusive);
-        Ok(FolderLock { _handle: handle })
+        Ok(DirLock { _handle: handle })
     }
 
     /// Makes the names in it durable.
@@ -375,7 +382,7 @@ impl Folder {
 fn split_user_path(path: &Path) -> (PathBuf, PathBuf) {
     let all: Vec<Component<'_>> = path.components().collect();
     let last = all.len().saturating_sub(1);
-    let at = all.iter().position(|part| part.as_os_str() == OURS).unwrap_or(last);
+    let at = all.iter().position(|part| part.as_os_str() == STEAD_DIR).unwrap_or(last);
     (all[..at].iter().collect(), all[at..].iter().collect())
 }
 

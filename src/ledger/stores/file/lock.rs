@@ -11,28 +11,28 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use uuid::Uuid;
 
-use super::dir_handle::{Folder, file_error};
+use super::dir_handle::{DirHandle, file_error};
 use super::process;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::state::holder::Holder;
-use crate::ledger::stores::shared::lease::{Held, Standing};
+use crate::ledger::state::holder::LeaseHolder;
+use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::model::address::is_legal_segment;
 
 /// The file's name.
-const NAME: &str = "lock";
+const LOCK_FILE_NAME: &str = "lock";
 
 /// The most that is read of a lock file.
-const LONGEST: u64 = 4_096;
+const MAX_LOCK_FILE_BYTES: u64 = 4_096;
 
 /// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
 pub(in crate::ledger) fn take_file_lock(
-    directory: &Folder,
+    directory: &DirHandle,
     who: &str,
     now: Timestamp,
 ) -> Result<File, StoreError> {
-    let path = directory.path().join(NAME);
+    let path = directory.path().join(LOCK_FILE_NAME);
     let fail = || file_error("lock", &path);
-    let mut lock = directory.open_file(NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
+    let mut lock = directory.open_file(LOCK_FILE_NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -55,7 +55,7 @@ pub(in crate::ledger) fn take_file_lock(
 /// Returns the lock file's text: a line for people, and one for programs.
 fn lock_file_text(who: &str, now: Timestamp) -> String {
     let since = now.strftime("%Y-%m-%d %H:%M:%S UTC");
-    let holder = Holder {
+    let holder = LeaseHolder {
         session: Uuid::nil(),
         who: who.to_owned(),
         process: process::current_process(),
@@ -69,16 +69,18 @@ fn lock_file_text(who: &str, now: Timestamp) -> String {
 ///
 /// # Errors
 /// When the lock file is there and cannot be read.
-pub fn read_lock_holder(directory: &Path, environment: &str) -> Result<Option<Held>, StoreError> {
+pub fn read_lock_holder(directory: &Path, environment: &str) -> Result<Option<LeaseInfo>, StoreError> {
     let place = ledger_directory(directory, environment)?;
-    let path = place.join(NAME);
-    let opened = Folder::open_private_dir(&place).and_then(|folder| folder.open_file(NAME, OFlags::RDONLY));
+    let path = place.join(LOCK_FILE_NAME);
+    let opened = DirHandle::open_private_dir(&place)
+        .and_then(|folder| folder.open_file(LOCK_FILE_NAME, OFlags::RDONLY));
     let lock = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         lock => lock.map_err(file_error("read", &path))?,
     };
     let text = read_lock_file(&lock).map_err(file_error("read", &path))?;
-    let Some(holder) = text.lines().nth(1).and_then(|record| serde_json::from_str::<Holder>(record).ok())
+    let Some(holder) =
+        text.lines().nth(1).and_then(|record| serde_json::from_str::<LeaseHolder>(record).ok())
     else {
         return Ok(is_locked(&lock).then(|| unnamed_holder(&text)));
     };
@@ -87,13 +89,13 @@ pub fn read_lock_holder(directory: &Path, environment: &str) -> Result<Option<He
         Some(process) if process::is_dead(process) => false,
         _ => is_locked(&lock),
     };
-    Ok(held.then_some(Held { holder, standing: Standing::Held(Duration::MAX), renewed: None }))
+    Ok(held.then_some(LeaseInfo { holder, standing: LeaseStatus::Held(Duration::MAX), renewed: None }))
 }
 
-fn unnamed_holder(text: &str) -> Held {
+fn unnamed_holder(text: &str) -> LeaseInfo {
     let who = text.lines().next().filter(|line| !line.is_empty()).unwrap_or("another process").to_owned();
-    let holder = Holder { session: Uuid::nil(), who, process: None, since: Timestamp::UNIX_EPOCH };
-    Held { holder, standing: Standing::Held(Duration::MAX), renewed: None }
+    let holder = LeaseHolder { session: Uuid::nil(), who, process: None, since: Timestamp::UNIX_EPOCH };
+    LeaseInfo { holder, standing: LeaseStatus::Held(Duration::MAX), renewed: None }
 }
 
 fn is_locked(lock: &File) -> bool {
@@ -102,7 +104,7 @@ fn is_locked(lock: &File) -> bool {
 
 fn read_lock_file(lock: &File) -> io::Result<String> {
     let mut text = String::new();
-    lock.take(LONGEST).read_to_string(&mut text)?;
+    lock.take(MAX_LOCK_FILE_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn a_lock_is_held_as_long_as_it_is_open_and_says_by_whom() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::create_private_dir(&root.path().join("prod")).unwrap();
+        let folder = DirHandle::create_private_dir(&root.path().join("prod")).unwrap();
         assert_eq!(read_lock_holder(root.path(), "prod").unwrap(), None);
         let now = "2026-11-21T12:00:00Z".parse().unwrap();
         let lock = take_file_lock(&folder, "ada@host", now).unwrap();
@@ -144,13 +146,13 @@ mod tests {
     #[test]
     fn the_golden_lock_file_is_read_and_written_as_before() {
         let golden = include_str!("../../../../tests/golden/files/lock");
-        let holder: Holder = serde_json::from_str(golden.lines().nth(1).unwrap()).unwrap();
+        let holder: LeaseHolder = serde_json::from_str(golden.lines().nth(1).unwrap()).unwrap();
         let written = lock_file_text(&holder.who, holder.since);
         // What is of this process differs.
         let id = format!("process {},", std::process::id());
         let (first, record) = written.trim_end().split_once('\n').unwrap();
         let first = first.replace(&id, &format!("process {},", holder.process.as_ref().unwrap().id));
-        let mut now: Holder = serde_json::from_str(record).unwrap();
+        let mut now: LeaseHolder = serde_json::from_str(record).unwrap();
         now.process.clone_from(&holder.process);
         assert_eq!(format!("{first}\n{}\n", serde_json::to_string(&now).unwrap()), golden);
     }

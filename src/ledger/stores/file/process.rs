@@ -3,20 +3,20 @@
 
 use std::fs;
 
-use crate::ledger::state::holder::Process;
+use crate::ledger::state::holder::ProcessIdentity;
 use crate::model::address::Name;
 
 /// Returns this process; `None` on a machine that does not tell processes apart for good.
 #[must_use]
-pub fn current_process() -> Option<Process> {
+pub fn current_process() -> Option<ProcessIdentity> {
     let id = std::process::id();
-    Some(Process { boot: boot_id()?, namespace: pid_namespace()?, id, started: start_time(id)? })
+    Some(ProcessIdentity { boot: boot_id()?, namespace: pid_namespace()?, id, started: start_time(id)? })
 }
 
 /// Tells whether a process is proven dead: it ran on this boot of this machine, in this namespace, and
 /// its number is free or belongs to another one now.
 #[must_use]
-pub fn is_dead(process: &Process) -> bool {
+pub fn is_dead(process: &ProcessIdentity) -> bool {
     let here = boot_id().is_some_and(|boot| boot == process.boot)
         && pid_namespace().is_some_and(|namespace| namespace == process.namespace);
     // A table that cannot be read proves nothing.
@@ -65,15 +65,18 @@ mod tests {
     fn the_living_are_not_dead_and_the_dead_are() {
         let me = current_process().unwrap();
         assert!(!is_dead(&me));
-        assert!(is_dead(&Process { started: me.started + 1, ..me.clone() }), "its number was given anew");
-        assert!(!is_dead(&Process { boot: "elsewhere".into(), started: 0, ..me.clone() }));
-        assert!(!is_dead(&Process { namespace: "pid:[1]".into(), started: 0, ..me.clone() }));
+        assert!(
+            is_dead(&ProcessIdentity { started: me.started + 1, ..me.clone() }),
+            "its number was given anew"
+        );
+        assert!(!is_dead(&ProcessIdentity { boot: "elsewhere".into(), started: 0, ..me.clone() }));
+        assert!(!is_dead(&ProcessIdentity { namespace: "pid:[1]".into(), started: 0, ..me.clone() }));
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let id = child.id();
-        let dead = Process { id, started: start_time(id).unwrap(), ..me };
+        let dead = ProcessIdentity { id, started: start_time(id).unwrap(), ..me };
         child.wait().unwrap();
         assert!(is_dead(&dead));
         assert!(!is_gone(1) && is_gone(id), "someone else's process is no free number");
-        assert!(!is_dead(&Process { id: 0, ..current_process().unwrap() }) && !is_gone(u32::MAX));
+        assert!(!is_dead(&ProcessIdentity { id: 0, ..current_process().unwrap() }) && !is_gone(u32::MAX));
     }
 }

@@ -16,42 +16,42 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use tokio::runtime::Handle;
 
-use super::dir_handle::{Folder, file_error};
+use super::dir_handle::{DirHandle, file_error};
 use super::lock::{self, ledger_directory};
-use crate::ledger::journal::chain::{self, Head};
+use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::{self, SealKey, Seals, check_readable};
+use crate::ledger::journal::mac::{self, MacKey, MacVerifier, check_readable};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
-use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::entry::Identity;
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
 
 /// Summaries that are kept, with their journals.
-const KEPT: usize = 10;
+const RETAINED_CHECKPOINTS: usize = 10;
 
 /// Room that the disk has behind the journal whenever a request leaves: for the records of all answers
 /// that can be under way.
-const RESERVE: u64 = 512 * 1024;
+const RESERVED_BYTES: u64 = 512 * 1024;
 
 /// A directory's ledger, locked for writing until it is dropped.
 #[derive(Debug)]
 pub struct FileStore {
-    directory: Folder,
+    directory: DirHandle,
     /// Held, not used: closing it gives the lock back.
     lock: Arc<File>,
-    state: RefCell<State>,
+    state: RefCell<FileStoreState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct FileStoreState {
     journal: Arc<File>,
     journal_path: PathBuf,
-    head: Head,
-    trail: Trail,
-    seal: Option<SealKey>,
+    head: ChainHead,
+    trail: HeadHistory,
+    seal: Option<MacKey>,
     /// Up to here the disk has room for the journal.
     reserved: u64,
     poisoned: bool,
@@ -61,26 +61,26 @@ struct State {
 
 /// What opening a ledger for writing needs to know.
 #[derive(Debug, Clone)]
-pub struct Opening<'a> {
+pub struct FileStoreOptions<'a> {
     /// Where the ledgers of the stack are kept.
     pub directory: &'a Path,
     /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
-    pub identity: &'a Identity,
+    pub identity: &'a LedgerIdentity,
     /// Who opens it, as `user@host`.
     pub who: &'a str,
     /// When.
     pub now: Timestamp,
     /// The key that seals it.
-    pub seal: Option<&'a SealKey>,
+    pub seal: Option<&'a MacKey>,
 }
 
 /// What a directory holds.
-struct Content {
+struct FileStoreContents {
     records: Vec<Record>,
     /// The serial in the journal's name.
     serial: u64,
-    head: Head,
-    trail: Trail,
+    head: ChainHead,
+    trail: HeadHistory,
     /// Bytes of the journal that count; `None` when there is no journal yet.
     whole: Option<u64>,
 }
@@ -92,14 +92,14 @@ impl FileStore {
     /// # Errors
     /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
     /// it is another stack's ledger.
-    pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
+    pub fn open(opening: &FileStoreOptions<'_>) -> Result<Self, StoreError> {
         let place = ledger_directory(opening.directory, &opening.identity.environment)?;
-        let directory = Folder::create_private_dir(&place).map_err(file_error("use", &place))?;
+        let directory = DirHandle::create_private_dir(&place).map_err(file_error("use", &place))?;
         let lock = lock::take_file_lock(&directory, opening.who, opening.now)?;
         let content = read_content(&directory, opening.seal)?;
         check_owner(&content.records, opening.identity, opening.seal)?;
         let name = journal_name(content.serial);
-        let mut state = State {
+        let mut state = FileStoreState {
             journal: Arc::new(open_journal(&directory, &name, content.whole)?),
             journal_path: place.join(name),
             head: content.head,
@@ -132,7 +132,7 @@ impl FileStore {
         directory: &Path,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<Option<Ledger>, StoreError> {
         let found = Self::read_with_trail(directory, stack, environment, key)?;
         Ok(found.map(|(ledger, _)| ledger))
@@ -146,10 +146,10 @@ impl FileStore {
         directory: &Path,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
-    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
+        key: Option<&MacKey>,
+    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
         let place = ledger_directory(directory, environment)?;
-        let directory = match Folder::open_private_dir(&place) {
+        let directory = match DirHandle::open_private_dir(&place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(file_error("read", &place))?,
         };
@@ -161,7 +161,7 @@ impl FileStore {
             }
             content = read_content(&directory, key);
         }
-        let Content { records, trail, .. } = content?;
+        let FileStoreContents { records, trail, .. } = content?;
         if records.is_empty() {
             return Ok(None);
         }
@@ -192,25 +192,25 @@ impl Store for FileStore {
         self.sum_up(ledger, None)
     }
 
-    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &MacKey) -> Result<(), StoreError> {
         self.sum_up(ledger, Some(key))
     }
 
-    fn trail(&self) -> Trail {
+    fn trail(&self) -> HeadHistory {
         self.state.borrow().trail.clone()
     }
 }
 
 /// A line on its way to the disk.
-struct Line {
+struct PendingLine {
     bytes: Arc<[u8]>,
     /// The chain's head once it is there.
-    head: Head,
+    head: ChainHead,
 }
 
 impl FileStore {
     /// Writes a summary; with a key, its MACs begin with it: the file is renamed to its place whole or not at all.
-    fn sum_up(&self, ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
+    fn sum_up(&self, ledger: &Ledger, key: Option<&MacKey>) -> Result<(), StoreError> {
         let mut state = self.state.borrow_mut();
         if std::mem::replace(&mut state.poisoned, true) {
             return Err(StoreError::Poisoned);
@@ -249,9 +249,9 @@ fn write_durably(mut journal: &File, line: &[u8]) -> io::Result<()> {
     journal.write_all(line).and_then(|()| journal.sync_data())
 }
 
-impl State {
+impl FileStoreState {
     /// Makes the line that is written next. Until it is known to be there, the store is poisoned.
-    fn begin_line(&mut self, records: &[Record]) -> Result<Line, StoreError> {
+    fn begin_line(&mut self, records: &[Record]) -> Result<PendingLine, StoreError> {
         if std::mem::replace(&mut self.poisoned, true) {
             return Err(StoreError::Poisoned);
         }
@@ -259,14 +259,14 @@ impl State {
             .map_err(|error| file_error("write", &self.journal_path)(error.into()))?;
         let sends = records.iter().any(|record| matches!(record, Record::Intent(_)));
         self.make_room(line.len() as u64, sends)?;
-        Ok(Line { bytes: line.into(), head })
+        Ok(PendingLine { bytes: line.into(), head })
     }
 
     /// Goes on after a line, if it is there.
     fn finish_line(
         &mut self,
         records: &[Record],
-        head: Head,
+        head: ChainHead,
         written: io::Result<()>,
     ) -> Result<(), StoreError> {
         written.map_err(file_error("write", &self.journal_path))?;
@@ -278,18 +278,18 @@ impl State {
     }
 }
 
-impl State {
+impl FileStoreState {
     /// Sees to it that the disk has room for a line and for what follows it: an intent must not become
     /// durable when the record of its answer could not. The file's length stays as it is, so that a torn
     /// end still shows.
     fn make_room(&mut self, line: u64, must: bool) -> Result<(), StoreError> {
         let fail = |source: io::Error| file_error("write", &self.journal_path)(source);
         let length = self.journal.metadata().map_err(fail)?.len();
-        if length + line + RESERVE / 2 <= self.reserved {
+        if length + line + RESERVED_BYTES / 2 <= self.reserved {
             return Ok(());
         }
-        match reserve_space(&self.journal, length, line + RESERVE) {
-            Ok(()) => self.reserved = length + line + RESERVE,
+        match reserve_space(&self.journal, length, line + RESERVED_BYTES) {
+            Ok(()) => self.reserved = length + line + RESERVED_BYTES,
             // The record of an answer takes the room that was made for it.
             Err(error) if must => return Err(fail(error)),
             Err(_) => {}
@@ -316,7 +316,7 @@ fn reserve_space(_: &File, _: u64, _: u64) -> io::Result<()> {
 }
 
 /// Opens the journal for appending; `whole` cuts off a torn end.
-fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
+fn open_journal(directory: &DirHandle, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
     let path = &directory.path().join(name);
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     let file = directory.open_file(name, flags).map_err(file_error("write", path))?;
@@ -329,7 +329,7 @@ fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<Fi
 }
 
 /// Reads the newest summary and the journal after it.
-fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, StoreError> {
+fn read_content(directory: &DirHandle, key: Option<&MacKey>) -> Result<FileStoreContents, StoreError> {
     let names = directory.names().map_err(file_error("read", directory.path()))?;
     let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
     let summary = newest("ledger-", ".json");
@@ -341,7 +341,7 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
             reason: "the ledger that it goes on from is missing".to_owned(),
         });
     }
-    let mut seals = Seals::new(key);
+    let mut seals = MacVerifier::new(key);
     let (mut records, head) = match summary {
         Some(serial) => {
             let (ledger, head) = read_summary(directory, serial, &mut seals)?;
@@ -349,11 +349,11 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
         }
         None => (Vec::new(), chain::first_head()),
     };
-    let mut trail = Trail::new(serial, head);
+    let mut trail = HeadHistory::new(serial, head);
     let name = journal_name(serial);
     let path = directory.path().join(&name);
     let Some(bytes) = directory.read(&name).map_err(file_error("read", &path))? else {
-        return Ok(Content { records, serial, head, trail, whole: None });
+        return Ok(FileStoreContents { records, serial, head, trail, whole: None });
     };
     let lines = line::decode_lines(&bytes, head, &mut seals).map_err(|damage| StoreError::Corrupt {
         place: format!("{}, line {}", path.display(), damage.line),
@@ -361,14 +361,14 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
     })?;
     trail.extend_with_lines(&lines);
     records.extend(lines.records);
-    Ok(Content { records, serial, head: lines.head, trail, whole: Some(lines.whole as u64) })
+    Ok(FileStoreContents { records, serial, head: lines.head, trail, whole: Some(lines.whole as u64) })
 }
 
 fn read_summary(
-    directory: &Folder,
+    directory: &DirHandle,
     serial: u64,
-    seals: &mut Seals<'_>,
-) -> Result<(Ledger, Head), StoreError> {
+    seals: &mut MacVerifier<'_>,
+) -> Result<(Ledger, ChainHead), StoreError> {
     let name = summary_name(serial);
     let path = &directory.path().join(&name);
     let corrupt =
@@ -380,10 +380,10 @@ fn read_summary(
 
 /// Writes a summary beside its place, makes it durable, and puts it there.
 pub(in crate::ledger) fn write_summary(
-    directory: &Folder,
+    directory: &DirHandle,
     ledger: &Ledger,
-    head: &Head,
-    key: Option<&SealKey>,
+    head: &ChainHead,
+    key: Option<&MacKey>,
 ) -> Result<(), StoreError> {
     let name = summary_name(ledger.serial);
     let write = |file: &mut File| checkpoint::serialize_checkpoint(file, ledger, head, key).map(drop);
@@ -391,11 +391,11 @@ pub(in crate::ledger) fn write_summary(
 }
 
 /// Removes summaries, and the journals that follow them, but the newest few.
-fn prune_checkpoints(directory: &Folder) -> Result<(), StoreError> {
+fn prune_checkpoints(directory: &DirHandle) -> Result<(), StoreError> {
     let names = directory.names().map_err(file_error("read", directory.path()))?;
     let mut serials: Vec<_> = names.iter().filter_map(|name| serial_of(name, "ledger-", ".json")).collect();
     serials.sort_unstable();
-    let oldest = serials.len().checked_sub(KEPT).map_or(0, |at| serials[at]);
+    let oldest = serials.len().checked_sub(RETAINED_CHECKPOINTS).map_or(0, |at| serials[at]);
     for name in &names {
         // Left by a crash: this process holds the lock, so nobody is writing it.
         if name.starts_with(".ledger-") && Path::new(name).extension().is_some_and(|end| end == "new") {

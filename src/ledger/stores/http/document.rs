@@ -8,62 +8,62 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::ledger::journal::chain::{self, Head};
-use crate::ledger::journal::mac::{SealKey, Seals};
+use crate::ledger::journal::chain::{self, ChainHead};
+use crate::ledger::journal::mac::{MacKey, MacVerifier};
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::hex::encode_hex;
 
 /// The form of what stands under the key.
-const FORMAT: u32 = 1;
+const DOCUMENT_FORMAT: u32 = 1;
 
 /// The version of Terraform's states, and one of those that wrote it.
-const STATE: (u32, &str) = (4, "1.0.0");
+const TERRAFORM_STATE_VERSION: (u32, &str) = (4, "1.0.0");
 
 /// Bytes of lines that may stand after a summary; as many as the summary has, if it is larger.
-const LINES: usize = 256 << 10;
+const MAX_LINE_BYTES: usize = 256 << 10;
 
 /// What is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Document {
+pub(super) struct StateDocument {
     /// Counts the writes.
     pub(super) serial: u64,
     lineage: Uuid,
-    head: Head,
+    head: ChainHead,
     summary: Option<Rc<str>>,
     lines: Vec<Rc<str>>,
 }
 
 /// A document and what it says.
 #[derive(Debug)]
-pub(super) struct Content {
-    pub(super) document: Document,
+pub(super) struct StateContents {
+    pub(super) document: StateDocument,
     pub(super) records: Vec<Record>,
-    pub(super) trail: Trail,
+    pub(super) trail: HeadHistory,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct RawStateDocument {
     serial: u64,
     #[serde(default)]
     lineage: String,
     #[serde(default)]
     resources: Vec<IgnoredAny>,
-    stead: Option<Body>,
+    stead: Option<SteadSection>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Body {
+struct SteadSection {
     format: u32,
     head: String,
     summary: Option<Rc<str>>,
     lines: Vec<Rc<str>>,
 }
 
-impl Default for Document {
+impl Default for StateDocument {
     fn default() -> Self {
         Self {
             serial: 0,
@@ -76,18 +76,26 @@ impl Default for Document {
 }
 
 /// Reads a document; the error says what does not fit. One that is not there yet gets a lineage.
-pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -> Result<Content, String> {
+pub(super) fn parse(
+    body: Option<&[u8]>,
+    lineage: Uuid,
+    key: Option<&MacKey>,
+) -> Result<StateContents, String> {
     let Some(body) = body else {
-        let document = Document { lineage, ..Document::default() };
-        return Ok(Content { document, records: Vec::new(), trail: Trail::new(0, chain::first_head()) });
+        let document = StateDocument { lineage, ..StateDocument::default() };
+        return Ok(StateContents {
+            document,
+            records: Vec::new(),
+            trail: HeadHistory::new(0, chain::first_head()),
+        });
     };
     let document = parse_envelope(body)?;
-    let (mut records, mut head, mut seals) = (Vec::new(), chain::first_head(), Seals::new(key));
-    let mut trail = Trail::new(0, head);
+    let (mut records, mut head, mut seals) = (Vec::new(), chain::first_head(), MacVerifier::new(key));
+    let mut trail = HeadHistory::new(0, head);
     if let Some(text) = &document.summary {
         let (ledger, after) = checkpoint::parse(text.as_bytes(), &mut seals)
             .map_err(|reason| format!("the summary: {reason}"))?;
-        trail = Trail::new(ledger.serial, after);
+        trail = HeadHistory::new(ledger.serial, after);
         records.push(Record::Condensed(Box::new(ledger)));
         head = after;
     }
@@ -105,24 +113,25 @@ pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -
     if head != document.head {
         return Err("it does not end where it says".to_owned());
     }
-    Ok(Content { document, records, trail })
+    Ok(StateContents { document, records, trail })
 }
 
 /// Reads a document without what its lines say.
-fn parse_envelope(body: &[u8]) -> Result<Document, String> {
-    let found: Found = serde_json::from_slice(body).map_err(|_| "it holds no state".to_owned())?;
+fn parse_envelope(body: &[u8]) -> Result<StateDocument, String> {
+    let found: RawStateDocument =
+        serde_json::from_slice(body).map_err(|_| "it holds no state".to_owned())?;
     let Some(stead) = found.stead.filter(|_| found.resources.is_empty()) else {
         return Err("it holds the state of Terraform, and no ledger".to_owned());
     };
-    let head = key_as_hex::parse(&stead.head).filter(|_| stead.format == FORMAT);
+    let head = key_as_hex::parse(&stead.head).filter(|_| stead.format == DOCUMENT_FORMAT);
     let head = head.ok_or_else(|| "it holds no ledger that this version knows".to_owned())?.0;
     let lineage = Uuid::try_parse(&found.lineage).map_err(|_| "its lineage is none".to_owned())?;
-    Ok(Document { serial: found.serial, lineage, head, summary: stead.summary, lines: stead.lines })
+    Ok(StateDocument { serial: found.serial, lineage, head, summary: stead.summary, lines: stead.lines })
 }
 
-impl Document {
+impl StateDocument {
     /// Returns the digest of all its lines.
-    pub(super) fn head(&self) -> Head {
+    pub(super) fn head(&self) -> ChainHead {
         self.head
     }
 
@@ -137,26 +146,26 @@ impl Document {
         &self,
         records: &[Record],
         ledger: &Ledger,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<Self, serde_json::Error> {
         let (text, head) = line::encode_line(records, &self.head, key)?;
         let mut next = Self { head, ..self.next() };
         next.lines.push(as_text(text)?.into());
         let length: usize = next.lines.iter().map(|line| line.len()).sum();
         let summary = next.summary.as_ref().map_or(0, |summary| summary.len());
-        if length > LINES.max(summary) { next.summed_up(ledger, key) } else { Ok(next) }
+        if length > MAX_LINE_BYTES.max(summary) { next.summed_up(ledger, key) } else { Ok(next) }
     }
 
     /// Returns the next one, all of it summed up as `ledger`.
     pub(super) fn to_condensed(
         &self,
         ledger: &Ledger,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<Self, serde_json::Error> {
         self.next().summed_up(ledger, key)
     }
 
-    fn summed_up(self, ledger: &Ledger, key: Option<&SealKey>) -> Result<Self, serde_json::Error> {
+    fn summed_up(self, ledger: &Ledger, key: Option<&MacKey>) -> Result<Self, serde_json::Error> {
         let bytes = checkpoint::serialize_checkpoint(Vec::new(), ledger, &self.head, key)
             .map_err(serde_json::Error::io)?;
         Ok(Self { summary: Some(as_text(bytes)?.into()), lines: Vec::new(), ..self })
@@ -164,9 +173,9 @@ impl Document {
 
     /// Returns the document as it is sent.
     pub(super) fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let (version, terraform_version) = STATE;
-        let stead = Body {
-            format: FORMAT,
+        let (version, terraform_version) = TERRAFORM_STATE_VERSION;
+        let stead = SteadSection {
+            format: DOCUMENT_FORMAT,
             head: encode_hex(&self.head),
             summary: self.summary.clone(),
             lines: self.lines.clone(),

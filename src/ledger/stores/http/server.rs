@@ -13,28 +13,28 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::store::Settings;
+use super::store::StateServerSettings;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::state::entry::Identity;
-use crate::ledger::state::holder::Holder;
-use crate::ledger::stores::https::{self, Way, root_cause_text, sanitize_server_text};
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::holder::LeaseHolder;
+use crate::ledger::stores::https::{self, ConnectionMode, root_cause_text, sanitize_server_text};
 use crate::ledger::stores::location::without_password;
 use crate::model::redact::SentSecrets;
 
 /// Time allowed for a small request.
-const ALLOWED: Duration = Duration::from_mins(1);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Bytes that a slow line carries in a second.
-const SLOW: usize = 100_000;
+const MIN_BYTES_PER_SECOND: usize = 100_000;
 
 /// How often a document is read when the server is away.
-const TRIES: u64 = 3;
+const MAX_READ_ATTEMPTS: u64 = 3;
 
 /// The most of a lock's description that is read.
-const LARGEST_LOCK: usize = 64 << 10;
+const MAX_LOCK_BYTES: usize = 64 << 10;
 
 /// A state server.
-pub(super) struct Server {
+pub(super) struct StateServer {
     client: Client,
     document: Url,
     lock: (Method, Url),
@@ -60,9 +60,9 @@ pub(super) struct LockInfo {
 
 /// How the server answered to `LOCK`.
 #[derive(Debug)]
-pub(super) enum LockAnswer {
+pub(super) enum LockResponse {
     /// The lock is taken now.
-    Taken,
+    Acquired,
     /// Someone has it.
     Held(LockInfo),
     /// Neither.
@@ -71,9 +71,9 @@ pub(super) enum LockAnswer {
 
 /// A status.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answer(pub(super) u16);
+pub(super) struct ServerStatus(pub(super) u16);
 
-impl Answer {
+impl ServerStatus {
     /// Tells whether the server did as it was told.
     pub(super) fn is_done(self) -> bool {
         (200..300).contains(&self.0)
@@ -87,7 +87,7 @@ impl Answer {
 
 impl LockInfo {
     /// Returns the lock of a holder.
-    pub(super) fn new(holder: &Holder, identity: &Identity) -> Self {
+    pub(super) fn new(holder: &LeaseHolder, identity: &LedgerIdentity) -> Self {
         Self {
             id: holder.session.to_string(),
             operation: "apply".to_owned(),
@@ -106,9 +106,9 @@ impl LockInfo {
     }
 
     /// Returns the holder, as far as the server tells. Its lock lasts until someone takes it away.
-    pub(super) fn holder(&self) -> Holder {
+    pub(super) fn holder(&self) -> LeaseHolder {
         let since = self.created.parse().unwrap_or(Timestamp::UNIX_EPOCH);
-        Holder { session: Uuid::nil(), who: sanitize_server_text(&self.who), process: None, since }
+        LeaseHolder { session: Uuid::nil(), who: sanitize_server_text(&self.who), process: None, since }
     }
 
     /// Returns the holder in words.
@@ -121,12 +121,12 @@ impl LockInfo {
     }
 }
 
-impl Server {
+impl StateServer {
     /// Returns the server of the settings.
     ///
     /// # Errors
     /// When an address is unsafe, a method is none, or TLS cannot start.
-    pub(super) fn new(settings: &Settings) -> Result<Self, StoreError> {
+    pub(super) fn new(settings: &StateServerSettings) -> Result<Self, StoreError> {
         let failed = |place: &str, reason: &str| StoreError::Shared {
             action: "use",
             place: without_password(place),
@@ -149,7 +149,7 @@ impl Server {
         let lock = (method(&settings.lock_method, "STEAD_HTTP_LOCK_METHOD")?, url(&settings.lock_address)?);
         let unlock =
             (method(&settings.unlock_method, "STEAD_HTTP_UNLOCK_METHOD")?, url(&settings.unlock_address)?);
-        let ways = [&document, &lock.1, &unlock.1].map(Way::for_url);
+        let ways = [&document, &lock.1, &unlock.1].map(ConnectionMode::for_url);
         if ways.iter().any(|way| *way != ways[0]) {
             return Err(failed(
                 &settings.address,
@@ -187,11 +187,11 @@ impl Server {
         loop {
             tried += 1;
             let answer = self.send(Method::GET, self.document.clone(), None).await;
-            let last = tried == TRIES;
+            let last = tried == MAX_READ_ATTEMPTS;
             match answer {
                 Ok(mut answer) => match answer.status().as_u16() {
                     200 => {
-                        let body = self.read_body(&mut answer, LARGEST).await?;
+                        let body = self.read_body(&mut answer, MAX_DOCUMENT_BYTES).await?;
                         return Ok(Some(body).filter(|body| !body.is_empty()));
                     }
                     204 | 404 => return Ok(None),
@@ -206,16 +206,16 @@ impl Server {
     }
 
     /// Replaces the document under the lock of an id.
-    pub(super) async fn post_document(&self, body: &[u8], id: &str) -> Result<Answer, StoreError> {
+    pub(super) async fn post_document(&self, body: &[u8], id: &str) -> Result<ServerStatus, StoreError> {
         let mut url = self.document.clone();
         url.query_pairs_mut().append_pair("ID", id);
         let answer = self.send(Method::POST, url, Some(body.to_vec())).await;
         let answer = answer.map_err(|reason| self.action_error("write", &reason))?;
-        Ok(Answer(answer.status().as_u16()))
+        Ok(ServerStatus(answer.status().as_u16()))
     }
 
     /// Takes the lock for good: if the answer is lost, it is given back.
-    pub(super) async fn take_lock(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
+    pub(super) async fn take_lock(&self, lock: &LockInfo) -> Result<LockResponse, StoreError> {
         let answer = self.lock(lock).await;
         if answer.is_err() {
             // The first error is the one to tell.
@@ -225,28 +225,28 @@ impl Server {
     }
 
     /// Takes the lock.
-    pub(super) async fn lock(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
+    pub(super) async fn lock(&self, lock: &LockInfo) -> Result<LockResponse, StoreError> {
         let (method, url) = self.lock.clone();
         let answer = self.send(method, url, Some(self.lock_body(lock)?)).await;
         let mut answer = answer.map_err(|reason| self.action_error("lock", &reason))?;
         match answer.status().as_u16() {
-            200..=299 => Ok(LockAnswer::Taken),
+            200..=299 => Ok(LockResponse::Acquired),
             409 | 423 => {
-                let body = self.read_body(&mut answer, LARGEST_LOCK).await.unwrap_or_default();
+                let body = self.read_body(&mut answer, MAX_LOCK_BYTES).await.unwrap_or_default();
                 // A description that repeats the password is none.
                 let text = self.redact_password(String::from_utf8_lossy(&body).into_owned());
-                Ok(LockAnswer::Held(serde_json::from_str(&text).unwrap_or_default()))
+                Ok(LockResponse::Held(serde_json::from_str(&text).unwrap_or_default()))
             }
-            status => Ok(LockAnswer::Unknown(status)),
+            status => Ok(LockResponse::Unknown(status)),
         }
     }
 
     /// Gives a lock back.
-    pub(super) async fn unlock(&self, lock: &LockInfo) -> Result<Answer, StoreError> {
+    pub(super) async fn unlock(&self, lock: &LockInfo) -> Result<ServerStatus, StoreError> {
         let (method, url) = self.unlock.clone();
         let answer = self.send(method, url, Some(self.lock_body(lock)?)).await;
         let answer = answer.map_err(|reason| self.action_error("unlock", &reason))?;
-        Ok(Answer(answer.status().as_u16()))
+        Ok(ServerStatus(answer.status().as_u16()))
     }
 
     /// Returns what the server says, unless it repeats a part of the password.
@@ -264,7 +264,7 @@ impl Server {
 
     async fn send(&self, method: Method, url: Url, body: Option<Vec<u8>>) -> Result<Response, String> {
         let length = body.as_ref().map_or(0, Vec::len);
-        let allowed = ALLOWED + Duration::from_secs((length / SLOW) as u64);
+        let allowed = REQUEST_TIMEOUT + Duration::from_secs((length / MIN_BYTES_PER_SECOND) as u64);
         let mut request = self.client.request(method, url).timeout(allowed);
         if let Some(username) = &self.username {
             let password = self.password.as_ref().map(ExposeSecret::expose_secret);
@@ -302,7 +302,7 @@ fn describe_transport_error(error: &reqwest::Error) -> String {
 }
 
 /// The largest document, as the server takes it and gives it.
-pub(super) const LARGEST: usize = 16 << 20;
+pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -332,7 +332,7 @@ mod tests {
             (500, false, false),
         ] {
             assert_eq!(
-                (Answer(status).is_done(), Answer(status).is_refusal()),
+                (ServerStatus(status).is_done(), ServerStatus(status).is_refusal()),
                 (done, refusal),
                 "{status}"
             );

@@ -5,7 +5,7 @@ use secrecy::SecretString;
 
 /// What a state server is asked with.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct StateServerSettings {
     /// Where the document is.
     pub address: String,
     /// Where its lock is taken.
@@ -22,7 +22,7 @@ pub struct Settings {
     pub password: Option<SecretString>,
 }
 
-impl Settings {
+impl StateServerSettings {
     /// Returns the settings of the server at an address. In it and in the addresses of the lock,
     /// `{stack}` and `{environment}` stand for their names.
     ///
@@ -74,9 +74,9 @@ pub fn http_variables() -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    fn settings(variables: &[(&str, &str)]) -> Settings {
+    fn settings(variables: &[(&str, &str)]) -> StateServerSettings {
         let variables = variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
-        Settings::new("https://host/{stack}-{environment}", ("shop", "prod"), variables)
+        StateServerSettings::new("https://host/{stack}-{environment}", ("shop", "prod"), variables)
     }
 
     #[test]

@@ -10,49 +10,49 @@ use crate::ledger::stores::http::document;
 use std::cell::RefCell;
 use std::time::Duration;
 
-use super::server::LARGEST;
+use super::server::MAX_DOCUMENT_BYTES;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::{self, SealKey, check_readable};
+use crate::ledger::journal::mac::{self, MacKey, check_readable};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::{check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
-use crate::ledger::journal::trail::Trail;
-use crate::ledger::state::entry::Identity;
-use crate::ledger::state::holder::{Holder, Process};
+use crate::ledger::journal::trail::HeadHistory;
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::shared::lease::{Held, RENEWED_EVERY, Standing};
+use crate::ledger::stores::shared::lease::{LEASE_RENEWAL_INTERVAL, LeaseInfo, LeaseStatus};
 use crate::model::clock::Clock;
 
-use super::document::{Content, Document};
-use super::server::{LockAnswer, LockInfo, Server};
-pub use super::settings::{Settings, http_variables};
+use super::document::{StateContents, StateDocument};
+use super::server::{LockInfo, LockResponse, StateServer};
+pub use super::settings::{StateServerSettings, http_variables};
 
 /// What opening a ledger on a state server needs to know.
-pub struct Opening<'a> {
+pub struct HttpStoreOptions<'a> {
     /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
-    pub identity: &'a Identity,
+    pub identity: &'a LedgerIdentity,
     /// Who opens it.
-    pub holder: Holder,
+    pub holder: LeaseHolder,
     /// Says of a process that it is proven dead.
-    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
     /// Breaks the lock of whoever has it, for this reason.
     pub force: Option<&'a str>,
     /// The key that seals it.
-    pub seal: Option<&'a SealKey>,
+    pub seal: Option<&'a MacKey>,
 }
 
 /// A ledger on a state server, locked until it is released.
 pub struct HttpStore<K> {
-    server: Server,
+    server: StateServer,
     clock: K,
     lock: LockInfo,
-    state: RefCell<State>,
+    state: RefCell<HttpStoreState>,
 }
 
-struct State {
-    document: Document,
-    trail: Trail,
-    seal: Option<SealKey>,
+struct HttpStoreState {
+    document: StateDocument,
+    trail: HeadHistory,
+    seal: Option<MacKey>,
     /// What the document's records make.
     ledger: Option<Ledger>,
     /// A write is under way, or failed: nothing is certain.
@@ -71,13 +71,17 @@ impl<K: Clock> HttpStore<K> {
     /// # Errors
     /// When someone else has the lock, the server does not enforce it, cannot be reached, or holds
     /// something else.
-    pub async fn open(settings: &Settings, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
-        let server = Server::new(settings)?;
+    pub async fn open(
+        settings: &StateServerSettings,
+        clock: K,
+        opening: &HttpStoreOptions<'_>,
+    ) -> Result<Self, StoreError> {
+        let server = StateServer::new(settings)?;
         let lock = LockInfo::new(&opening.holder, opening.identity);
         let forced = take_lock(&server, &lock, opening.force.is_some()).await?;
-        let state = State {
-            document: Document::default(),
-            trail: Trail::default(),
+        let state = HttpStoreState {
+            document: StateDocument::default(),
+            trail: HeadHistory::default(),
             seal: opening.seal.cloned(),
             ledger: None,
             poisoned: false,
@@ -95,7 +99,11 @@ impl<K: Clock> HttpStore<K> {
         }
     }
 
-    async fn begin_ledger(&self, opening: &Opening<'_>, reason: Option<&str>) -> Result<(), StoreError> {
+    async fn begin_ledger(
+        &self,
+        opening: &HttpStoreOptions<'_>,
+        reason: Option<&str>,
+    ) -> Result<(), StoreError> {
         self.probe_lock().await?;
         let before = self.server.get().await?;
         let content = self.parse(before.as_deref(), opening.identity)?;
@@ -128,17 +136,17 @@ impl<K: Clock> HttpStore<K> {
             return Err(self.broken_guarantee("it gave a lock back to one who did not have it"));
         }
         match self.server.lock(&other).await? {
-            LockAnswer::Held(_) => Ok(()),
-            LockAnswer::Taken => {
+            LockResponse::Held(_) => Ok(()),
+            LockResponse::Acquired => {
                 let _ = self.server.unlock(&other).await;
                 Err(self.broken_guarantee("it locked for two at the same time"))
             }
-            LockAnswer::Unknown(status) => Err(self.server.unexpected_status("probe", status)),
+            LockResponse::Unknown(status) => Err(self.server.unexpected_status("probe", status)),
         }
     }
 
     /// Proves that nothing is written without the lock: tries it with the very document that is there.
-    async fn probe_write(&self, document: &Document, before: Option<&[u8]>) -> Result<(), StoreError> {
+    async fn probe_write(&self, document: &StateDocument, before: Option<&[u8]>) -> Result<(), StoreError> {
         let body = document.next().write().map_err(|error| self.server.action_error("write", &error))?;
         self.state.borrow_mut().under_way = true;
         let answer = self.server.post_document(&body, &self.lock.with_new_id().id).await?;
@@ -155,7 +163,7 @@ impl<K: Clock> HttpStore<K> {
         Ok(())
     }
 
-    fn parse(&self, body: Option<&[u8]>, identity: &Identity) -> Result<Content, StoreError> {
+    fn parse(&self, body: Option<&[u8]>, identity: &LedgerIdentity) -> Result<StateContents, StoreError> {
         let corrupt =
             |reason: String| StoreError::Corrupt { place: self.server.display_location(), reason };
         document::parse(body, identity.lineage, self.state.borrow().seal.as_ref()).map_err(corrupt)
@@ -163,15 +171,15 @@ impl<K: Clock> HttpStore<K> {
 
     /// Replaces the document that was read or written last, and proves that the server keeps the new
     /// one.
-    async fn replace_document(&self, next: Document) -> Result<(), StoreError> {
+    async fn replace_document(&self, next: StateDocument) -> Result<(), StoreError> {
         self.check_unmoved().await?;
         let body = next.write().map_err(|error| self.server.action_error("write", &error))?;
-        if body.len() > LARGEST {
+        if body.len() > MAX_DOCUMENT_BYTES {
             let reason = format!(
                 "the ledger takes {} MiB there, and a state server is given {} MiB at most; keep it in S3 or \
                  PostgreSQL",
                 body.len() >> 20,
-                LARGEST >> 20
+                MAX_DOCUMENT_BYTES >> 20
             );
             return Err(self.server.action_error("write", &reason));
         }
@@ -212,10 +220,10 @@ impl<K: Clock> HttpStore<K> {
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
     pub async fn read(
-        settings: &Settings,
+        settings: &StateServerSettings,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<Option<Ledger>, StoreError> {
         Ok(Self::read_with_trail(settings, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
@@ -225,16 +233,16 @@ impl<K: Clock> HttpStore<K> {
     /// # Errors
     /// As `read`.
     pub async fn read_with_trail(
-        settings: &Settings,
+        settings: &StateServerSettings,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
-    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
-        let server = Server::new(settings)?;
+        key: Option<&MacKey>,
+    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
+        let server = StateServer::new(settings)?;
         let body = server.get().await?;
         let corrupt = |reason: String| StoreError::Corrupt { place: server.display_location(), reason };
         let content = document::parse(body.as_deref(), uuid::Uuid::nil(), key).map_err(corrupt)?;
-        let Content { records, trail, .. } = content;
+        let StateContents { records, trail, .. } = content;
         if records.is_empty() {
             return Ok(None);
         }
@@ -275,22 +283,22 @@ impl<K: Clock> HttpStore<K> {
 /// # Errors
 /// When the server cannot be reached, or answers as none with locks would.
 pub async fn find_lock_holder(
-    settings: &Settings,
-    holder: &Holder,
-    identity: &Identity,
-) -> Result<Option<Held>, StoreError> {
-    let server = Server::new(settings)?;
+    settings: &StateServerSettings,
+    holder: &LeaseHolder,
+    identity: &LedgerIdentity,
+) -> Result<Option<LeaseInfo>, StoreError> {
+    let server = StateServer::new(settings)?;
     let lock = LockInfo::new(holder, identity);
     match server.lock(&lock).await? {
-        LockAnswer::Held(by) => {
-            let standing = Standing::Held(Duration::MAX);
-            Ok(Some(Held { holder: by.holder(), standing, renewed: None }))
+        LockResponse::Held(by) => {
+            let standing = LeaseStatus::Held(Duration::MAX);
+            Ok(Some(LeaseInfo { holder: by.holder(), standing, renewed: None }))
         }
-        LockAnswer::Taken => {
+        LockResponse::Acquired => {
             server.unlock(&lock).await?;
             Ok(None)
         }
-        LockAnswer::Unknown(status) => Err(server.unexpected_status("lock", status)),
+        LockResponse::Unknown(status) => Err(server.unexpected_status("lock", status)),
     }
 }
 
@@ -343,7 +351,7 @@ impl<K: Clock> Store for HttpStore<K> {
         Ok(())
     }
 
-    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &MacKey) -> Result<(), StoreError> {
         self.poison()?;
         let next = self.state.borrow().document.to_condensed(ledger, Some(key));
         self.replace_document(next.map_err(|error| self.server.action_error("write", &error))?).await?;
@@ -353,13 +361,13 @@ impl<K: Clock> Store for HttpStore<K> {
         Ok(())
     }
 
-    fn trail(&self) -> Trail {
+    fn trail(&self) -> HeadHistory {
         self.state.borrow().trail.clone()
     }
 
     async fn keep_lease(&self) -> StoreError {
         loop {
-            self.clock.sleep(RENEWED_EVERY).await;
+            self.clock.sleep(LEASE_RENEWAL_INTERVAL).await;
             let serial = self.state.borrow().document.serial;
             let found = self.check_unmoved().await;
             // A write of our own may have come between.
@@ -387,10 +395,10 @@ impl<K: Clock> Store for HttpStore<K> {
 }
 
 /// Takes the lock; breaks the one of another when a human said so, and tells whether it did.
-async fn take_lock(server: &Server, lock: &LockInfo, force: bool) -> Result<bool, StoreError> {
+async fn take_lock(server: &StateServer, lock: &LockInfo, force: bool) -> Result<bool, StoreError> {
     let mut answer = server.take_lock(lock).await?;
     let mut forced = false;
-    if let (true, LockAnswer::Held(by)) = (force, &answer) {
+    if let (true, LockResponse::Held(by)) = (force, &answer) {
         let broken = server.unlock(by).await?;
         if !broken.is_done() {
             return Err(server.unexpected_status("unlock", broken.0));
@@ -399,17 +407,17 @@ async fn take_lock(server: &Server, lock: &LockInfo, force: bool) -> Result<bool
         forced = true;
     }
     match answer {
-        LockAnswer::Taken => Ok(forced),
-        LockAnswer::Held(by) => Err(StoreError::Locked { holder: by.in_words() }),
-        LockAnswer::Unknown(404 | 405 | 501) => {
+        LockResponse::Acquired => Ok(forced),
+        LockResponse::Held(by) => Err(StoreError::Locked { holder: by.in_words() }),
+        LockResponse::Unknown(404 | 405 | 501) => {
             Err(StoreError::Lax { place: server.display_location(), what: "it has no locks" })
         }
-        LockAnswer::Unknown(status) => Err(server.unexpected_status("lock", status)),
+        LockResponse::Unknown(status) => Err(server.unexpected_status("lock", status)),
     }
 }
 
 /// Tells whether the last one who wrote the ledger is known to send nothing any more.
-fn is_silent(ledger: &Ledger, opening: &Opening<'_>) -> bool {
+fn is_silent(ledger: &Ledger, opening: &HttpStoreOptions<'_>) -> bool {
     let Some(holder) = &ledger.holder else { return true };
     holder.process.as_ref().is_some_and(opening.is_dead)
 }

@@ -12,14 +12,14 @@ use secrecy::SecretString;
 use crate::model::diagnostic::nearest_name;
 
 /// Parameters that an address may have.
-const PARAMETERS: &[&str] =
+const ADDRESS_PARAMETERS: &[&str] =
     &["connect_timeout", "dbname", "host", "password", "port", "schema", "sslmode", "sslrootcert", "user"];
 
 /// Where a database is, and how it is reached.
 #[derive(Debug, Clone)]
-pub struct Address {
+pub struct PostgresAddress {
     /// The host.
-    pub host: Host,
+    pub host: ServerHost,
     /// The port, also in the name of a socket's file.
     pub port: u16,
     /// The role; `None`: named like the user of this machine.
@@ -40,14 +40,14 @@ pub struct Address {
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Host {
+pub enum ServerHost {
     /// A name or a number.
     Tcp(String),
     /// The directory of a socket on this machine.
     Socket(PathBuf),
 }
 
-impl Address {
+impl PostgresAddress {
     /// Reads an address.
     ///
     /// # Errors
@@ -59,7 +59,8 @@ impl Address {
             .ok_or("write postgres://user@host/database")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let mut parts = Parts { database: percent_decode(database, "the database")?, ..Parts::default() };
+        let mut parts =
+            AddressParts { database: percent_decode(database, "the database")?, ..AddressParts::default() };
         parts.parse_authority(authority)?;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').ok_or("a parameter has no `=`")?;
@@ -74,9 +75,9 @@ impl Address {
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
         let schema = self.schema.as_ref().map_or_else(String::new, |schema| format!(", schema {schema}"));
         let host = match &self.host {
-            Host::Tcp(host) if host.contains(':') => format!("[{host}]"),
-            Host::Tcp(host) => host.clone(),
-            Host::Socket(directory) => directory.display().to_string(),
+            ServerHost::Tcp(host) if host.contains(':') => format!("[{host}]"),
+            ServerHost::Tcp(host) => host.clone(),
+            ServerHost::Socket(directory) => directory.display().to_string(),
         };
         format!("postgres://{user}{host}:{}/{}{schema}", self.port, self.database)
     }
@@ -84,7 +85,7 @@ impl Address {
 
 /// What was read of an address so far.
 #[derive(Default)]
-struct Parts {
+struct AddressParts {
     host: String,
     port: Option<u16>,
     user: Option<String>,
@@ -96,7 +97,7 @@ struct Parts {
     connect_timeout: Option<u64>,
 }
 
-impl Parts {
+impl AddressParts {
     fn parse_authority(&mut self, text: &str) -> Result<(), String> {
         let (user, place) = text.rsplit_once('@').unwrap_or(("", text));
         let (user, password) = user.split_once(':').map_or((user, None), |(user, rest)| (user, Some(rest)));
@@ -126,15 +127,17 @@ impl Parts {
             "user" => self.user = Some(value),
             _ => {
                 let name: String = name.chars().filter(char::is_ascii_graphic).take(40).collect();
-                let hint = nearest_name(&name, PARAMETERS.iter().copied())
-                    .map_or_else(|| PARAMETERS.join(", "), |known| format!("did you mean `{known}`?"));
+                let hint = nearest_name(&name, ADDRESS_PARAMETERS.iter().copied()).map_or_else(
+                    || ADDRESS_PARAMETERS.join(", "),
+                    |known| format!("did you mean `{known}`?"),
+                );
                 return Err(format!("there is no parameter `{name}`: {hint}"));
             }
         }
         Ok(())
     }
 
-    fn into_address(self) -> Result<Address, String> {
+    fn into_address(self) -> Result<PostgresAddress, String> {
         if self.host.is_empty() {
             return Err("it names no host; for a socket write ?host=/run/postgresql".to_owned());
         }
@@ -148,9 +151,12 @@ impl Parts {
         if self.schema.as_ref().is_some_and(|name| name.is_empty() || !name.chars().all(legal)) {
             return Err("the name of a schema holds a-z, 0-9 and _ only".to_owned());
         }
-        let host =
-            if self.host.starts_with('/') { Host::Socket(self.host.into()) } else { Host::Tcp(self.host) };
-        Ok(Address {
+        let host = if self.host.starts_with('/') {
+            ServerHost::Socket(self.host.into())
+        } else {
+            ServerHost::Tcp(self.host)
+        };
+        Ok(PostgresAddress {
             tls: uses_tls(&host, self.mode.as_deref(), self.authorities.is_some())?,
             host,
             port: self.port.unwrap_or(5432),
@@ -165,18 +171,18 @@ impl Parts {
 }
 
 /// Tells whether the connection uses TLS.
-fn uses_tls(host: &Host, mode: Option<&str>, pinned: bool) -> Result<bool, String> {
+fn uses_tls(host: &ServerHost, mode: Option<&str>, pinned: bool) -> Result<bool, String> {
     let is_here = match host {
-        Host::Socket(_) => true,
-        Host::Tcp(name) => {
+        ServerHost::Socket(_) => true,
+        ServerHost::Tcp(name) => {
             name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
         }
     };
     match (mode, host) {
-        (Some("require" | "verify-ca" | "verify-full"), Host::Socket(_)) => {
+        (Some("require" | "verify-ca" | "verify-full"), ServerHost::Socket(_)) => {
             Err("a socket of this machine has no TLS; leave sslmode out".to_owned())
         }
-        (Some("require" | "verify-ca" | "verify-full"), Host::Tcp(_)) => Ok(true),
+        (Some("require" | "verify-ca" | "verify-full"), ServerHost::Tcp(_)) => Ok(true),
         (None, _) => Ok(!is_here || pinned),
         (Some("disable"), _) if is_here => Ok(false),
         (Some("disable" | "allow" | "prefer"), _) => Err("its sslmode lets others read and change what is \
@@ -216,8 +222,8 @@ mod tests {
     use super::*;
     use secrecy::ExposeSecret;
 
-    fn tcp(name: &str) -> Host {
-        Host::Tcp(name.to_owned())
+    fn tcp(name: &str) -> ServerHost {
+        ServerHost::Tcp(name.to_owned())
     }
 
     #[test]
@@ -248,10 +254,18 @@ mod tests {
                 "e",
                 true,
             ),
-            ("postgres:///d?host=/run/pg", Host::Socket("/run/pg".into()), 5432, None, None, "d", false),
+            (
+                "postgres:///d?host=/run/pg",
+                ServerHost::Socket("/run/pg".into()),
+                5432,
+                None,
+                None,
+                "d",
+                false,
+            ),
             (
                 "postgres://me@%2Frun%2Fpg:9/d",
-                Host::Socket("/run/pg".into()),
+                ServerHost::Socket("/run/pg".into()),
                 9,
                 Some("me"),
                 None,
@@ -259,7 +273,7 @@ mod tests {
                 false,
             ),
         ] {
-            let read = Address::parse(text).unwrap();
+            let read = PostgresAddress::parse(text).unwrap();
             let secret = read.password.as_ref().map(ExposeSecret::expose_secret);
             assert_eq!((&read.host, read.port, read.user.as_deref()), (&host, port, user), "{text}");
             assert_eq!((secret, read.database.as_str(), read.tls), (password, database, tls), "{text}");
@@ -289,7 +303,7 @@ mod tests {
             ("postgres:///d?host=/run/pg&sslmode=require", "has no TLS"),
             ("postgres://db/d?schema=x%22y", "the name of a schema"),
         ] {
-            let error = Address::parse(text).unwrap_err();
+            let error = PostgresAddress::parse(text).unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
             assert!(!error.contains("hunter2"), "{error}");
         }
@@ -297,7 +311,7 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_password() {
-        let shown = |text| Address::parse(text).unwrap().display_text();
+        let shown = |text| PostgresAddress::parse(text).unwrap().display_text();
         assert_eq!(shown("postgres://me:secret@[::1]/d?password=secret"), "postgres://me@[::1]:5432/d");
         assert_eq!(shown("postgres:///d?host=/run/pg&schema=s"), "postgres:///run/pg:5432/d, schema s");
     }

@@ -1,4 +1,4 @@
-//! `PostgresShelf`: a ledger in a PostgreSQL database: one row for its lease, one for each line.
+//! `PostgresBackend`: a ledger in a PostgreSQL database: one row for its lease, one for each line.
 //!
 //! Every operation is one statement with its whole condition in it. No session is relied on: no prepared
 //! statement, no lock, no setting outlives a statement, so a pooler may stand between. A lease and the
@@ -11,43 +11,43 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};
 
-use super::address::Address;
-use super::connection::{Link, Param};
-use super::error::Fault;
-use super::tables::Statements;
-use crate::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use super::address::PostgresAddress;
+use super::connection::{PgConnection, SqlParam};
+use super::error::StatementError;
+use super::tables::SqlStatements;
+use crate::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use crate::ledger::stores::shared::lease::Lease;
 
 /// How often a statement is tried that the server refused because it met another one.
-const TRIES: usize = 10;
+const MAX_STATEMENT_ATTEMPTS: usize = 10;
 
 /// A ledger's rows in a database.
-pub struct PostgresShelf {
+pub struct PostgresBackend {
     place: String,
     /// `stack/environment`.
     ledger: String,
-    statements: Statements,
+    statements: SqlStatements,
     /// For the lease.
-    of_lease: Link,
+    of_lease: PgConnection,
     /// For lines and summaries.
-    of_lines: Link,
+    of_lines: PgConnection,
 }
 
-impl PostgresShelf {
+impl PostgresBackend {
     /// Returns the shelf of a ledger. Nothing is connected or made yet.
     ///
     /// # Errors
     /// When the address is none or unsafe, or its password or authorities cannot be read.
-    pub fn new(address: &str, stack: &str, environment: &str) -> Result<Self, ShelfError> {
-        let unusable = |reason| ShelfError::Failed { action: "use the address".to_owned(), reason };
-        let address = Address::parse(address).map_err(unusable)?;
+    pub fn new(address: &str, stack: &str, environment: &str) -> Result<Self, BackendError> {
+        let unusable = |reason| BackendError::Failed { action: "use the address".to_owned(), reason };
+        let address = PostgresAddress::parse(address).map_err(unusable)?;
         let password = password::find_password(&address).map_err(unusable)?;
-        let link = || Link::new(&address, password.as_ref()).map_err(unusable);
+        let link = || PgConnection::new(&address, password.as_ref()).map_err(unusable);
         let ledger = format!("{stack}/{environment}");
         Ok(Self {
             place: format!("{}, ledger {ledger}", address.display_text()),
             ledger,
-            statements: Statements::new(address.schema.as_deref()),
+            statements: SqlStatements::new(address.schema.as_deref()),
             of_lease: link()?,
             of_lines: link()?,
         })
@@ -57,31 +57,31 @@ impl PostgresShelf {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn list_ledgers(&self) -> Result<Vec<String>, ShelfError> {
+    pub async fn list_ledgers(&self) -> Result<Vec<String>, BackendError> {
         let action = "list the ledgers";
-        let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], LARGE).await;
+        let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], MAX_ROW_BYTES).await;
         let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
         rows.iter().map(|row| read_column(row, "ledger", action)).collect()
     }
 
-    fn ledger_param(&self) -> Param<'_> {
+    fn ledger_param(&self) -> SqlParam<'_> {
         (&self.ledger, Type::TEXT)
     }
 
     /// Reads; `None` when there are no tables at all.
     async fn read(
         &self,
-        link: &Link,
+        link: &PgConnection,
         sql: &str,
-        params: &[Param<'_>],
+        params: &[SqlParam<'_>],
         size: usize,
-    ) -> Result<Option<Vec<Row>>, Fault> {
+    ) -> Result<Option<Vec<Row>>, StatementError> {
         match link.read(sql, params, size).await {
             Err(fault) if fault.has_no_table() => {}
             done => return done.map(Some),
         }
         // The tables are made together: one that is missing alone was removed, or all are being made.
-        let leases: Param<'_> = (&self.statements.leases, Type::TEXT);
+        let leases: SqlParam<'_> = (&self.statements.leases, Type::TEXT);
         let rows = link.read(self.statements.is_there, &[leases], 0).await?;
         let is_there = rows.first().is_some_and(|row| row.try_get("is_there").unwrap_or(true));
         if is_there { link.read(sql, params, size).await.map(Some) } else { Ok(None) }
@@ -90,13 +90,13 @@ impl PostgresShelf {
     /// Writes under a condition: exactly one row, or someone else was there.
     async fn write(
         &self,
-        link: &Link,
+        link: &PgConnection,
         sql: &str,
-        params: &[Param<'_>],
+        params: &[SqlParam<'_>],
         size: usize,
     ) -> Result<Row, WriteError> {
         let mut rows = link.run(sql, params, size).await;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_STATEMENT_ATTEMPTS {
             match rows {
                 Err(fault) if fault.met_another() => rows = link.run(sql, params, size).await,
                 _ => break,
@@ -106,18 +106,18 @@ impl PostgresShelf {
     }
 
     /// Makes the tables. Two may do it at the same time.
-    async fn make_tables(&self) -> Result<(), Fault> {
+    async fn make_tables(&self) -> Result<(), StatementError> {
         match self.of_lease.script(&self.statements.make).await {
             Err(fault) if fault.is_twice() => Ok(()),
             done => done,
         }
     }
 
-    async fn new_lease(&self, params: &[Param<'_>]) -> Result<Row, WriteError> {
+    async fn new_lease(&self, params: &[SqlParam<'_>]) -> Result<Row, WriteError> {
         let sql = &self.statements.new_lease;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_STATEMENT_ATTEMPTS {
             match self.write(&self.of_lease, sql, params, 0).await {
-                Err(WriteError::Fault(fault)) if fault.has_no_table() => self.make_tables().await?,
+                Err(WriteError::Statement(fault)) if fault.has_no_table() => self.make_tables().await?,
                 done => return done,
             }
         }
@@ -128,37 +128,41 @@ impl PostgresShelf {
 /// Why a write did not happen.
 enum WriteError {
     Conflict,
-    Fault(Fault),
+    Statement(StatementError),
 }
 
-impl From<Fault> for WriteError {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+impl From<StatementError> for WriteError {
+    fn from(fault: StatementError) -> Self {
+        Self::Statement(fault)
     }
 }
 
 impl WriteError {
-    fn into_shelf_error(self, action: &str) -> ShelfError {
+    fn into_shelf_error(self, action: &str) -> BackendError {
         match self {
-            Self::Conflict => ShelfError::Conflict,
-            Self::Fault(fault) => fault_error(action, fault),
+            Self::Conflict => BackendError::Conflict,
+            Self::Statement(fault) => fault_error(action, fault),
         }
     }
 }
 
-impl Shelf for PostgresShelf {
+impl SharedBackend for PostgresBackend {
     fn display_location(&self) -> String {
         self.place.clone()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         let action = "read the lease";
         let rows = self.read(&self.of_lease, &self.statements.lease, &[self.ledger_param()], 0).await;
         let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
         rows.first().map(|row| stored_lease(row, action)).transpose()
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         let action = "write the lease";
         let text = serde_json::to_string(lease).map_err(|error| damage_error(action, &error))?;
         let epoch = to_signed(lease.epoch, action)?;
@@ -166,7 +170,7 @@ impl Shelf for PostgresShelf {
         let row = match mark {
             None => self.new_lease(&params).await,
             Some(mark) => {
-                let Some((of, version)) = read_mark(mark) else { return Err(ShelfError::Conflict) };
+                let Some((of, version)) = read_mark(mark) else { return Err(BackendError::Conflict) };
                 let [ledger, epoch, text] = params;
                 let params = [ledger, epoch, text, (&of, Type::INT8), (&version, Type::INT8)];
                 self.write(&self.of_lease, &self.statements.next_lease, &params, 0).await
@@ -176,17 +180,17 @@ impl Shelf for PostgresShelf {
         Ok(mark_of(read_column(&row, "epoch", action)?, read_column(&row, "version", action)?))
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         let action = "read lines";
         let after = to_signed(after, action)?;
         let params = [self.ledger_param(), (&after, Type::INT8)];
-        let rows = self.read(&self.of_lines, &self.statements.lines, &params, LARGE).await;
+        let rows = self.read(&self.of_lines, &self.statements.lines, &params, MAX_ROW_BYTES).await;
         let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
         let line = |row: Row| Ok((column_number(&row, action)?, read_column(&row, "line", action)?));
         rows.into_iter().map(line).collect()
     }
 
-    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         let action = format!("write line {number}");
         let (number, epoch) = (to_signed(number, &action)?, to_signed(epoch, &action)?);
         let params =
@@ -195,23 +199,23 @@ impl Shelf for PostgresShelf {
         written.map(|_| ()).map_err(|error| error.into_shelf_error(&action))
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         let action = "list summaries";
         let rows = self.read(&self.of_lines, &self.statements.summaries, &[self.ledger_param()], 0).await;
         let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
         rows.iter().map(|row| column_number(row, action)).collect()
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         let action = format!("read summary {number}");
         let number = to_signed(number, &action)?;
         let params = [self.ledger_param(), (&number, Type::INT8)];
-        let rows = self.read(&self.of_lines, &self.statements.summary, &params, LARGE).await;
+        let rows = self.read(&self.of_lines, &self.statements.summary, &params, MAX_ROW_BYTES).await;
         let rows = rows.map_err(|fault| fault_error(&action, fault))?.unwrap_or_default();
         rows.first().map(|row| read_column(row, "summary", &action)).transpose()
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         let action = format!("write summary {number}");
         let number = to_signed(number, &action)?;
         let params = [self.ledger_param(), (&number, Type::INT8), (&summary, Type::BYTEA)];
@@ -220,7 +224,7 @@ impl Shelf for PostgresShelf {
         written.map(|_| ()).map_err(|error| error.into_shelf_error(&action))
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         let action = "remove old lines";
         let before = to_signed(before, action)?;
         let params = [self.ledger_param(), (&before, Type::INT8)];
@@ -230,9 +234,9 @@ impl Shelf for PostgresShelf {
 }
 
 /// Bytes that one row may hold when it is not known how many: the time for reading it follows from that.
-const LARGE: usize = 64 << 20;
+const MAX_ROW_BYTES: usize = 64 << 20;
 
-fn stored_lease(row: &Row, action: &str) -> Result<Stored, ShelfError> {
+fn stored_lease(row: &Row, action: &str) -> Result<StoredLease, BackendError> {
     let (epoch, version): (i64, i64) =
         (read_column(row, "epoch", action)?, read_column(row, "version", action)?);
     let text: String = read_column(row, "lease", action)?;
@@ -245,24 +249,24 @@ fn stored_lease(row: &Row, action: &str) -> Result<Stored, ShelfError> {
     // A clock that was set back makes nobody's lease longer than it is.
     let age =
         Duration::try_from_secs_f64(age.max(0.0)).map_err(|_| damage_error(action, &"its age is none"))?;
-    Ok(Stored { lease, mark: mark_of(epoch, version), age })
+    Ok(StoredLease { lease, mark: mark_of(epoch, version), age })
 }
 
-fn mark_of(epoch: i64, version: i64) -> Mark {
-    Mark(format!("{epoch}/{version}"))
+fn mark_of(epoch: i64, version: i64) -> LeaseVersion {
+    LeaseVersion(format!("{epoch}/{version}"))
 }
 
-fn read_mark(mark: &Mark) -> Option<(i64, i64)> {
+fn read_mark(mark: &LeaseVersion) -> Option<(i64, i64)> {
     let (epoch, version) = mark.0.split_once('/')?;
     Some((epoch.parse().ok()?, version.parse().ok()?))
 }
 
-fn column_number(row: &Row, action: &str) -> Result<u64, ShelfError> {
+fn column_number(row: &Row, action: &str) -> Result<u64, BackendError> {
     let number: i64 = read_column(row, "number", action)?;
     u64::try_from(number).map_err(|_| damage_error(action, &"a number is below zero"))
 }
 
-fn read_column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Result<T, ShelfError> {
+fn read_column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Result<T, BackendError> {
     row.try_get(name).map_err(|_| {
         let reason = format!(
             "the column `{name}` is not what stead made: give it a schema of its own with ?schema=NAME"
@@ -271,14 +275,14 @@ fn read_column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Re
     })
 }
 
-fn to_signed(number: u64, action: &str) -> Result<i64, ShelfError> {
+fn to_signed(number: u64, action: &str) -> Result<i64, BackendError> {
     i64::try_from(number).map_err(|_| damage_error(action, &"the number is too large"))
 }
 
-fn damage_error(action: &str, reason: &dyn std::fmt::Display) -> ShelfError {
-    ShelfError::Failed { action: action.to_owned(), reason: reason.to_string() }
+fn damage_error(action: &str, reason: &dyn std::fmt::Display) -> BackendError {
+    BackendError::Failed { action: action.to_owned(), reason: reason.to_string() }
 }
 
-fn fault_error(action: &str, fault: Fault) -> ShelfError {
-    ShelfError::Failed { action: action.to_owned(), reason: fault.reason() }
+fn fault_error(action: &str, fault: StatementError) -> BackendError {
+    BackendError::Failed { action: action.to_owned(), reason: fault.reason() }
 }

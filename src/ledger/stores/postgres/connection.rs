@@ -1,4 +1,4 @@
-//! `Link`: one connection to the database, made when it is needed and again when it is gone. The edge
+//! `PgConnection`: one connection to the database, made when it is needed and again when it is gone. The edge
 //! where the database's socket is.
 //!
 //! Nothing is done twice by itself here. A statement ends well, is refused by the server, or is lost:
@@ -21,45 +21,45 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Error, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::address::{Address, Host};
-use super::error::Fault;
+use super::address::{PostgresAddress, ServerHost};
+use super::error::StatementError;
 use crate::ledger::stores::https::platform_verified;
 use crate::model::redact::SentSecrets;
 
 /// Time allowed for the first answer, and between two rows.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes that are sent or received in a second at the very least.
-const SLOWEST: u64 = 256 << 10;
+const MIN_BYTES_PER_SECOND: u64 = 256 << 10;
 
 /// A parameter and its type: so that no statement has to be prepared first.
-pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(super) type SqlParam<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// A connection to a database that may be there.
-pub(super) struct Link {
+pub(super) struct PgConnection {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     connect_timeout: Duration,
     /// The password, which the server may repeat in what it says.
     password: SentSecrets,
     /// Held by the statement that is under way. A statement that does not end well takes the wire with it.
-    wire: Mutex<Option<Wire>>,
+    wire: Mutex<Option<OpenConnection>>,
 }
 
 /// An open connection.
-struct Wire {
+struct OpenConnection {
     client: Client,
     /// Moves bytes while it is polled; ends with the connection.
     pump: Pin<Box<dyn Future<Output = Result<(), Error>>>>,
 }
 
-impl Link {
+impl PgConnection {
     /// Returns a link that is not connected yet.
-    pub(super) fn new(address: &Address, password: Option<&SecretString>) -> Result<Self, String> {
+    pub(super) fn new(address: &PostgresAddress, password: Option<&SecretString>) -> Result<Self, String> {
         let mut config = Config::new();
         match &address.host {
-            Host::Tcp(name) => config.host(name),
-            Host::Socket(directory) => config.host_path(directory),
+            ServerHost::Tcp(name) => config.host(name),
+            ServerHost::Socket(directory) => config.host_path(directory),
         };
         config.port(address.port).dbname(&address.database).application_name("stead");
         if let Some(user) = &address.user {
@@ -73,7 +73,7 @@ impl Link {
         config.ssl_mode(if address.tls { SslMode::Require } else { SslMode::Disable });
         config.connect_timeout(address.connect_timeout);
         config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
-        config.keepalives_retries(4).tcp_user_timeout(ANSWER_WITHIN);
+        config.keepalives_retries(4).tcp_user_timeout(RESPONSE_TIMEOUT);
         let tls = address.tls.then(|| postgres_tls_config(address)).transpose()?;
         Ok(Self {
             config,
@@ -88,9 +88,9 @@ impl Link {
     pub(super) async fn run(
         &self,
         sql: &str,
-        params: &[Param<'_>],
+        params: &[SqlParam<'_>],
         size: usize,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, StatementError> {
         let mut slot = self.wire.lock().await;
         let mut wire = self.healthy_connection(slot.take()).await?;
         let rows = wire
@@ -105,28 +105,31 @@ impl Link {
     pub(super) async fn read(
         &self,
         sql: &str,
-        params: &[Param<'_>],
+        params: &[SqlParam<'_>],
         size: usize,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, StatementError> {
         match self.run(sql, params, size).await {
-            Err(Fault::Lost(_)) => self.run(sql, params, size).await,
+            Err(StatementError::ConnectionLost(_)) => self.run(sql, params, size).await,
             done => done,
         }
     }
 
     /// Runs several statements without parameters as one message, which is one transaction.
-    pub(super) async fn script(&self, sql: &str) -> Result<(), Fault> {
+    pub(super) async fn script(&self, sql: &str) -> Result<(), StatementError> {
         let mut slot = self.wire.lock().await;
         let mut wire = self.healthy_connection(slot.take()).await?;
-        let Wire { client, pump } = &mut wire;
-        let done = drive_connection(pump, client.batch_execute(sql), ANSWER_WITHIN).await;
+        let OpenConnection { client, pump } = &mut wire;
+        let done = drive_connection(pump, client.batch_execute(sql), RESPONSE_TIMEOUT).await;
         done.map_err(|fault| fault.redact_password(&self.password))?;
         *slot = Some(wire);
         Ok(())
     }
 
     /// Returns a connection of which nothing bad is known.
-    async fn healthy_connection(&self, kept: Option<Wire>) -> Result<Wire, Fault> {
+    async fn healthy_connection(
+        &self,
+        kept: Option<OpenConnection>,
+    ) -> Result<OpenConnection, StatementError> {
         let Some(mut wire) = kept else { return self.connect().await };
         // Whoever closed it meanwhile has been heard by then.
         tokio::task::yield_now().await;
@@ -134,32 +137,34 @@ impl Link {
         if ended { self.connect().await } else { Ok(wire) }
     }
 
-    async fn connect(&self) -> Result<Wire, Fault> {
+    async fn connect(&self) -> Result<OpenConnection, StatementError> {
         let connecting = async {
             if let Some(tls) = &self.tls {
                 let (client, connection) = self.config.connect(tls.clone()).await?;
-                return Ok(Wire { client, pump: Box::pin(connection) });
+                return Ok(OpenConnection { client, pump: Box::pin(connection) });
             }
             let (client, connection) = self.config.connect(NoTls).await?;
-            Ok(Wire { client, pump: Box::pin(connection) })
+            Ok(OpenConnection { client, pump: Box::pin(connection) })
         };
         match timeout(self.connect_timeout, connecting).await {
             Ok(Ok(wire)) => Ok(wire),
-            Ok(Err(error)) => Err(Fault::from_connect_error(&error).redact_password(&self.password)),
-            Err(_) => Err(Fault::Unreached("the server does not answer in time".to_owned())),
+            Ok(Err(error)) => {
+                Err(StatementError::from_connect_error(&error).redact_password(&self.password))
+            }
+            Err(_) => Err(StatementError::NotConnected("the server does not answer in time".to_owned())),
         }
     }
 }
 
-impl Wire {
+impl OpenConnection {
     async fn query_rows(
         &mut self,
         sql: &str,
-        params: &[Param<'_>],
+        params: &[SqlParam<'_>],
         size: usize,
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, StatementError> {
         let Self { client, pump } = self;
-        let within = ANSWER_WITHIN + Duration::from_secs(size as u64 / SLOWEST);
+        let within = RESPONSE_TIMEOUT + Duration::from_secs(size as u64 / MIN_BYTES_PER_SECOND);
         let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
         let rows = drive_connection(pump, client.query_typed_raw(sql, params), within).await?;
         let mut rows = pin!(rows);
@@ -176,29 +181,33 @@ async fn drive_connection<T>(
     pump: &mut Pin<Box<dyn Future<Output = Result<(), Error>>>>,
     work: impl Future<Output = Result<T, Error>>,
     within: Duration,
-) -> Result<T, Fault> {
+) -> Result<T, StatementError> {
     let mut work = pin!(work);
     let both = poll_fn(|cx| {
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
-            return Poll::Ready(done.map_err(|error| Fault::from_statement_error(&error)));
+            return Poll::Ready(done.map_err(|error| StatementError::from_statement_error(&error)));
         }
         let Poll::Ready(ended) = pump.as_mut().poll(cx) else { return Poll::Pending };
         // The answer may have come with the end; if not, the connection's own words tell more.
         match (work.as_mut().poll(cx), ended) {
             (Poll::Ready(Ok(done)), _) => Poll::Ready(Ok(done)),
-            (_, Err(error)) => Poll::Ready(Err(Fault::from_lost_connection(&error))),
-            (Poll::Ready(Err(error)), Ok(())) => Poll::Ready(Err(Fault::from_statement_error(&error))),
-            (Poll::Pending, Ok(())) => Poll::Ready(Err(Fault::Lost("the connection ended".to_owned()))),
+            (_, Err(error)) => Poll::Ready(Err(StatementError::from_lost_connection(&error))),
+            (Poll::Ready(Err(error)), Ok(())) => {
+                Poll::Ready(Err(StatementError::from_statement_error(&error)))
+            }
+            (Poll::Pending, Ok(())) => {
+                Poll::Ready(Err(StatementError::ConnectionLost("the connection ended".to_owned())))
+            }
         }
     });
     match timeout(within, both).await {
         Ok(done) => done,
-        Err(_) => Err(Fault::Lost("the server does not answer in time".to_owned())),
+        Err(_) => Err(StatementError::ConnectionLost("the server does not answer in time".to_owned())),
     }
 }
 
 /// Returns the TLS settings: the platform's authorities, or those of a file instead.
-fn postgres_tls_config(address: &Address) -> Result<MakeRustlsConnect, String> {
+fn postgres_tls_config(address: &PostgresAddress) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

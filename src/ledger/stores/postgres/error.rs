@@ -1,4 +1,4 @@
-//! `Fault`: why a statement did not end well, and what a person can do about it. Pure.
+//! `StatementError`: why a statement did not end well, and what a person can do about it. Pure.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
@@ -7,25 +7,25 @@ use crate::model::redact::SentSecrets;
 
 /// Why a statement did not end well.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum StatementError {
     /// There was no connection: nothing was sent.
-    Unreached(String),
+    NotConnected(String),
     /// The server refused the statement, which had no effect.
     Refused(SqlState, String),
     /// The connection broke or went silent: nobody knows whether the statement had its effect.
-    Lost(String),
+    ConnectionLost(String),
 }
 
 /// Longest text of a server that is shown.
-const LONGEST: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
-impl Fault {
+impl StatementError {
     /// Returns the fault of a statement.
     pub(super) fn from_statement_error(error: &Error) -> Self {
         match error.as_db_error() {
             // A class of its own tells that the server, or a pooler, gave the connection up. The statement
             // may have had its effect before.
-            Some(said) if is_about_the_connection(said) => Self::Lost(in_words(said)),
+            Some(said) if is_about_the_connection(said) => Self::ConnectionLost(in_words(said)),
             Some(said) => Self::Refused(said.code().clone(), in_words(said)),
             None => Self::from_lost_connection(error),
         }
@@ -33,20 +33,20 @@ impl Fault {
 
     /// Returns the fault of a connection that ended.
     pub(super) fn from_lost_connection(error: &Error) -> Self {
-        Self::Lost(last_cause(error))
+        Self::ConnectionLost(last_cause(error))
     }
 
     /// Returns the fault of a connection that did not come about.
     pub(super) fn from_connect_error(error: &Error) -> Self {
-        Self::Unreached(error.as_db_error().map_or_else(|| last_cause(error), in_words))
+        Self::NotConnected(error.as_db_error().map_or_else(|| last_cause(error), in_words))
     }
 
     /// Returns the fault without the server's words, where they repeat a part of the password.
     pub(super) fn redact_password(self, password: &SentSecrets) -> Self {
         match self {
-            Self::Unreached(reason) => Self::Unreached(password.screen_text(reason)),
+            Self::NotConnected(reason) => Self::NotConnected(password.screen_text(reason)),
             Self::Refused(code, reason) => Self::Refused(code, password.screen_text(reason)),
-            Self::Lost(reason) => Self::Lost(password.screen_text(reason)),
+            Self::ConnectionLost(reason) => Self::ConnectionLost(password.screen_text(reason)),
         }
     }
 
@@ -72,9 +72,9 @@ impl Fault {
     /// Returns the fault in words.
     pub(super) fn reason(self) -> String {
         match self {
-            Self::Unreached(reason) => format!("no connection: {reason}"),
+            Self::NotConnected(reason) => format!("no connection: {reason}"),
             Self::Refused(_, reason) => reason,
-            Self::Lost(reason) => {
+            Self::ConnectionLost(reason) => {
                 format!("the connection was lost before the answer came: {reason}")
             }
         }
@@ -133,7 +133,7 @@ fn last_cause(error: &Error) -> String {
 /// Returns a server's text as one short line that does nothing to a terminal.
 fn sanitize_message(text: &str) -> String {
     let harmless = |c: char| if c.is_control() || !c.is_ascii() && !c.is_alphanumeric() { ' ' } else { c };
-    text.chars().map(harmless).take(LONGEST).collect()
+    text.chars().map(harmless).take(MAX_MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -143,15 +143,15 @@ mod tests {
     #[test]
     fn a_servers_text_is_one_short_line() {
         assert_eq!(sanitize_message("a\nb\u{1b}[31m\u{202e}ü"), "a b [31m ü");
-        assert_eq!(sanitize_message(&"x".repeat(9_999)).len(), LONGEST);
+        assert_eq!(sanitize_message(&"x".repeat(9_999)).len(), MAX_MESSAGE_CHARS);
     }
 
     #[test]
     fn only_what_is_known_to_have_done_nothing_is_done_again() {
-        let refused = |code| Fault::Refused(code, String::new());
+        let refused = |code| StatementError::Refused(code, String::new());
         assert!(refused(SqlState::T_R_SERIALIZATION_FAILURE).met_another());
         assert!(!refused(SqlState::QUERY_CANCELED).met_another());
-        assert!(!Fault::Lost(String::new()).met_another());
+        assert!(!StatementError::ConnectionLost(String::new()).met_another());
         // 42710 is "type ... already exists".
         for code in ["23505", "42P07", "42710"] {
             assert!(refused(SqlState::from_code(code)).is_twice(), "{code}");

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-use super::address::{Address, Host};
+use super::address::{PostgresAddress, ServerHost};
 
 /// Returns the password for an address: its own, or a kept one.
 ///
 /// # Errors
 /// When the file of passwords is open to others.
-pub(super) fn find_password(address: &Address) -> Result<Option<SecretString>, String> {
+pub(super) fn find_password(address: &PostgresAddress) -> Result<Option<SecretString>, String> {
     if let Some(password) = &address.password {
         return Ok(Some(password.clone()));
     }
@@ -40,10 +40,10 @@ pub(super) fn find_password(address: &Address) -> Result<Option<SecretString>, S
 }
 
 /// Returns the password of the first line that fits.
-fn find_in_passfile(text: &str, address: &Address, user: &str) -> Option<String> {
+fn find_in_passfile(text: &str, address: &PostgresAddress, user: &str) -> Option<String> {
     let host = match &address.host {
-        Host::Tcp(name) => name.clone(),
-        Host::Socket(directory) => directory.display().to_string(),
+        ServerHost::Tcp(name) => name.clone(),
+        ServerHost::Socket(directory) => directory.display().to_string(),
     };
     let port = address.port.to_string();
     let wanted = [host.as_str(), port.as_str(), address.database.as_str(), user];
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_first_line_that_fits_has_the_password() {
-        let address = Address::parse("postgres://me@db:6432/books").unwrap();
+        let address = PostgresAddress::parse("postgres://me@db:6432/books").unwrap();
         let text = "# db:6432:books:me:no\ndb:5432:books:me:no\ndb:6432:*:you:no\nshort:line\n\
                     db:*:books:me:a\\:b\\\\c\n*:*:*:*:last\n";
         assert_eq!(find_in_passfile(text, &address, "me").as_deref(), Some("a:b\\c"));

@@ -4,7 +4,7 @@
 //! session: a pooler may give every statement another one.
 
 /// Makes the tables. All three or none: they are one message, which is one transaction.
-const MAKE: &str = "\
+const CREATE_TABLES: &str = "\
 create table if not exists {s}stead_summaries (
   ledger text not null,
   number bigint not null,
@@ -31,26 +31,26 @@ create table if not exists {s}stead_leases (
 
 /// Makes the transaction wait until it is on disk, also where a role or database is set not to: what was
 /// acknowledged must never be lost. `local` and the stricter settings stay.
-const DURABLE: &str = "\
+const SYNCHRONOUS_COMMIT: &str = "\
 durable as materialized (
   select set_config('synchronous_commit', case current_setting('synchronous_commit')
     when 'off' then 'on' else current_setting('synchronous_commit') end, true) as how
 )";
 
-const LEASE: &str = "\
+const SELECT_LEASE: &str = "\
 select epoch, version, lease, extract(epoch from clock_timestamp() - written)::float8 as age
 from {s}stead_leases where ledger = $1";
 
-const LEDGERS: &str = "select ledger from {s}stead_leases order by ledger";
+const SELECT_LEDGERS: &str = "select ledger from {s}stead_leases order by ledger";
 
-const NEW_LEASE: &str = "\
+const INSERT_LEASE: &str = "\
 with {d}
 insert into {s}stead_leases (ledger, epoch, version, lease, written)
 select $1, $2, 1, $3, clock_timestamp() from durable
 on conflict (ledger) do nothing
 returning epoch, version";
 
-const NEXT_LEASE: &str = "\
+const UPDATE_LEASE: &str = "\
 with {d}
 update {s}stead_leases
 set epoch = $2, version = version + 1, lease = $3, written = clock_timestamp()
@@ -60,7 +60,7 @@ returning epoch, version";
 
 /// The lease's row is locked against another taker until the line is there: a displaced epoch writes
 /// nothing, however the two statements meet.
-const NEW_LINE: &str = "\
+const INSERT_LINE: &str = "\
 with {d}
 insert into {s}stead_lines (ledger, number, epoch, line)
 select $1, $2, $3, $4 from {s}stead_leases as lease, durable
@@ -69,28 +69,28 @@ for share of lease
 on conflict (ledger, number) do nothing
 returning number";
 
-const LINES: &str = "\
+const SELECT_LINES: &str = "\
 select number, line from {s}stead_lines where ledger = $1 and number > $2 order by number";
 
-const SUMMARIES: &str = "select number from {s}stead_summaries where ledger = $1 order by number";
+const SELECT_CHECKPOINTS: &str = "select number from {s}stead_summaries where ledger = $1 order by number";
 
-const SUMMARY: &str = "select summary from {s}stead_summaries where ledger = $1 and number = $2";
+const SELECT_CHECKPOINT: &str = "select summary from {s}stead_summaries where ledger = $1 and number = $2";
 
-const NEW_SUMMARY: &str = "\
+const INSERT_CHECKPOINT: &str = "\
 with {d}
 insert into {s}stead_summaries (ledger, number, summary) select $1, $2, $3 from durable
 on conflict (ledger, number) do nothing
 returning number";
 
-const PRUNE: &str = "\
+const DELETE_OLD_RECORDS: &str = "\
 with old as (delete from {s}stead_summaries where ledger = $1 and number < $2)
 delete from {s}stead_lines where ledger = $1 and number <= $2";
 
-const IS_THERE: &str = "select to_regclass($1) is not null as is_there";
+const TABLE_EXISTS: &str = "select to_regclass($1) is not null as is_there";
 
 /// The statements, for the schema of the tables.
 #[derive(Debug)]
-pub(super) struct Statements {
+pub(super) struct SqlStatements {
     /// Makes the tables.
     pub make: String,
     /// `$1` ledger.
@@ -119,23 +119,23 @@ pub(super) struct Statements {
     pub leases: String,
 }
 
-impl Statements {
+impl SqlStatements {
     /// Returns the statements on the tables of a schema, whose name needs no quotes inside.
     pub(super) fn new(schema: Option<&str>) -> Self {
         let of = |text: &str| in_schema(text, schema);
         Self {
-            make: of(MAKE),
-            lease: of(LEASE),
-            ledgers: of(LEDGERS),
-            new_lease: of(NEW_LEASE),
-            next_lease: of(NEXT_LEASE),
-            new_line: of(NEW_LINE),
-            lines: of(LINES),
-            summaries: of(SUMMARIES),
-            summary: of(SUMMARY),
-            new_summary: of(NEW_SUMMARY),
-            prune: of(PRUNE),
-            is_there: IS_THERE,
+            make: of(CREATE_TABLES),
+            lease: of(SELECT_LEASE),
+            ledgers: of(SELECT_LEDGERS),
+            new_lease: of(INSERT_LEASE),
+            next_lease: of(UPDATE_LEASE),
+            new_line: of(INSERT_LINE),
+            lines: of(SELECT_LINES),
+            summaries: of(SELECT_CHECKPOINTS),
+            summary: of(SELECT_CHECKPOINT),
+            new_summary: of(INSERT_CHECKPOINT),
+            prune: of(DELETE_OLD_RECORDS),
+            is_there: TABLE_EXISTS,
             leases: of("{s}stead_leases"),
         }
     }
@@ -143,7 +143,7 @@ impl Statements {
 
 fn in_schema(text: &str, schema: Option<&str>) -> String {
     let schema = schema.map_or_else(String::new, |name| format!("\"{name}\"."));
-    text.replace("{s}", &schema).replace("{d}", DURABLE)
+    text.replace("{s}", &schema).replace("{d}", SYNCHRONOUS_COMMIT)
 }
 
 /// Returns what an administrator runs beforehand for a role that may make no tables.
@@ -157,7 +157,7 @@ pub fn setup_script(schema: Option<&str>, role: &str) -> String {
     });
     let grant = "grant select, insert, update on {s}stead_leases to \"{r}\";\n\
                  grant select, insert, delete on {s}stead_lines, {s}stead_summaries to \"{r}\";\n";
-    format!("{usage}{}{}", in_schema(MAKE, schema), in_schema(grant, schema).replace("{r}", &role))
+    format!("{usage}{}{}", in_schema(CREATE_TABLES, schema), in_schema(grant, schema).replace("{r}", &role))
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_table_is_named_with_its_schema() {
-        let statements = format!("{:?}", Statements::new(Some("books")));
+        let statements = format!("{:?}", SqlStatements::new(Some("books")));
         let mentions = statements.matches("stead_").count();
         assert_eq!(statements.matches(r#"\"books\".stead_"#).count(), mentions, "{statements}");
         assert!(!statements.contains('{') || statements.matches('{').count() == 1, "{statements}");

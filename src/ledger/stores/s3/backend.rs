@@ -1,4 +1,4 @@
-//! `S3Shelf`: a ledger in a bucket of S3, or of a store that speaks its protocol and enforces
+//! `S3Backend`: a ledger in a bucket of S3, or of a store that speaks its protocol and enforces
 //! `If-None-Match` and `If-Match`.
 //!
 //! `<prefix>/<stack>/<environment>/` holds `lease.json`, `lines/<20 digits>` and
@@ -26,26 +26,26 @@ use object_store::{Error, GetOptions, ObjectStore, PutMode, PutOptions, PutPaylo
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::connector::{Refused, ServerTime};
-use super::settings::Bucket;
+use super::connector::{S3Refusal, ServerTime};
+use super::settings::BucketClients;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::stores::https::{root_cause_text, sanitize_server_text};
-use crate::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use crate::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use crate::ledger::stores::shared::lease::Lease;
 use crate::model::address::is_legal_segment;
 
 /// How often a write is tried.
-const TRIES: u32 = 5;
+const MAX_WRITE_ATTEMPTS: u32 = 5;
 
 /// Reads under way at a time.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_READS: usize = 16;
 
 /// Numbers that a list may leave out before what follows counts as out of place.
-const WIDEST_GAP: u64 = 1_000;
+const MAX_LISTING_GAP: u64 = 1_000;
 
 /// A ledger's place in a bucket.
-pub struct S3Shelf {
-    bucket: Bucket,
+pub struct S3Backend {
+    bucket: BucketClients,
     /// For messages.
     place: String,
     /// What all names begin with, with a slash at the end.
@@ -58,7 +58,7 @@ pub struct S3Shelf {
 
 /// The lease as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct LeaseObject {
     lease: Lease,
     /// Told apart from every other write, so that no two have the same entity tag.
     write: Uuid,
@@ -68,7 +68,7 @@ struct Kept {
 }
 
 /// What an object is.
-struct Object {
+struct S3Object {
     bytes: Bytes,
     tag: Option<String>,
     /// How long ago it was written, by the server's clock.
@@ -76,16 +76,16 @@ struct Object {
 }
 
 /// How a conditional write ended.
-enum Put {
+enum PutOutcome {
     /// Done; with the entity tag.
     Done(Option<String>),
     /// The condition is not met.
-    Unmet,
+    PreconditionFailed,
     /// It may have had an effect, or not.
-    Unsure(ShelfError),
+    Ambiguous(BackendError),
 }
 
-impl S3Shelf {
+impl S3Backend {
     /// Opens a ledger's place in a bucket. The settings are the usual variables: `AWS_REGION`,
     /// `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` …
     ///
@@ -107,7 +107,7 @@ impl S3Shelf {
                 sanitize_server_text(name)
             )));
         }
-        let bucket = Bucket::from_variables(bucket, variables).map_err(failed)?;
+        let bucket = BucketClients::from_variables(bucket, variables).map_err(failed)?;
         if let Err(error) = bucket.patient.credentials().get_credential().await {
             let advice = bucket.credentials.advice();
             return Err(failed(format!("there are no credentials: {advice} ({})", failure_reason(&error))));
@@ -121,7 +121,7 @@ impl S3Shelf {
     ///
     /// # Errors
     /// When the bucket cannot be listed.
-    pub async fn list_ledgers(&self) -> Result<Vec<String>, ShelfError> {
+    pub async fn list_ledgers(&self) -> Result<Vec<String>, BackendError> {
         let own: Vec<&str> = self.root.trim_end_matches('/').rsplitn(3, '/').collect();
         let above = own.get(2).copied().unwrap_or_default();
         let mut found = Vec::new();
@@ -135,7 +135,7 @@ impl S3Shelf {
         Ok(found)
     }
 
-    async fn list_folders(&self, path: &Path) -> Result<Vec<Path>, ShelfError> {
+    async fn list_folders(&self, path: &Path) -> Result<Vec<Path>, BackendError> {
         let listed = self.bucket.patient.list_with_delimiter(Some(path)).await;
         Ok(listed.map_err(|error| object_store_error("list the ledgers", &error))?.common_prefixes)
     }
@@ -153,7 +153,7 @@ impl S3Shelf {
     }
 
     /// Reads an object; `None` when there is none.
-    async fn get(&self, path: &Path, action: &str) -> Result<Option<Object>, ShelfError> {
+    async fn get(&self, path: &Path, action: &str) -> Result<Option<S3Object>, BackendError> {
         let answer = match self.bucket.patient.get_opts(path, GetOptions::default()).await {
             Ok(answer) => answer,
             Err(Error::NotFound { source, .. }) if !is_bucket_missing(&*source) => return Ok(None),
@@ -166,7 +166,7 @@ impl S3Shelf {
         let bytes = answer.bytes().await.map_err(|error| object_store_error(action, &error))?;
         // Both are told to the second: rather younger than older.
         let age = age.map(|age| Duration::try_from(age).unwrap_or_default());
-        Ok(Some(Object { bytes, tag, age: age.map(|age| age.saturating_sub(Duration::from_secs(1))) }))
+        Ok(Some(S3Object { bytes, tag, age: age.map(|age| age.saturating_sub(Duration::from_secs(1))) }))
     }
 
     async fn put_object(
@@ -175,44 +175,47 @@ impl S3Shelf {
         bytes: &Bytes,
         mode: PutMode,
         action: &str,
-    ) -> Result<Put, ShelfError> {
+    ) -> Result<PutOutcome, BackendError> {
         let payload = PutPayload::from_bytes(bytes.clone());
         let options = PutOptions { mode, ..PutOptions::default() };
         match self.bucket.once.put_opts(path, payload, options).await {
-            Ok(done) => Ok(Put::Done(done.e_tag)),
-            Err(Error::Precondition { .. }) => Ok(Put::Unmet),
-            Err(Error::AlreadyExists { source, .. }) if source.is::<Error>() => Ok(Put::Unmet),
-            Err(error) if Refused::is_cause_of(&error) => Err(object_store_error(action, &error)),
+            Ok(done) => Ok(PutOutcome::Done(done.e_tag)),
+            Err(Error::Precondition { .. }) => Ok(PutOutcome::PreconditionFailed),
+            Err(Error::AlreadyExists { source, .. }) if source.is::<Error>() => {
+                Ok(PutOutcome::PreconditionFailed)
+            }
+            Err(error) if S3Refusal::is_cause_of(&error) => Err(object_store_error(action, &error)),
             // 409: someone else's write to it is under way. 5xx, and answers that never came.
             Err(error @ (Error::AlreadyExists { .. } | Error::Generic { .. })) => {
-                Ok(Put::Unsure(object_store_error(action, &error)))
+                Ok(PutOutcome::Ambiguous(object_store_error(action, &error)))
             }
             Err(error) => Err(object_store_error(action, &error)),
         }
     }
 
     /// Creates an object that is not there yet.
-    async fn create(&self, path: &Path, bytes: &[u8], action: &str) -> Result<(), ShelfError> {
+    async fn create(&self, path: &Path, bytes: &[u8], action: &str) -> Result<(), BackendError> {
         let bytes = Bytes::copy_from_slice(bytes);
         let mut tried = 0;
         loop {
             match self.put_object(path, &bytes, PutMode::Create, action).await? {
-                Put::Done(_) => return Ok(()),
-                Put::Unmet => return Err(ShelfError::Conflict),
-                Put::Unsure(error) => pause_before_retry(&mut tried, error).await?,
+                PutOutcome::Done(_) => return Ok(()),
+                PutOutcome::PreconditionFailed => return Err(BackendError::Conflict),
+                PutOutcome::Ambiguous(error) => pause_before_retry(&mut tried, error).await?,
             }
         }
     }
 
-    async fn read_stored_lease(&self) -> Result<Option<(Kept, Object)>, ShelfError> {
+    async fn read_stored_lease(&self) -> Result<Option<(LeaseObject, S3Object)>, BackendError> {
         let action = "read the lease";
         let Some(object) = self.get(&self.object_path("lease.json"), action).await? else {
             return Ok(None);
         };
-        let kept: Kept = serde_json::from_slice(&object.bytes).map_err(|_| ShelfError::Failed {
-            action: action.to_owned(),
-            reason: "what is there is no lease that this version knows".to_owned(),
-        })?;
+        let kept: LeaseObject =
+            serde_json::from_slice(&object.bytes).map_err(|_| BackendError::Failed {
+                action: action.to_owned(),
+                reason: "what is there is no lease that this version knows".to_owned(),
+            })?;
         self.newest.set(self.newest.get().max(kept.summary));
         Ok(Some((kept, object)))
     }
@@ -223,7 +226,7 @@ impl S3Shelf {
         folder: &str,
         after: u64,
         action: &str,
-    ) -> Result<BTreeSet<u64>, ShelfError> {
+    ) -> Result<BTreeSet<u64>, BackendError> {
         let prefix = self.object_path(folder);
         let offset = self.object_path(&format!("{folder}/{after:020}"));
         let names = self.bucket.patient.list_with_offset(Some(&prefix), &offset);
@@ -237,33 +240,37 @@ impl S3Shelf {
             .map_err(|error| object_store_error(action, &error))
     }
 
-    async fn read_line(&self, number: u64) -> Result<Option<(u64, Vec<u8>)>, ShelfError> {
+    async fn read_line(&self, number: u64) -> Result<Option<(u64, Vec<u8>)>, BackendError> {
         let found = self.get(&self.line_path(number), &format!("read line {number}")).await?;
         Ok(found.map(|object| (number, object.bytes.into())))
     }
 }
 
-impl Shelf for S3Shelf {
+impl SharedBackend for S3Backend {
     fn display_location(&self) -> String {
         self.place.clone()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         let Some((kept, object)) = self.read_stored_lease().await? else { return Ok(None) };
-        let lacks = |what: &str| ShelfError::Failed {
+        let lacks = |what: &str| BackendError::Failed {
             action: "read the lease".to_owned(),
             reason: format!("the store's answer has no {what}"),
         };
         let age = object.age.ok_or_else(|| lacks("`Date`"))?;
-        let mark = Mark(object.tag.ok_or_else(|| lacks("`ETag`"))?);
-        Ok(Some(Stored { lease: kept.lease, mark, age }))
+        let mark = LeaseVersion(object.tag.ok_or_else(|| lacks("`ETag`"))?);
+        Ok(Some(StoredLease { lease: kept.lease, mark, age }))
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         let action = "write the lease";
         let (write, summary) = (Uuid::new_v4(), self.newest.get());
-        let kept = Kept { lease: lease.clone(), write, summary };
-        let bytes = Bytes::from(serde_json::to_vec(&kept).map_err(|error| ShelfError::Failed {
+        let kept = LeaseObject { lease: lease.clone(), write, summary };
+        let bytes = Bytes::from(serde_json::to_vec(&kept).map_err(|error| BackendError::Failed {
             action: action.to_owned(),
             reason: error.to_string(),
         })?);
@@ -271,44 +278,45 @@ impl Shelf for S3Shelf {
         let written = |tag: Option<String>| {
             self.unsure.set(None);
             let reason = || "the store's answer has no `ETag`".to_owned();
-            tag.map(Mark).ok_or_else(|| ShelfError::Failed { action: action.to_owned(), reason: reason() })
+            tag.map(LeaseVersion)
+                .ok_or_else(|| BackendError::Failed { action: action.to_owned(), reason: reason() })
         };
         loop {
-            let mode = mark.as_ref().map_or(PutMode::Create, |Mark(tag)| {
+            let mode = mark.as_ref().map_or(PutMode::Create, |LeaseVersion(tag)| {
                 PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: None })
             });
             match self.put_object(&self.object_path("lease.json"), &bytes, mode, action).await? {
-                Put::Done(tag) => return written(tag),
-                Put::Unsure(error) => {
+                PutOutcome::Done(tag) => return written(tag),
+                PutOutcome::Ambiguous(error) => {
                     self.unsure.set(Some(write));
                     pause_before_retry(&mut tried, error).await?;
                 }
-                Put::Unmet => match self.read_stored_lease().await? {
+                PutOutcome::PreconditionFailed => match self.read_stored_lease().await? {
                     // An earlier try did it, and its answer was lost.
                     Some((found, object)) if found.write == write => return written(object.tag),
                     // So did an earlier renewal: nobody else wrote since.
                     Some((found, object)) if self.unsure.get() == Some(found.write) => {
                         self.unsure.set(None);
-                        mark = object.tag.map(Mark);
+                        mark = object.tag.map(LeaseVersion);
                     }
-                    _ => return Err(ShelfError::Conflict),
+                    _ => return Err(BackendError::Conflict),
                 },
             }
         }
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         let listed = self.list_numbers("lines", after, "list lines").await?;
         // What a list left out is there all the same; a number far away is none of this ledger's.
         let mut wanted = Vec::new();
         let mut last = after;
         for number in &listed {
-            let first = if number - last <= WIDEST_GAP { last + 1 } else { *number };
+            let first = if number - last <= MAX_LISTING_GAP { last + 1 } else { *number };
             wanted.extend(first..=*number);
             last = *number;
         }
         let reads = wanted.into_iter().map(|number| self.read_line(number));
-        let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+        let found: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_READS).try_collect().await?;
         let mut lines: Vec<_> = found.into_iter().flatten().collect();
         while let Some(next) = self.read_line(last + 1).await? {
             last = next.0;
@@ -317,11 +325,11 @@ impl Shelf for S3Shelf {
         Ok(lines)
     }
 
-    async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         self.create(&self.line_path(number), line, &format!("write line {number}")).await
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         let mut numbers = self.list_numbers("summaries", 0, "list summaries").await?;
         self.read_stored_lease().await?;
         let newest = numbers.last().copied().unwrap_or(0).max(self.newest.get());
@@ -330,20 +338,20 @@ impl Shelf for S3Shelf {
         Ok(numbers.into_iter().collect())
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         let found = self.get(&self.summary_path(number), "read a summary").await?;
         Ok(found.map(|object| object.bytes.into()))
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         let done = self.create(&self.summary_path(number), summary, "write a summary").await;
-        if matches!(done, Ok(()) | Err(ShelfError::Conflict)) {
+        if matches!(done, Ok(()) | Err(BackendError::Conflict)) {
             self.newest.set(self.newest.get().max(number));
         }
         done
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         let action = "remove old lines";
         let summaries = self.list_numbers("summaries", 0, action).await?;
         let lines = self.list_numbers("lines", 0, action).await?;
@@ -372,9 +380,9 @@ pub fn s3_variables() -> Vec<(String, String)> {
 }
 
 /// Waits before another try, longer each time; returns the error when there were enough.
-async fn pause_before_retry(tried: &mut u32, error: ShelfError) -> Result<(), ShelfError> {
+async fn pause_before_retry(tried: &mut u32, error: BackendError) -> Result<(), BackendError> {
     *tried += 1;
-    if *tried >= TRIES {
+    if *tried >= MAX_WRITE_ATTEMPTS {
         return Err(error);
     }
     let jitter = u64::from(Uuid::new_v4().as_bytes()[0]);
@@ -382,8 +390,8 @@ async fn pause_before_retry(tried: &mut u32, error: ShelfError) -> Result<(), Sh
     Ok(())
 }
 
-fn object_store_error(action: &str, error: &Error) -> ShelfError {
-    ShelfError::Failed { action: action.to_owned(), reason: failure_reason(error) }
+fn object_store_error(action: &str, error: &Error) -> BackendError {
+    BackendError::Failed { action: action.to_owned(), reason: failure_reason(error) }
 }
 
 /// Returns why, without keys: the answer's code or the connection's error.
@@ -406,7 +414,7 @@ mod tests {
     #[test]
     fn the_golden_lease_is_read_and_written_as_before() {
         let golden = include_str!("../../../../tests/golden/files/s3-lease.json").trim_end();
-        let kept: Kept = serde_json::from_str(golden).unwrap();
+        let kept: LeaseObject = serde_json::from_str(golden).unwrap();
         assert_eq!(serde_json::to_string(&kept).unwrap(), golden);
     }
 }

@@ -17,25 +17,25 @@ use object_store::client::{
 use reqwest::{Client, Url};
 use thiserror::Error;
 
-use crate::ledger::stores::https::{self, Way};
+use crate::ledger::stores::https::{self, ConnectionMode};
 
 /// The largest answer: a summary of a very large ledger.
-const LARGEST: usize = 1 << 30;
+const MAX_RESPONSE_BYTES: usize = 1 << 30;
 
 /// The most of an error answer that is read.
-const LARGEST_ERROR: usize = 64 << 10;
+const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// Time allowed until the answer to a small request begins.
-const ANSWER: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time allowed where a machine asks its own platform: elsewhere nobody answers at that address.
-const NEAR: Duration = Duration::from_secs(2);
+const METADATA_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Bytes that a slow line carries in a second.
-const SLOW: usize = 100_000;
+const MIN_BYTES_PER_SECOND: usize = 100_000;
 
 /// Where the platforms of AWS give a machine its credentials, without TLS: addresses of this link only.
-const METADATA: [&str; 5] =
+const METADATA_ADDRESSES: [&str; 5] =
     ["169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23"];
 
 /// When a server answered, by its own clock.
@@ -45,12 +45,12 @@ pub(super) struct ServerTime(pub(super) Timestamp);
 /// A complete answer that says no, whatever is tried again.
 #[derive(Debug, Error)]
 #[error("the answer is {status} {code}")]
-pub(super) struct Refused {
+pub(super) struct S3Refusal {
     status: u16,
     code: String,
 }
 
-impl Refused {
+impl S3Refusal {
     /// Tells whether such an answer is why a request failed.
     pub(super) fn is_cause_of(error: &object_store::Error) -> bool {
         error_chain(error).any(<dyn Error>::is::<Self>)
@@ -59,35 +59,35 @@ impl Refused {
 
 /// Makes the clients of one bucket.
 #[derive(Debug)]
-pub(super) struct Connector {
-    way: Way,
+pub(super) struct S3Connector {
+    way: ConnectionMode,
 }
 
-impl Connector {
+impl S3Connector {
     /// Returns a connector to an endpoint, which may be this machine's own.
     pub(super) fn new(is_here: bool) -> Self {
-        Self { way: if is_here { Way::SecureHere } else { Way::Secure } }
+        Self { way: if is_here { ConnectionMode::DirectTls } else { ConnectionMode::Tls } }
     }
 }
 
-impl HttpConnector for Connector {
+impl HttpConnector for S3Connector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         let failed = |reason: String| object_store::Error::Generic { store: "S3", source: reason.into() };
         // A machine without roots may still speak plain http with itself.
         let secure = https::build_client(self.way);
-        let plain = https::build_client(Way::Plain).map_err(failed)?;
-        Ok(HttpClient::new(Service { secure, plain }))
+        let plain = https::build_client(ConnectionMode::DirectPlaintext).map_err(failed)?;
+        Ok(HttpClient::new(S3HttpService { secure, plain }))
     }
 }
 
 /// Sends requests, each on the way that its address allows.
 #[derive(Debug)]
-struct Service {
+struct S3HttpService {
     secure: Result<Client, String>,
     plain: Client,
 }
 
-impl Service {
+impl S3HttpService {
     fn client_for(&self, url: &Url) -> Result<&Client, HttpError> {
         let refused = |reason: String| HttpError::new_boxed(HttpErrorKind::Unknown, reason.into());
         match url.scheme() {
@@ -104,8 +104,8 @@ impl Service {
             .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         let client = self.client_for(&url)?;
         let length = request.body().content_length();
-        let least = if is_metadata(&url) { NEAR } else { ANSWER };
-        let allowed = least + Duration::from_secs((length / SLOW) as u64);
+        let least = if is_metadata(&url) { METADATA_TIMEOUT } else { RESPONSE_TIMEOUT };
+        let allowed = least + Duration::from_secs((length / MIN_BYTES_PER_SECOND) as u64);
         let answer = tokio::time::timeout(allowed, send_http_request(client, url, request)).await;
         let late = |_| HttpError::new_boxed(HttpErrorKind::Timeout, "no answer in time".into());
         let mut answer = answer.map_err(late)??;
@@ -123,12 +123,12 @@ impl Service {
             401 | 403 | 404 | 408 | 409 | 412 | 429 | 500 | 502.. => {
                 Ok(HttpResponse::from_parts(parts, code.into()))
             }
-            status => Err(HttpError::new(HttpErrorKind::Unknown, Refused { status, code })),
+            status => Err(HttpError::new(HttpErrorKind::Unknown, S3Refusal { status, code })),
         }
     }
 }
 
-impl HttpService for Service {
+impl HttpService for S3HttpService {
     fn call<'a, 'b>(
         &'a self,
         request: HttpRequest,
@@ -194,7 +194,7 @@ fn error_chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a
 fn is_metadata(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let ip: Option<IpAddr> = host.parse().ok();
-    ip.is_some_and(|ip| METADATA.iter().any(|known| known.parse() == Ok(ip)))
+    ip.is_some_and(|ip| METADATA_ADDRESSES.iter().any(|known| known.parse() == Ok(ip)))
 }
 
 /// Reads the time of an answer, to the second.
@@ -203,13 +203,14 @@ fn http_date(text: &str) -> Option<Timestamp> {
 }
 
 fn limit_body(body: HttpResponseBody) -> HttpResponseBody {
-    let limited = Limited::new(body, LARGEST);
+    let limited = Limited::new(body, MAX_RESPONSE_BYTES);
     HttpResponseBody::new(limited.map_err(|error| HttpError::new_boxed(HttpErrorKind::Decode, error)))
 }
 
 /// Reduces an error answer to its code: the rest may repeat the request, its signature included.
 async fn error_code(body: HttpResponseBody) -> String {
-    let bytes = Limited::new(body, LARGEST_ERROR).collect().await.map(http_body_util::Collected::to_bytes);
+    let bytes =
+        Limited::new(body, MAX_ERROR_BYTES).collect().await.map(http_body_util::Collected::to_bytes);
     let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
     code_in(&text).unwrap_or_default().to_owned()
 }
@@ -237,8 +238,10 @@ mod tests {
 
     #[test]
     fn plain_http_stays_here() {
-        let service =
-            Service { secure: Err("none".to_owned()), plain: https::build_client(Way::Plain).unwrap() };
+        let service = S3HttpService {
+            secure: Err("none".to_owned()),
+            plain: https::build_client(ConnectionMode::DirectPlaintext).unwrap(),
+        };
         for (url, allowed) in [
             ("http://127.0.0.1:5000/b", true),
             ("http://169.254.169.254/latest/api/token", true),

@@ -6,37 +6,37 @@ use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, S3Conditio
 use reqwest::Url;
 use std::time::Duration;
 
-use super::connector::Connector;
+use super::connector::S3Connector;
 use crate::ledger::stores::https;
 
 /// The two ways to a bucket.
-pub(super) struct Bucket {
+pub(super) struct BucketClients {
     /// Repeats by itself what failed: repeating a read or a deletion does no harm.
     pub(super) patient: AmazonS3,
     /// Sends once: whether a write may be repeated is decided where its condition is known.
     pub(super) once: AmazonS3,
     /// Who gives the credentials.
-    pub(super) credentials: Source,
+    pub(super) credentials: CredentialSource,
 }
 
 /// Where credentials come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum CredentialSource {
     /// From the variables.
-    Variables,
+    Environment,
     /// From an exchange of a token that the variables name.
-    Exchange,
+    WebIdentity,
     /// Nothing names any: from the machine that this runs on.
-    Machine,
+    InstanceMetadata,
 }
 
-impl Source {
+impl CredentialSource {
     /// Returns what to do when there are none.
     pub(super) fn advice(self) -> &'static str {
         match self {
-            Self::Variables => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN",
-            Self::Exchange => "check the AWS_WEB_IDENTITY_… or AWS_CONTAINER_… variables",
-            Self::Machine => {
+            Self::Environment => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN",
+            Self::WebIdentity => "check the AWS_WEB_IDENTITY_… or AWS_CONTAINER_… variables",
+            Self::InstanceMetadata => {
                 "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are missing, and this machine gives no credentials \
                  (profiles of the AWS command line are not read; it prints their variables with \
                  `aws configure export-credentials --format env`)"
@@ -45,7 +45,7 @@ impl Source {
     }
 }
 
-impl Bucket {
+impl BucketClients {
     /// Reads the settings.
     ///
     /// # Errors
@@ -71,8 +71,9 @@ impl Bucket {
         let builder = builder
             .with_bucket_name(name)
             .with_conditional_put(S3ConditionalPut::ETagMatch)
-            .with_http_connector(Connector::new(endpoint.as_ref().is_some_and(https::is_loopback)));
-        let some = RetryConfig { max_retries: 3, retry_timeout: PATIENCE, ..RetryConfig::default() };
+            .with_http_connector(S3Connector::new(endpoint.as_ref().is_some_and(https::is_loopback)));
+        let some =
+            RetryConfig { max_retries: 3, retry_timeout: READ_RETRY_TIMEOUT, ..RetryConfig::default() };
         let none = RetryConfig { max_retries: 0, ..RetryConfig::default() };
         let patient = build(builder.clone().with_retry(some))?;
         let shared = patient.credentials().clone();
@@ -105,28 +106,28 @@ fn endpoint_url(builder: &AmazonS3Builder) -> Result<Option<Url>, String> {
     Ok(Some(url))
 }
 
-fn credential_source(builder: &AmazonS3Builder) -> Result<Source, String> {
+fn credential_source(builder: &AmazonS3Builder) -> Result<CredentialSource, String> {
     use AmazonS3ConfigKey as Key;
     let given = |key| builder.get_config_value(&key).is_some();
     match (given(Key::AccessKeyId), given(Key::SecretAccessKey)) {
-        (true, true) => return Ok(Source::Variables),
+        (true, true) => return Ok(CredentialSource::Environment),
         (true, false) => return Err("AWS_SECRET_ACCESS_KEY is missing".to_owned()),
         (false, true) => return Err("AWS_ACCESS_KEY_ID is missing".to_owned()),
         (false, false) => {}
     }
     match (given(Key::WebIdentityTokenFile), given(Key::RoleArn)) {
-        (true, true) => return Ok(Source::Exchange),
+        (true, true) => return Ok(CredentialSource::WebIdentity),
         (true, false) => return Err("AWS_ROLE_ARN is missing".to_owned()),
         _ => {}
     }
     match (given(Key::ContainerCredentialsFullUri), given(Key::ContainerAuthorizationTokenFile)) {
-        (true, true) => return Ok(Source::Exchange),
+        (true, true) => return Ok(CredentialSource::WebIdentity),
         (true, false) => return Err("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE is missing".to_owned()),
         _ => {}
     }
     let exchanged = given(Key::ContainerCredentialsRelativeUri);
-    Ok(if exchanged { Source::Exchange } else { Source::Machine })
+    Ok(if exchanged { CredentialSource::WebIdentity } else { CredentialSource::InstanceMetadata })
 }
 
 /// For how long a read is repeated.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READ_RETRY_TIMEOUT: Duration = Duration::from_secs(30);

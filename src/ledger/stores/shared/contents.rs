@@ -1,34 +1,37 @@
 //! What a shelf holds: the newest summary and the lines after it.
 
-use super::super::shared::backend::{Shelf, ShelfError};
-use crate::ledger::journal::chain::{self, Head};
+use super::super::shared::backend::{BackendError, SharedBackend};
+use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::{SealKey, Seals};
+use crate::ledger::journal::mac::{MacKey, MacVerifier};
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
 
 /// Summaries that are kept, with their lines.
-const KEPT: usize = 10;
+const RETAINED_CHECKPOINTS: usize = 10;
 
 /// How often what does not fit is read again: someone may have removed old lines meanwhile.
-const READINGS: usize = 4;
+const MAX_READ_ATTEMPTS: usize = 4;
 
 /// What a shelf holds.
-pub(super) struct Content {
+pub(super) struct SharedStoreContents {
     pub records: Vec<Record>,
     /// The number of the last line.
     pub number: u64,
     /// Lines after the newest summary.
     pub lines: u64,
-    pub head: Head,
-    pub trail: Trail,
+    pub head: ChainHead,
+    pub trail: HeadHistory,
 }
 
-impl Content {
+impl SharedStoreContents {
     /// Reads the newest summary and the lines after it.
-    pub(super) async fn read<H: Shelf>(shelf: &H, key: Option<&SealKey>) -> Result<Self, StoreError> {
-        for _ in 1..READINGS {
+    pub(super) async fn read<H: SharedBackend>(
+        shelf: &H,
+        key: Option<&MacKey>,
+    ) -> Result<Self, StoreError> {
+        for _ in 1..MAX_READ_ATTEMPTS {
             match Self::try_read(shelf, key).await {
                 Err(StoreError::Corrupt { .. }) => {}
                 done => return done,
@@ -37,20 +40,20 @@ impl Content {
         Self::try_read(shelf, key).await
     }
 
-    async fn try_read<H: Shelf>(shelf: &H, key: Option<&SealKey>) -> Result<Self, StoreError> {
+    async fn try_read<H: SharedBackend>(shelf: &H, key: Option<&MacKey>) -> Result<Self, StoreError> {
         let read = |error| shelf_error(shelf, "read", &error);
         let corrupt = |what: String, reason: &str| StoreError::Corrupt {
             place: format!("{}, {what}", shelf.display_location()),
             reason: reason.to_owned(),
         };
-        let mut seals = Seals::new(key);
+        let mut seals = MacVerifier::new(key);
         let newest = shelf.summaries().await.map_err(read)?.last().copied();
         let mut content = Self {
             records: Vec::new(),
             number: 0,
             lines: 0,
             head: chain::first_head(),
-            trail: Trail::new(0, chain::first_head()),
+            trail: HeadHistory::new(0, chain::first_head()),
         };
         if let Some(number) = newest {
             let at = || format!("summary {number}");
@@ -58,7 +61,7 @@ impl Content {
             let bytes = bytes.ok_or_else(|| corrupt(at(), "it is gone"))?;
             let (ledger, head) =
                 checkpoint::parse(&bytes, &mut seals).map_err(|reason| corrupt(at(), reason))?;
-            content.trail = Trail::new(ledger.serial, head);
+            content.trail = HeadHistory::new(ledger.serial, head);
             content.records.push(Record::Condensed(Box::new(ledger)));
             (content.number, content.head) = (number, head);
         }
@@ -82,14 +85,14 @@ impl Content {
 }
 
 /// Writes a summary of all lines up to a number, and removes what only older ones need.
-pub(super) async fn write_checkpoint<H: Shelf>(
+pub(super) async fn write_checkpoint<H: SharedBackend>(
     shelf: &H,
     number: u64,
     summary: &[u8],
-) -> Result<(), ShelfError> {
+) -> Result<(), BackendError> {
     match shelf.put_summary(number, summary).await {
         // A summary of the same lines says the same.
-        Ok(()) | Err(ShelfError::Conflict) => {}
+        Ok(()) | Err(BackendError::Conflict) => {}
         Err(error) => return Err(error),
     }
     remove_obsolete_lines(shelf).await;
@@ -97,14 +100,14 @@ pub(super) async fn write_checkpoint<H: Shelf>(
 }
 
 /// Writes a summary that says more than the lines up to its number: it is there afterwards, or there is an error.
-pub(super) async fn replace_checkpoint<H: Shelf>(
+pub(super) async fn replace_checkpoint<H: SharedBackend>(
     shelf: &H,
     number: u64,
     summary: &[u8],
-) -> Result<(), ShelfError> {
+) -> Result<(), BackendError> {
     match shelf.put_summary(number, summary).await {
         // The answer to an earlier try may have been lost.
-        Err(ShelfError::Conflict) if shelf.summary(number).await?.as_deref() == Some(summary) => {}
+        Err(BackendError::Conflict) if shelf.summary(number).await?.as_deref() == Some(summary) => {}
         done => done?,
     }
     remove_obsolete_lines(shelf).await;
@@ -112,14 +115,18 @@ pub(super) async fn replace_checkpoint<H: Shelf>(
 }
 
 /// What is not removed costs space only: the next summary tries again, or a role may not remove at all.
-async fn remove_obsolete_lines<H: Shelf>(shelf: &H) {
+async fn remove_obsolete_lines<H: SharedBackend>(shelf: &H) {
     if let Ok(summaries) = shelf.summaries().await
-        && let Some(at) = summaries.len().checked_sub(KEPT)
+        && let Some(at) = summaries.len().checked_sub(RETAINED_CHECKPOINTS)
     {
         let _ = shelf.prune(summaries[at]).await;
     }
 }
 
-pub(super) fn shelf_error<H: Shelf>(shelf: &H, action: &'static str, error: &ShelfError) -> StoreError {
+pub(super) fn shelf_error<H: SharedBackend>(
+    shelf: &H,
+    action: &'static str,
+    error: &BackendError,
+) -> StoreError {
     StoreError::Shared { action, place: shelf.display_location(), reason: error.to_string() }
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::state::holder::{Holder, Process};
+use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 
 /// How long a lease lasts after its last renewal. Longer than a request and its margin, so that a
 /// holder which renews it in time can always send.
-pub const LASTS: Duration = Duration::from_mins(3);
+pub const LEASE_DURATION: Duration = Duration::from_mins(3);
 
 /// Time between two renewals: two may fail before the lease runs short.
-pub const RENEWED_EVERY: Duration = Duration::from_mins(1);
+pub const LEASE_RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Who may write a shared ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,20 +23,20 @@ pub struct Lease {
     /// Counts the takings: what an earlier one writes is refused.
     pub epoch: u64,
     /// Who has it; `None` when it was given back.
-    pub holder: Option<Holder>,
+    pub holder: Option<LeaseHolder>,
     /// How long it lasts after a renewal.
     pub lasts_seconds: u64,
 }
 
 /// What a lease means for someone else who wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum LeaseStatus {
     /// Nobody has it.
     Free,
     /// Its holder is proven dead, and sends nothing any more.
-    Dead,
+    HolderDead,
     /// It ran out, and so did the bound within which a request of its holder could have an effect.
-    RunOut,
+    Expired,
     /// Someone has it for so long at least.
     Held(Duration),
 }
@@ -49,26 +49,26 @@ pub fn lease_status(
     lease: &Lease,
     age: Duration,
     effect: Duration,
-    is_dead: impl FnOnce(&Process) -> bool,
-) -> Standing {
-    let Some(holder) = &lease.holder else { return Standing::Free };
+    is_dead: impl FnOnce(&ProcessIdentity) -> bool,
+) -> LeaseStatus {
+    let Some(holder) = &lease.holder else { return LeaseStatus::Free };
     if holder.process.as_ref().is_some_and(is_dead) {
-        return Standing::Dead;
+        return LeaseStatus::HolderDead;
     }
     let end = Duration::from_secs(lease.lasts_seconds) + effect;
     match end.checked_sub(age) {
-        None | Some(Duration::ZERO) => Standing::RunOut,
-        Some(left) => Standing::Held(left),
+        None | Some(Duration::ZERO) => LeaseStatus::Expired,
+        Some(left) => LeaseStatus::Held(left),
     }
 }
 
 /// Who holds a ledger, as far as someone who only looks can tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct LeaseInfo {
     /// Who.
-    pub holder: Holder,
+    pub holder: LeaseHolder,
     /// What that means for someone else who wants it.
-    pub standing: Standing,
+    pub standing: LeaseStatus,
     /// How long ago the lease was renewed; `None` where a lock lasts as long as its process.
     pub renewed: Option<Duration>,
 }
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_lease_is_free_dead_run_out_or_held() {
-        let process = Process { boot: "b".into(), namespace: "n".into(), id: 7, started: 1 };
-        let holder = |process: Option<Process>| Holder {
+        let process = ProcessIdentity { boot: "b".into(), namespace: "n".into(), id: 7, started: 1 };
+        let holder = |process: Option<ProcessIdentity>| LeaseHolder {
             session: Uuid::nil(),
             who: "ada@host".to_owned(),
             process,
@@ -90,12 +90,12 @@ mod tests {
         };
         let secs = Duration::from_secs;
         for (holder, age, dead, wanted) in [
-            (None, 0, false, Standing::Free),
-            (Some(holder(Some(process.clone()))), 0, true, Standing::Dead),
-            (Some(holder(None)), 0, true, Standing::Held(secs(240))),
-            (Some(holder(Some(process.clone()))), 239, false, Standing::Held(secs(1))),
-            (Some(holder(Some(process.clone()))), 240, false, Standing::RunOut),
-            (Some(holder(None)), 9_999, false, Standing::RunOut),
+            (None, 0, false, LeaseStatus::Free),
+            (Some(holder(Some(process.clone()))), 0, true, LeaseStatus::HolderDead),
+            (Some(holder(None)), 0, true, LeaseStatus::Held(secs(240))),
+            (Some(holder(Some(process.clone()))), 239, false, LeaseStatus::Held(secs(1))),
+            (Some(holder(Some(process.clone()))), 240, false, LeaseStatus::Expired),
+            (Some(holder(None)), 9_999, false, LeaseStatus::Expired),
         ] {
             let lease = Lease { epoch: 1, holder, lasts_seconds: 180 };
             assert_eq!(lease_status(&lease, secs(age), secs(60), |_| dead), wanted, "{lease:?} {age}");

@@ -1,4 +1,4 @@
-//! `MemoryShelf`: a shelf in memory, shared by all who hold a handle, that fails and breaks its word when
+//! `MemoryBackend`: a shelf in memory, shared by all who hold a handle, that fails and breaks its word when
 //! it is told to: for tests and simulations.
 
 use std::cell::{Cell, RefCell};
@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::backend::{Mark, Shelf, ShelfError, Stored};
+use super::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use super::lease::Lease;
 
 /// A condition that a lax shelf does not enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Laxity {
+pub enum BrokenGuarantee {
     /// A lease is made anew though there is one.
-    Anew,
+    CreateIfAbsent,
     /// A lease is replaced though it has changed.
-    Stale,
+    ReplaceIfUnchanged,
     /// A line is written over another.
-    Over,
+    LineIfAbsent,
 }
 
 /// What a shelf holds.
 #[derive(Debug, Default)]
-pub struct Contents {
+pub struct MemoryContents {
     /// The lease, the number of its last write, and when that was.
     pub lease: RefCell<Option<(Lease, u64, Duration)>>,
     /// Lines by number.
@@ -30,7 +30,7 @@ pub struct Contents {
     /// Summaries by number.
     pub summaries: RefCell<BTreeMap<u64, Vec<u8>>>,
     /// The condition that is not enforced.
-    pub lax: Cell<Option<Laxity>>,
+    pub lax: Cell<Option<BrokenGuarantee>>,
     /// The shelf's own time.
     pub now: Cell<Duration>,
     /// Writes that fail without an effect from now on.
@@ -39,88 +39,95 @@ pub struct Contents {
 
 /// A handle on a shelf in memory.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryShelf(pub Rc<Contents>);
+pub struct MemoryBackend(pub Rc<MemoryContents>);
 
-impl MemoryShelf {
-    fn check_available(&self, action: &str) -> Result<(), ShelfError> {
+impl MemoryBackend {
+    fn check_available(&self, action: &str) -> Result<(), BackendError> {
         if self.0.down.get() {
-            return Err(ShelfError::Failed { action: action.to_owned(), reason: "it is down".to_owned() });
+            return Err(BackendError::Failed {
+                action: action.to_owned(),
+                reason: "it is down".to_owned(),
+            });
         }
         Ok(())
     }
 
-    fn is_lax(&self, laxity: Laxity) -> bool {
+    fn is_lax(&self, laxity: BrokenGuarantee) -> bool {
         self.0.lax.get() == Some(laxity)
     }
 }
 
-impl Shelf for MemoryShelf {
+impl SharedBackend for MemoryBackend {
     fn display_location(&self) -> String {
         "memory".to_owned()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         self.check_available("read the lease")?;
-        Ok(self.0.lease.borrow().as_ref().map(|(lease, number, at)| Stored {
+        Ok(self.0.lease.borrow().as_ref().map(|(lease, number, at)| StoredLease {
             lease: lease.clone(),
-            mark: Mark(number.to_string()),
+            mark: LeaseVersion(number.to_string()),
             age: self.0.now.get().saturating_sub(*at),
         }))
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         self.check_available("write the lease")?;
         let mut kept = self.0.lease.borrow_mut();
-        let known = kept.as_ref().map(|(_, number, _)| Mark(number.to_string()));
+        let known = kept.as_ref().map(|(_, number, _)| LeaseVersion(number.to_string()));
         let excused = match mark {
-            None => self.is_lax(Laxity::Anew),
-            Some(_) => known.is_some() && self.is_lax(Laxity::Stale),
+            None => self.is_lax(BrokenGuarantee::CreateIfAbsent),
+            Some(_) => known.is_some() && self.is_lax(BrokenGuarantee::ReplaceIfUnchanged),
         };
         if known.as_ref() != mark && !excused {
-            return Err(ShelfError::Conflict);
+            return Err(BackendError::Conflict);
         }
         let number = kept.as_ref().map_or(0, |(_, number, _)| *number) + 1;
         *kept = Some((lease.clone(), number, self.0.now.get()));
-        Ok(Mark(number.to_string()))
+        Ok(LeaseVersion(number.to_string()))
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         self.check_available("read lines")?;
         let lines = self.0.lines.borrow();
         Ok(lines.range(after + 1..).map(|(number, line)| (*number, line.clone())).collect())
     }
 
-    async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         self.check_available("write a line")?;
         let mut lines = self.0.lines.borrow_mut();
-        if lines.contains_key(&number) && !self.is_lax(Laxity::Over) {
-            return Err(ShelfError::Conflict);
+        if lines.contains_key(&number) && !self.is_lax(BrokenGuarantee::LineIfAbsent) {
+            return Err(BackendError::Conflict);
         }
         lines.insert(number, line.to_vec());
         Ok(())
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         self.check_available("list summaries")?;
         Ok(self.0.summaries.borrow().keys().copied().collect())
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         self.check_available("read a summary")?;
         Ok(self.0.summaries.borrow().get(&number).cloned())
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         self.check_available("write a summary")?;
         let mut summaries = self.0.summaries.borrow_mut();
         if summaries.contains_key(&number) {
-            return Err(ShelfError::Conflict);
+            return Err(BackendError::Conflict);
         }
         summaries.insert(number, summary.to_vec());
         Ok(())
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         self.check_available("remove old lines")?;
         self.0.summaries.borrow_mut().retain(|number, _| *number >= before);
         self.0.lines.borrow_mut().retain(|number, _| *number > before);

@@ -13,49 +13,50 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::backend::{Mark, Shelf, ShelfError, Stored};
-use super::contents::{Content, shelf_error, write_checkpoint};
-use super::lease::{Held, LASTS, Lease, RENEWED_EVERY, lease_status};
-use super::lease_rules::{Opening, check_takeable, is_silent};
-use crate::ledger::journal::chain::{self, Head};
+use super::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
+use super::contents::{SharedStoreContents, shelf_error, write_checkpoint};
+use super::lease::{LEASE_DURATION, LEASE_RENEWAL_INTERVAL, Lease, LeaseInfo, lease_status};
+use super::lease_rules::{SharedStoreOptions, check_takeable, is_silent};
+use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::journal::mac::{self, SealKey, check_readable};
+use crate::ledger::journal::mac::{self, MacKey, check_readable};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
-use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::holder::{Holder, Process};
+use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::clock::Clock;
 
 /// How often a write is tried that someone else's write came before.
-const TRIES: usize = 20;
+const MAX_WRITE_ATTEMPTS: usize = 20;
 
 /// Lines after which opening sums them up: applies that change nothing write lines too.
-const LONG: u64 = 64;
+const CHECKPOINT_AFTER_LINES: u64 = 64;
 
 /// Time before each further try of a line or a renewal whose answer did not come.
-const SOON: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
+const RETRY_DELAYS: [Duration; 3] =
+    [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
 
 /// Time in which nobody takes over, writes and sums up so often that the number a holder counts on is
 /// removed again. After more of it the lease is looked at once a line is written.
-const UNSEEN: Duration = Duration::from_secs(5);
+const MIN_PRUNE_TIME: Duration = Duration::from_secs(5);
 
 /// A shared ledger, its lease held until it is released or lost.
 pub struct SharedStore<H, K> {
     shelf: H,
     clock: K,
-    holder: Holder,
+    holder: LeaseHolder,
     /// Held by the write of the lease that is under way: two of ours would take each other for a
     /// stranger's.
     turn: Mutex<()>,
-    state: RefCell<State>,
+    state: RefCell<SharedStoreState>,
 }
 
-struct State {
+struct SharedStoreState {
     epoch: u64,
-    mark: Mark,
+    mark: LeaseVersion,
     /// The clock's elapsed time before the last renewal was sent; `None` when the lease is not ours any
     /// more.
     renewed: Option<Duration>,
@@ -63,37 +64,37 @@ struct State {
     seen: Duration,
     /// The number of the last line.
     number: u64,
-    head: Head,
-    trail: Trail,
-    seal: Option<SealKey>,
+    head: ChainHead,
+    trail: HeadHistory,
+    seal: Option<MacKey>,
     poisoned: bool,
     /// What opening read, for the first load.
     records: Option<Vec<Record>>,
 }
 
-impl<H: Shelf, K: Clock> SharedStore<H, K> {
+impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// Opens a ledger for writing: takes its lease, proves that the place keeps its word, fences off
     /// whoever wrote before, and begins it if it is not there yet.
     ///
     /// # Errors
     /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or
     /// holds another stack's ledger.
-    pub async fn open(shelf: H, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+    pub async fn open(shelf: H, clock: K, opening: &SharedStoreOptions<'_>) -> Result<Self, StoreError> {
         let found = shelf.lease().await.map_err(|error| shelf_error(&shelf, "read", &error))?;
         let forced = check_takeable(found.as_ref(), opening)?;
         let epoch = found.as_ref().map_or(0, |found| found.lease.epoch) + 1;
         let holder = opening.holder.clone();
         let renewed = clock.elapsed();
-        let lease = Lease { epoch, holder: Some(holder.clone()), lasts_seconds: LASTS.as_secs() };
+        let lease = Lease { epoch, holder: Some(holder.clone()), lasts_seconds: LEASE_DURATION.as_secs() };
         let mark = take_lease(&shelf, &lease, found.as_ref().map(|found| &found.mark)).await?;
-        let state = State {
+        let state = SharedStoreState {
             epoch,
             mark,
             renewed: Some(renewed),
             seen: renewed,
             number: 0,
             head: chain::first_head(),
-            trail: Trail::default(),
+            trail: HeadHistory::default(),
             seal: opening.seal.cloned(),
             poisoned: false,
             records: None,
@@ -112,14 +113,14 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 
     async fn begin_ledger(
         &self,
-        before: Option<&Stored>,
+        before: Option<&StoredLease>,
         forced: bool,
-        opening: &Opening<'_>,
+        opening: &SharedStoreOptions<'_>,
     ) -> Result<(), StoreError> {
         self.probe_lease(before.map(|before| &before.mark)).await?;
         let reason = opening.force.filter(|_| forced);
-        for _ in 0..TRIES {
-            let mut content = Content::read(&self.shelf, opening.seal).await?;
+        for _ in 0..MAX_WRITE_ATTEMPTS {
+            let mut content = SharedStoreContents::read(&self.shelf, opening.seal).await?;
             check_owner(&content.records, opening.identity, opening.seal)?;
             let is_new = content.records.is_empty();
             let sealed = mac::mac_start_record(&content.records, opening.seal);
@@ -147,7 +148,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                     content.trail.advance(&records, head);
                     self.state.borrow_mut().trail = content.trail;
                     self.probe_line(number, &text).await?;
-                    if content.lines >= LONG {
+                    if content.lines >= CHECKPOINT_AFTER_LINES {
                         // One that fails is made the next time.
                         let _ = self.sum_up(&ledger).await;
                     }
@@ -170,7 +171,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         }
         self.check_ours().await?;
         let holder = Some(self.holder.clone());
-        let lease = Lease { epoch: epoch + 1, holder, lasts_seconds: LASTS.as_secs() };
+        let lease = Lease { epoch: epoch + 1, holder, lasts_seconds: LEASE_DURATION.as_secs() };
         let mark = self.state.borrow().mark.clone();
         let mark = take_lease(&self.shelf, &lease, Some(&mark)).await?;
         let mut state = self.state.borrow_mut();
@@ -181,7 +182,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     /// Fails when the lease is someone else's.
     async fn check_ours(&self) -> Result<(), StoreError> {
         let found = self.shelf.lease().await.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
-        let ours = |found: &Stored| {
+        let ours = |found: &StoredLease| {
             found.lease.epoch == self.state.borrow().epoch && is_held_by(&found.lease, &self.holder)
         };
         if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(lost_race_error(&self.shelf).await) }
@@ -189,7 +190,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 
     /// Reading may have taken long.
     async fn renew_if_old(&self) -> Result<(), StoreError> {
-        if self.held_for().is_some_and(|left| left + RENEWED_EVERY > LASTS) {
+        if self.held_for().is_some_and(|left| left + LEASE_RENEWAL_INTERVAL > LEASE_DURATION) {
             return Ok(());
         }
         self.renew_at_once("lock").await
@@ -198,18 +199,18 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     async fn renew_at_once(&self, action: &'static str) -> Result<(), StoreError> {
         match self.renew(Some(&self.holder)).await {
             Ok(()) => Ok(()),
-            Err(ShelfError::Conflict) => Err(lost_race_error(&self.shelf).await),
+            Err(BackendError::Conflict) => Err(lost_race_error(&self.shelf).await),
             Err(error) => Err(shelf_error(&self.shelf, action, &error)),
         }
     }
 
     /// Proves that a lease is written only under its condition.
-    async fn probe_lease(&self, before: Option<&Mark>) -> Result<(), StoreError> {
+    async fn probe_lease(&self, before: Option<&LeaseVersion>) -> Result<(), StoreError> {
         let lax = |what| StoreError::Lax { place: self.shelf.display_location(), what };
         let probed = |error| shelf_error(&self.shelf, "probe", &error);
         let lease = self.own_lease(Some(&self.holder));
         match self.shelf.put_lease(&lease, None).await {
-            Err(ShelfError::Conflict) => {}
+            Err(BackendError::Conflict) => {}
             Ok(_) => return Err(lax("it made anew what was there already")),
             Err(error) => return Err(probed(error)),
         }
@@ -222,7 +223,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             mark
         };
         match self.shelf.put_lease(&lease, Some(&stale)).await {
-            Err(ShelfError::Conflict) => Ok(()),
+            Err(BackendError::Conflict) => Ok(()),
             Ok(_) => Err(lax("it replaced what had changed since it was read")),
             Err(error) => Err(probed(error)),
         }
@@ -232,7 +233,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     async fn probe_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
         match self.shelf.put_line(number, epoch, text).await {
-            Err(ShelfError::Conflict) => Ok(()),
+            Err(BackendError::Conflict) => Ok(()),
             Ok(()) => Err(StoreError::Lax {
                 place: self.shelf.display_location(),
                 what: "it wrote over a line that was there already",
@@ -249,7 +250,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         shelf: &H,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<Option<Ledger>, StoreError> {
         Ok(Self::read_with_trail(shelf, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
@@ -262,9 +263,9 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         shelf: &H,
         stack: &str,
         environment: &str,
-        key: Option<&SealKey>,
-    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
-        let content = Content::read(shelf, key).await?;
+        key: Option<&MacKey>,
+    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
+        let content = SharedStoreContents::read(shelf, key).await?;
         if content.records.is_empty() {
             return Ok(None);
         }
@@ -279,7 +280,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     /// line is there once, or someone else's is.
     async fn put_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let mut put = self.try_line(number, text).await;
-        for pause in SOON {
+        for pause in RETRY_DELAYS {
             match put {
                 Err(StoreError::Shared { .. }) if self.held_for() > Some(pause) => {
                     self.clock.sleep(pause).await;
@@ -297,7 +298,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         let epoch = self.state.borrow().epoch;
         match self.shelf.put_line(number, epoch, text).await {
             Ok(()) => Ok(()),
-            Err(ShelfError::Conflict) => {
+            Err(BackendError::Conflict) => {
                 let lines = self.shelf.lines(number - 1).await;
                 let lines = lines.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
                 let ours = lines.first().is_some_and(|(at, found)| *at == number && found == text);
@@ -313,7 +314,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     async fn look_again(&self, sent: Duration) -> Result<Duration, StoreError> {
         let looked = self.clock.elapsed();
         let seen = self.state.borrow().renewed.max(Some(self.state.borrow().seen));
-        if seen.is_some_and(|seen| looked.saturating_sub(seen) <= UNSEEN) {
+        if seen.is_some_and(|seen| looked.saturating_sub(seen) <= MIN_PRUNE_TIME) {
             return Ok(sent);
         }
         match self.check_ours().await {
@@ -325,7 +326,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 
     async fn displaced_error(&self) -> StoreError {
         let by = match self.shelf.lease().await {
-            Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. }))
+            Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. }))
                 if holder.session != self.holder.session =>
             {
                 holder.in_words()
@@ -335,19 +336,19 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         StoreError::Displaced { by }
     }
 
-    fn own_lease(&self, holder: Option<&Holder>) -> Lease {
+    fn own_lease(&self, holder: Option<&LeaseHolder>) -> Lease {
         let epoch = self.state.borrow().epoch;
-        Lease { epoch, holder: holder.cloned(), lasts_seconds: LASTS.as_secs() }
+        Lease { epoch, holder: holder.cloned(), lasts_seconds: LEASE_DURATION.as_secs() }
     }
 
     /// Writes the lease anew, if it still is ours. `None` gives it back.
-    async fn renew(&self, holder: Option<&Holder>) -> Result<(), ShelfError> {
+    async fn renew(&self, holder: Option<&LeaseHolder>) -> Result<(), BackendError> {
         let _turn = self.turn.lock().await;
         let lease = self.own_lease(holder);
         let mark = self.state.borrow().mark.clone();
         let mut sent = self.clock.elapsed();
         let mark = match self.shelf.put_lease(&lease, Some(&mark)).await {
-            Err(ShelfError::Conflict) => match self.shelf.lease().await? {
+            Err(BackendError::Conflict) => match self.shelf.lease().await? {
                 // The answer to an earlier renewal was lost, or not waited for.
                 Some(found)
                     if found.lease.epoch == lease.epoch && is_held_by(&found.lease, &self.holder) =>
@@ -356,7 +357,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                     self.shelf.put_lease(&lease, Some(&found.mark)).await?
                 }
                 Some(found) if found.lease == lease && holder.is_none() => found.mark,
-                _ => return Err(ShelfError::Conflict),
+                _ => return Err(BackendError::Conflict),
             },
             done => done?,
         };
@@ -371,7 +372,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                 self.mark_lease_lost();
                 Ok(())
             }
-            Err(ShelfError::Conflict) => Err(self.displaced_error().await),
+            Err(BackendError::Conflict) => Err(self.displaced_error().await),
             Err(error) => Err(shelf_error(&self.shelf, "unlock", &error)),
         }
     }
@@ -387,14 +388,14 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     fn encode_checkpoint(
         &self,
         ledger: &Ledger,
-        key: Option<&SealKey>,
+        key: Option<&MacKey>,
     ) -> Result<(u64, Vec<u8>), StoreError> {
         let state = self.state.borrow();
         let bytes = checkpoint::serialize_checkpoint(Vec::new(), ledger, &state.head, key);
         Ok((state.number, bytes.map_err(|error| encoding_error(&self.shelf, &error))?))
     }
 
-    fn set_head(&self, number: u64, head: Head) {
+    fn set_head(&self, number: u64, head: ChainHead) {
         let mut state = self.state.borrow_mut();
         (state.number, state.head) = (number, head);
     }
@@ -413,14 +414,14 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     }
 }
 
-impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
+impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
         let read = self.state.borrow_mut().records.take();
         if let Some(records) = read {
             return Ok(records);
         }
         let seal = self.state.borrow().seal.clone();
-        Ok(Content::read(&self.shelf, seal.as_ref()).await?.records)
+        Ok(SharedStoreContents::read(&self.shelf, seal.as_ref()).await?.records)
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
@@ -430,7 +431,7 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
             // it counts on were written and removed meanwhile.
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => {}
-                Err(ShelfError::Conflict) => return Err(self.displaced_error().await),
+                Err(BackendError::Conflict) => return Err(self.displaced_error().await),
                 Err(error) => return Err(shelf_error(&self.shelf, "lock", &error)),
             }
         }
@@ -456,7 +457,7 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         Ok(())
     }
 
-    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &MacKey) -> Result<(), StoreError> {
         self.poison()?;
         self.check_ours().await?;
         let (number, bytes) = self.encode_checkpoint(ledger, Some(key))?;
@@ -467,26 +468,28 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         Ok(())
     }
 
-    fn trail(&self) -> Trail {
+    fn trail(&self) -> HeadHistory {
         self.state.borrow().trail.clone()
     }
 
     fn held_for(&self) -> Option<Duration> {
         let renewed = self.state.borrow().renewed;
-        Some(renewed.map_or(Duration::ZERO, |at| (at + LASTS).saturating_sub(self.clock.elapsed())))
+        Some(
+            renewed.map_or(Duration::ZERO, |at| (at + LEASE_DURATION).saturating_sub(self.clock.elapsed())),
+        )
     }
 
     async fn keep_lease(&self) -> StoreError {
         // What is kept in turns is renewed in time all the same.
         let renewed = self.state.borrow().renewed;
         let since = renewed.map(|renewed| self.clock.elapsed().saturating_sub(renewed));
-        let mut pause = RENEWED_EVERY.saturating_sub(since.unwrap_or_default());
+        let mut pause = LEASE_RENEWAL_INTERVAL.saturating_sub(since.unwrap_or_default());
         let mut failures = 0_usize;
         loop {
             self.clock.sleep(pause).await;
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => failures = 0,
-                Err(ShelfError::Conflict) => {
+                Err(BackendError::Conflict) => {
                     self.mark_lease_lost();
                     return self.displaced_error().await;
                 }
@@ -496,8 +499,8 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
                 // There is time for another try.
                 Err(_) => failures += 1,
             }
-            let soon = failures.checked_sub(1).map(|at| SOON[at.min(SOON.len() - 1)]);
-            pause = soon.unwrap_or(RENEWED_EVERY);
+            let soon = failures.checked_sub(1).map(|at| RETRY_DELAYS[at.min(RETRY_DELAYS.len() - 1)]);
+            pause = soon.unwrap_or(LEASE_RENEWAL_INTERVAL);
         }
     }
 
@@ -515,41 +518,45 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
 }
 
 /// Takes the lease, or finds that it did though no answer said so.
-async fn take_lease<H: Shelf>(shelf: &H, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, StoreError> {
+async fn take_lease<H: SharedBackend>(
+    shelf: &H,
+    lease: &Lease,
+    mark: Option<&LeaseVersion>,
+) -> Result<LeaseVersion, StoreError> {
     let refused = match shelf.put_lease(lease, mark).await {
         Ok(mark) => return Ok(mark),
         Err(error) => error,
     };
     match (shelf.lease().await, refused) {
         (Ok(Some(found)), _) if found.lease == *lease => Ok(found.mark),
-        (_, ShelfError::Conflict) => Err(lost_race_error(shelf).await),
+        (_, BackendError::Conflict) => Err(lost_race_error(shelf).await),
         (_, error) => Err(shelf_error(shelf, "lock", &error)),
     }
 }
 
-fn is_held_by(lease: &Lease, who: &Holder) -> bool {
+fn is_held_by(lease: &Lease, who: &LeaseHolder) -> bool {
     lease.holder.as_ref().is_some_and(|holder| holder.session == who.session)
 }
 
 /// Returns who was quicker.
-async fn lost_race_error<H: Shelf>(shelf: &H) -> StoreError {
+async fn lost_race_error<H: SharedBackend>(shelf: &H) -> StoreError {
     let holder = match shelf.lease().await {
-        Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
+        Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
         _ => "someone who was quicker".to_owned(),
     };
     StoreError::Locked { holder }
 }
 
-fn write_line<H: Shelf>(
+fn write_line<H: SharedBackend>(
     shelf: &H,
     records: &[Record],
-    before: &Head,
-    key: Option<&SealKey>,
-) -> Result<(Vec<u8>, Head), StoreError> {
+    before: &ChainHead,
+    key: Option<&MacKey>,
+) -> Result<(Vec<u8>, ChainHead), StoreError> {
     line::encode_line(records, before, key).map_err(|error| encoding_error(shelf, &error))
 }
 
-fn encoding_error<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
+fn encoding_error<H: SharedBackend>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
     StoreError::Shared { action: "write", place: shelf.display_location(), reason: error.to_string() }
 }
 
@@ -557,15 +564,15 @@ fn encoding_error<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreEr
 ///
 /// # Errors
 /// When the lease cannot be read.
-pub async fn find_lease_holder<H: Shelf>(
+pub async fn find_lease_holder<H: SharedBackend>(
     shelf: &H,
     effect: Duration,
-    is_dead: &dyn Fn(&Process) -> bool,
-) -> Result<Option<Held>, StoreError> {
+    is_dead: &dyn Fn(&ProcessIdentity) -> bool,
+) -> Result<Option<LeaseInfo>, StoreError> {
     let stored = shelf.lease().await.map_err(|error| shelf_error(shelf, "read", &error))?;
-    let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
+    let Some(StoredLease { lease, age, .. }) = stored else { return Ok(None) };
     let standing = lease_status(&lease, age, effect, is_dead);
-    Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
+    Ok(lease.holder.map(|holder| LeaseInfo { holder, standing, renewed: Some(age) }))
 }
 
 #[cfg(test)]

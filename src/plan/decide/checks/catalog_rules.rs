@@ -6,23 +6,30 @@ use jiff::Timestamp;
 
 use crate::model::catalog::CatalogRecord;
 use crate::model::diagnostic::nearest_name;
-use crate::model::schema::{Check, Effect, Ending, Rule, Type};
+use crate::model::schema::{Effect, EndingChange, Rule, RuleCheck, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::{Act, Verdict};
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;
 use crate::plan::diff::planned_values::planned_value;
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
 /// So many values are told in a sentence.
-const FEW: usize = 12;
+const MAX_LISTED_VALUES: usize = 12;
 
 /// Blocks what the service would refuse for its plan's sake.
-pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn check(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    blocks: &mut Blockers<'_, '_>,
+) {
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        if !matches!(verdict.act, Act::Create | Act::Update | Act::Replace { .. }) {
+        if !matches!(
+            verdict.act,
+            DecisionKind::Create | DecisionKind::Update | DecisionKind::Replace { .. }
+        ) {
             continue;
         }
         unreachable_choices(survey, subject, verdict, blocks);
@@ -47,12 +54,12 @@ pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
 
 /// Blocks a change in place to a value that the service does not offer for the object.
 fn unreachable_choices(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
-    let Some(object) = subject.object().filter(|_| verdict.act == Act::Update) else { return };
+    let Some(object) = subject.object().filter(|_| verdict.act == DecisionKind::Update) else { return };
     for difference in &verdict.differences {
         let attribute = difference.attribute;
         let of = (object.key(), attribute.name.into());
@@ -82,35 +89,35 @@ fn unreachable_choices(
 
 /// Returns the attribute that breaks a rule, and how. What is not known yet passes.
 fn rule_violation(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    (subject, verdict): (&Subject<'_>, &Verdict<'_>),
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    (subject, verdict): (&ResourceState<'_>, &Decision<'_>),
     rule: &Rule,
 ) -> Option<(&'static str, String)> {
     match rule.check {
-        Check::CatalogField { attribute, field, equals } => {
+        RuleCheck::CatalogField { attribute, field, equals } => {
             let record = catalog_record(survey, subject, verdict, attribute)?;
             let (has, wanted) = (record.fields.get(field)?, planned_value(subject, verdict, equals)?);
             let same = wanted.is_unknown() || is_unset(&wanted) || has.to_string() == wanted.to_string();
             (!same).then(|| (attribute, format!("{} is of {has}, not {wanted}", record.slug)))
         }
-        Check::CatalogForbids { attribute, field, forbidden, unless } => {
+        RuleCheck::CatalogForbids { attribute, field, forbidden, unless } => {
             let record = catalog_record(survey, subject, verdict, attribute)?;
             let value = planned_value(subject, verdict, forbidden)?;
             let harmless = value.is_unknown() || is_unset(&value) || value == unless.value();
             let forbids = record.fields.get(field).and_then(Value::as_bool) == Some(true);
             (forbids && !harmless).then(|| (forbidden, format!("{} with {forbidden} {value}", record.slug)))
         }
-        Check::Future { attribute } => {
+        RuleCheck::Future { attribute } => {
             let time = verdict.find_attribute(attribute).filter(|_| verdict.is_new())?.value.as_text()?;
             let past = time.parse::<Timestamp>().is_ok_and(|time| time <= survey.inputs.now);
             past.then(|| (attribute, format!("{time} is past")))
         }
-        Check::Offered { attribute, table, within } => {
+        RuleCheck::Offered { attribute, table, within } => {
             let what = unavailable_value(survey, subject, verdict, (attribute, table, within))?;
             Some((attribute, what))
         }
-        Check::NotWhile { kind, attribute, other, values, .. } => {
+        RuleCheck::NotWhile { kind, attribute, other, values, .. } => {
             let decides = planned_value(subject, verdict, other)?;
             let holds = values.iter().any(|value| decides.as_text() == Some(value));
             let says = |object: &Object| object.attributes.get(attribute)?.as_bool();
@@ -125,9 +132,9 @@ fn rule_violation(
 
 /// Returns what the service does not have of a value that is to be set, with what comes near.
 fn unavailable_value(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     (attribute, table, within): (&str, &'static str, Option<(&str, &str)>),
 ) -> Option<String> {
     let set = verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.name == attribute);
@@ -153,29 +160,29 @@ fn unavailable_value(
     let missing = each.iter().find(is_missing).filter(|_| !all.is_empty())?.to_string();
     Some(match nearest_name(&missing, all.iter().copied()) {
         Some(near) => format!("{missing} is none of them; did you mean {near}?"),
-        None if all.len() <= FEW => format!("{missing} is none of {}", offered.join(", ")),
+        None if all.len() <= MAX_LISTED_VALUES => format!("{missing} is none of {}", offered.join(", ")),
         None => format!("{missing} is none of them"),
     })
 }
 
 /// Returns the subjects whose change ends the state in which a rule forbids something.
 pub(in crate::plan) fn subjects_ending_state<'s>(
-    survey: &'s Survey<'_>,
-    verdicts: &'s [Verdict<'_>],
+    survey: &'s JoinedState<'_>,
+    verdicts: &'s [Decision<'_>],
     rule: &'s Rule,
 ) -> impl Iterator<Item = usize> + 's {
     let (kind, ended_by) = match rule.check {
-        Check::NotWhile { kind, ended_by, .. } => (kind, ended_by),
+        RuleCheck::NotWhile { kind, ended_by, .. } => (kind, ended_by),
         _ => ("", &[][..]),
     };
-    let ends = move |verdict: &Verdict<'_>| match verdict.act {
-        Act::Delete => true,
-        Act::Update => verdict.differences.iter().any(|difference| {
+    let ends = move |verdict: &Decision<'_>| match verdict.act {
+        DecisionKind::Delete => true,
+        DecisionKind::Update => verdict.differences.iter().any(|difference| {
             ended_by.iter().any(|ending| match *ending {
-                Ending::Becomes(name, literal) => {
+                EndingChange::Becomes(name, literal) => {
                     difference.attribute.name == name && difference.after == literal.value()
                 }
-                Ending::Grows(name) => {
+                EndingChange::Grows(name) => {
                     let ends = difference.before.as_decimal().zip(difference.after.as_decimal());
                     difference.attribute.name == name && ends.is_some_and(|(before, after)| after > before)
                 }
@@ -188,16 +195,16 @@ pub(in crate::plan) fn subjects_ending_state<'s>(
 }
 
 /// Tells whether something new runs in the end, or more of it.
-pub(in crate::plan) fn rolls_out(verdict: &Verdict<'_>) -> bool {
+pub(in crate::plan) fn rolls_out(verdict: &Decision<'_>) -> bool {
     let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
     let anew = verdict.revival.is_some_and(|revival| runs(&revival.effect));
     verdict.is_new() || anew || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
 }
 
 fn catalog_record<'a>(
-    survey: &Survey<'a>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
+    survey: &JoinedState<'a>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
     attribute: &str,
 ) -> Option<&'a CatalogRecord> {
     let Type::Catalog(table) = subject.kind.attribute(attribute)?.ty else { return None };

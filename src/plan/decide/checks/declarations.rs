@@ -4,29 +4,29 @@
 use std::collections::HashSet;
 
 use crate::model::source::Span;
-use crate::plan::blockers::Blocks;
-use crate::plan::join::joined_state::Survey;
-use crate::plan::model::change::{Note, NoteCode};
-use crate::plan::moves::ledger_moves::{Done, finished_declarations};
-use crate::plan::moves::resolved::Impossible;
+use crate::plan::blockers::Blockers;
+use crate::plan::join::joined_state::JoinedState;
+use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::moves::ledger_moves::{CompletedDeclaration, finished_declarations};
+use crate::plan::moves::resolved::ImpossibleMove;
 
 /// Adds what stands in the way of moves.
-pub(in crate::plan) fn block_impossible_moves(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
-    for Impossible { address, text, help, span } in &survey.declared.impossible {
+pub(in crate::plan) fn block_impossible_moves(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
+    for ImpossibleMove { address, text, help, span } in &survey.declared.impossible {
         blocks.add_at_span("moved", address, *span, text.clone(), survey.render_help(*span, help));
     }
 }
 
 /// Returns what is to be told of declarations that are done. A move that this plan makes is not, yet.
-pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+pub(in crate::plan) fn notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let stack = survey.inputs.stack;
     // Who destroys everything has other things to read.
     if survey.inputs.options.destroy {
         return Vec::new();
     }
-    let told = |done: Done| {
+    let told = |done: CompletedDeclaration| {
         let source = stack.sources.location_of(done.span);
-        Note {
+        PlanNote {
             code: NoteCode::Done,
             text: format!("{} is done", done.text),
             help: "the entry can go (stead fmt --prune)".to_owned(),

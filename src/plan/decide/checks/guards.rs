@@ -5,31 +5,31 @@ mod home;
 
 use crate::ledger::journal::intent_candidates;
 use crate::ledger::state::ambiguous_intent;
-use crate::ledger::state::entry::Owned;
+use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
-use crate::model::schema::{OnChange, ReplaceOrder, Type};
+use crate::model::schema::{ReplaceOrder, Type, UpdateStrategy};
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
+use crate::plan::blockers::Blockers;
 use crate::plan::decide::{adoption, reactivation};
-use crate::plan::decision::{Act, Difference, Verdict};
+use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::diff::drift;
-use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, LiveState, ResourceState};
 use crate::plan::model::change::Cause;
 
 /// Deletions up to here are never too many.
-const FEW: usize = 3;
+const MIN_DELETION_LIMIT: usize = 3;
 /// More than this share of the managed objects is too many, in per cent.
-const SHARE: usize = 30;
+const DELETION_LIMIT_PERCENT: usize = 30;
 
 /// Checks what has been decided as a whole.
 pub(in crate::plan) fn check<'a>(
-    survey: &Survey<'a>,
-    verdicts: &[Verdict<'a>],
-    blocks: &mut Blocks<'_, 'a>,
+    survey: &JoinedState<'a>,
+    verdicts: &[Decision<'a>],
+    blocks: &mut Blockers<'_, 'a>,
 ) {
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
+        if verdict.removes() && !matches!(subject.live, LiveState::Deleting(_)) {
             block_protected(survey, subject, verdict, blocks);
             block_unconfirmed(survey, subject, blocks);
             data::would_be_lost(survey, verdicts, (subject, verdict), blocks);
@@ -56,15 +56,15 @@ pub(in crate::plan) fn check<'a>(
 }
 
 fn block_protected(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     if !subject.is_protected() {
         return;
     }
-    let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
+    let what = if verdict.act == DecisionKind::Delete { "deleted" } else { "replaced" };
     let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let text = format!("{} is protected and would be {what}{reason}.", subject.address);
     let help = if subject.block.is_some() {
@@ -78,12 +78,12 @@ fn block_protected(
 }
 
 /// Returns the object of an address that was found after a lost answer, as long as nobody says whose it is.
-pub(in crate::plan) fn unconfirmed_object<'a>(subject: &Subject<'a>) -> Option<&'a Owned> {
-    let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
+pub(in crate::plan) fn unconfirmed_object<'a>(subject: &ResourceState<'a>) -> Option<&'a OwnedObject> {
+    let confirmed = matches!(subject.adoption, Some(AdoptionReason::Confirmed));
     subject.owned_object().filter(|owned| owned.provisional && !confirmed)
 }
 
-fn block_unconfirmed(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+fn block_unconfirmed(survey: &JoinedState<'_>, subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let Some(owned) = unconfirmed_object(subject) else { return };
     let text = format!(
         "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
@@ -101,14 +101,14 @@ fn block_unconfirmed(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Bl
 /// A new object is empty: one that holds data is replaced only with consent of its own. One that never
 /// got as far as holding any, or is lost already, needs none.
 fn holds_data(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let order = subject.resource.and_then(|resource| resource.lifecycle.replace);
     let refused = order.unwrap_or(subject.kind.replace) == ReplaceOrder::Never;
-    let replaced = matches!(verdict.act, Act::Replace { .. }) && !refused;
+    let replaced = matches!(verdict.act, DecisionKind::Replace { .. }) && !refused;
     let holds_data = subject.kind.data_bearing || data::goes_unedited(survey, subject, verdict);
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
     let agreed = survey.inputs.options.replace.contains(subject.address);
@@ -133,10 +133,11 @@ fn holds_data(
 }
 
 /// Requests that were given up and had an effect after all: an apply would ask what becomes of it.
-fn late_effects(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let ledger = survey.inputs.ledger;
     for (intent, ids) in &survey.late {
-        let text = format!("{}: {} ({}).", intent.address, intent_candidates::LATE_EFFECT, ids.join(", "));
+        let text =
+            format!("{}: {} ({}).", intent.address, intent_candidates::LATE_EFFECT_REASON, ids.join(", "));
         let words = ambiguous_intent::possible_answers(ledger, intent, ids);
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "absent").collect();
         let help = format!(
@@ -149,15 +150,16 @@ fn late_effects(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
 }
 
 /// What goes must not be held by something that the plan leaves alone.
-fn block_held_objects(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], blocks: &mut Blockers<'_, '_>) {
     for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.removes()) {
-        let frozen =
-            |m: &&usize| verdicts[**m].act == Act::Frozen && survey.subjects[**m].owned_object().is_some();
+        let frozen = |m: &&usize| {
+            verdicts[**m].act == DecisionKind::Frozen && survey.subjects[**m].owned_object().is_some()
+        };
         let Some(holder) = survey.holders[n].iter().find(frozen).map(|m| &survey.subjects[*m]) else {
             continue;
         };
         let subject = &survey.subjects[n];
-        let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
+        let what = if verdict.act == DecisionKind::Delete { "deleted" } else { "replaced" };
         let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
         let help = format!("Take {} into the plan, or leave {} out.", holder.address, subject.address);
         blocks.add_for_subject("held", subject, None, text, help);
@@ -166,13 +168,17 @@ fn block_held_objects(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mu
 
 /// What goes must not be referred to by something that stays as it is: nobody writes the reference
 /// any more, so nothing changes it, and the service would refuse. A link is undone by itself.
-fn block_dangling_references(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+fn block_dangling_references(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    blocks: &mut Blockers<'_, '_>,
+) {
     for n in (0..verdicts.len()).filter(|n| verdicts[*n].removes()) {
         let subject = &survey.subjects[n];
         for m in &survey.holders[n] {
             let (holder, stays) = (&survey.subjects[*m], &verdicts[*m]);
             let Some(attribute) = referring_attribute(holder, subject)
-                .filter(|_| matches!(stays.act, Act::Keep | Act::Update))
+                .filter(|_| matches!(stays.act, DecisionKind::Keep | DecisionKind::Update))
             else {
                 continue;
             };
@@ -190,9 +196,12 @@ fn block_dangling_references(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
 }
 
 /// Returns the attribute by which a live object refers to another one, other than by a link.
-pub(in crate::plan) fn referring_attribute(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
+pub(in crate::plan) fn referring_attribute(
+    holder: &ResourceState<'_>,
+    to: &ResourceState<'_>,
+) -> Option<&'static str> {
     let (object, id) = (holder.object()?, Value::Text(to.object()?.id.clone()));
-    let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, OnChange::Link { .. }));
+    let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, UpdateStrategy::Link { .. }));
     let found = all.filter(|attribute| match attribute.ty {
         Type::Reference(of) => of == to.kind.name && object.attributes.get(attribute.name) == Some(&id),
         Type::Set { of: Type::Reference(of), .. } => {
@@ -205,7 +214,7 @@ pub(in crate::plan) fn referring_attribute(holder: &Subject<'_>, to: &Subject<'_
 }
 
 /// In another account everything would look gone, and would be made a second time.
-fn block_wrong_account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn block_wrong_account(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let owner = survey.inputs.ledger.identity.account.as_ref();
     let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
     else {
@@ -216,7 +225,7 @@ fn block_wrong_account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     blocks.add_for_address("account", None, text, help);
 }
 
-fn block_unknown_targets(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn block_unknown_targets(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let options = survey.inputs.options;
     for address in options.targets.iter().chain(&options.excluded).chain(&options.replace) {
         if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
@@ -232,19 +241,23 @@ fn block_unknown_targets(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     }
 }
 
-fn enforce_deletion_limit(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+fn enforce_deletion_limit(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    blocks: &mut Blockers<'_, '_>,
+) {
     let options = survey.inputs.options;
     if options.destroy || options.allow_deletes {
         return;
     }
-    let counts = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| match verdict.act {
-        Act::Delete => true,
-        Act::Replace { .. } => subject.kind.data_bearing,
+    let counts = |(subject, verdict): &(&ResourceState<'_>, &Decision<'_>)| match verdict.act {
+        DecisionKind::Delete => true,
+        DecisionKind::Replace { .. } => subject.kind.data_bearing,
         _ => false,
     };
     let managed = survey.subjects.iter().filter(|subject| subject.owned_object().is_some()).count();
     let deletions = survey.subjects.iter().zip(verdicts).filter(counts).count();
-    if deletions >= FEW && deletions * 100 > managed * SHARE {
+    if deletions >= MIN_DELETION_LIMIT && deletions * 100 > managed * DELETION_LIMIT_PERCENT {
         let text = format!("{deletions} of {managed} managed objects would be deleted.");
         let help =
             "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.";
@@ -254,13 +267,13 @@ fn enforce_deletion_limit(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks:
 
 /// Tells whether a difference may stay; what can only grow must not shrink.
 pub(in crate::plan) fn may_change(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    difference: &Difference<'_>,
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    difference: &AttributeDiff<'_>,
+    blocks: &mut Blockers<'_, '_>,
 ) -> bool {
     let attribute = difference.attribute;
-    if matches!(attribute.change, OnChange::Switch(_)) && difference.after.is_unknown() {
+    if matches!(attribute.change, UpdateStrategy::Switch(_)) && difference.after.is_unknown() {
         let text = format!("{}.{} chooses a call, and is not known yet.", subject.address, attribute.name);
         let span = difference.setting.map(|setting| setting.span);
         blocks.add_for_subject(
@@ -320,7 +333,10 @@ pub(in crate::plan) fn may_change(
 
 /// Tells whether a failed object may be replaced. One that holds data is left to a human, unless it
 /// never got as far as holding any.
-pub(in crate::plan) fn may_replace_failed(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) -> bool {
+pub(in crate::plan) fn may_replace_failed(
+    subject: &ResourceState<'_>,
+    blocks: &mut Blockers<'_, '_>,
+) -> bool {
     if !subject.kind.data_bearing || subject.entry.is_some_and(|entry| entry.unfinished) {
         return true;
     }
@@ -333,7 +349,7 @@ pub(in crate::plan) fn may_replace_failed(subject: &Subject<'_>, blocks: &mut Bl
 }
 
 /// An owned object was neither seen nor proven gone.
-pub(in crate::plan) fn block_unread(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn block_unread(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let id = subject.owned_object().map_or("", |owned| owned.id.as_str());
     let text = format!("{} {id} was neither listed nor proven gone.", subject.address);
     let help = "Plan again; look at the key's projects when it stays so.".to_owned();
@@ -342,9 +358,9 @@ pub(in crate::plan) fn block_unread(subject: &Subject<'_>, blocks: &mut Blocks<'
 
 /// What became of an earlier request is for a human to say.
 pub(in crate::plan) fn block_ambiguous_intent(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let questions = &survey.inputs.ledger.questions;
     let Some((op, asked)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {

@@ -6,23 +6,23 @@
 use std::collections::BTreeSet;
 
 use super::guards;
-use crate::ledger::state::kept_secrets::VARS;
+use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::block::SECRET_LOST;
-use crate::plan::model::change::{Note, NoteCode};
-use crate::plan::model::step::Bookkeeping;
+use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::step::LedgerUpdate;
 
 /// Adds what blocks a plan.
 pub(in crate::plan) fn check<'a>(
-    survey: &Survey<'a>,
-    verdicts: &[Verdict<'a>],
-    blocks: &mut Blocks<'_, 'a>,
+    survey: &JoinedState<'a>,
+    verdicts: &[Decision<'a>],
+    blocks: &mut Blockers<'_, 'a>,
 ) {
     if survey.inputs.options.destroy {
         return;
@@ -31,18 +31,18 @@ pub(in crate::plan) fn check<'a>(
     let stack = survey.inputs.stack;
     for name in &survey.inputs.options.lost_secrets {
         let text = format!(
-            "The value of {VARS}{name} is lost: neither its sink nor the ledger has the one with the ledger's \
+            "The value of {VARIABLE_PREFIX}{name} is lost: neither its sink nor the ledger has the one with the ledger's \
              fingerprint."
         );
         let span = stack.awaited.get(name).map(|awaited| awaited.span);
-        let way_out = ways_out(&format!("{VARS}{name}"), "the same value", "");
+        let way_out = ways_out(&format!("{VARIABLE_PREFIX}{name}"), "the same value", "");
         blocks.at_place(SECRET_LOST, span, text, way_out);
     }
     if survey.inputs.options.locked_secrets.is_empty() {
         return;
     }
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let delivers = verdict.act == Act::Update
+        let delivers = verdict.act == DecisionKind::Update
             && subject.entry.is_some_and(|entry| entry.secret_lost)
             && survey.inputs.options.locked_secrets.contains(subject.address.as_str());
         if delivers || needs_plaintext(subject, verdict) {
@@ -66,7 +66,7 @@ fn ways_out(address: &str, value: &str, rotation: &str) -> String {
     )
 }
 
-fn check_recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let (stack, pinned) = (survey.inputs.stack, &survey.inputs.ledger.secrets.recipients);
     let nobody = BTreeSet::new();
     let declared = stack.recipients.as_ref().map_or(&nobody, |recipients| &recipients.names);
@@ -102,7 +102,7 @@ fn check_recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
 
 /// Leaves out a resource whose secret was shown once, and that nobody has: whether its object is replaced or kept
 /// without a delivery is for a human to say.
-pub(in crate::plan) fn skip_lost_secret(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let text = format!(
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",
         subject.address
@@ -122,18 +122,18 @@ pub(in crate::plan) fn skip_lost_secret(subject: &Subject<'_>, blocks: &mut Bloc
 }
 
 /// Returns the correction that pins the stack's recipients, where none are pinned.
-pub(in crate::plan) fn pin_recipients(survey: &Survey<'_>) -> Option<Bookkeeping> {
+pub(in crate::plan) fn pin_recipients(survey: &JoinedState<'_>) -> Option<LedgerUpdate> {
     let recipients = survey.inputs.stack.recipients.as_ref()?;
     let unpinned = survey.inputs.ledger.secrets.recipients.is_empty() && !survey.inputs.options.destroy;
-    unpinned.then(|| Bookkeeping::PinRecipients(recipients.names.clone()))
+    unpinned.then(|| LedgerUpdate::PinRecipients(recipients.names.clone()))
 }
 
 /// Says what an apply pins, and what is left to do.
-pub(in crate::plan) fn recipient_notes(survey: &Survey<'_>) -> Vec<Note> {
+pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let stack = survey.inputs.stack;
     let source =
         stack.recipients.as_ref().and_then(|recipients| stack.sources.location_of(recipients.span));
-    let note = |text: String, help: &str| Note {
+    let note = |text: String, help: &str| PlanNote {
         code: NoteCode::Recipients,
         text,
         help: help.to_owned(),
@@ -141,7 +141,7 @@ pub(in crate::plan) fn recipient_notes(survey: &Survey<'_>) -> Vec<Note> {
         address: None,
     };
     let mut notes = Vec::new();
-    if let Some(Bookkeeping::PinRecipients(names)) = pin_recipients(survey) {
+    if let Some(LedgerUpdate::PinRecipients(names)) = pin_recipients(survey) {
         let listed: Vec<&str> = names.iter().map(Name::as_str).collect();
         notes.push(note(
             format!("pins recipients: kept secrets are encrypted to {}", listed.join(", ")),
@@ -167,13 +167,14 @@ pub(in crate::plan) fn recipient_notes(survey: &Survey<'_>) -> Vec<Note> {
 }
 
 /// Tells whether a step of a resource sends the text of a secret that is not at hand.
-fn needs_plaintext(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+fn needs_plaintext(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let Some(resource) = subject.resource else { return false };
-    let makes = matches!(verdict.act, Act::Create | Act::Replace { .. });
+    let makes = matches!(verdict.act, DecisionKind::Create | DecisionKind::Replace { .. });
     let changes =
         |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
     resource.attributes.iter().any(|(name, setting)| {
-        is_withheld(&setting.expression) && (makes || (verdict.act == Act::Update && changes(name)))
+        is_withheld(&setting.expression)
+            && (makes || (verdict.act == DecisionKind::Update && changes(name)))
     })
 }
 

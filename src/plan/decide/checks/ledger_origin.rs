@@ -2,17 +2,21 @@
 //! name share one ledger, and the second one's plan would delete the first one's objects. In: the ledger's origins and
 //! this directory; out: the blocker that plan, apply and destroy have.
 
-use crate::ledger::state::origins::{Here, OriginMatch};
+use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
 use crate::model::address::Address;
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::Verdict;
-use crate::plan::join::joined_state::Survey;
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::Decision;
+use crate::plan::join::joined_state::JoinedState;
 
 /// The code of the blocker.
-const CODE: &str = "other_directory";
+const BLOCKER_CODE: &str = "other_directory";
 
 /// Blocks a plan over a ledger that is applied from elsewhere.
-pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn check(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    blocks: &mut Blockers<'_, '_>,
+) {
     let ledger = survey.inputs.ledger;
     // A ledger that owns nothing has nothing to lose: the next apply makes it this directory's.
     let Some(here) = survey.inputs.options.directory.as_ref().filter(|_| !ledger.owns_nothing()) else {
@@ -36,7 +40,7 @@ pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
                  objects of that stack.",
                 known.join(" and ")
             );
-            blocks.add_for_address(CODE, None, text, origin_help(true));
+            blocks.add_for_address(BLOCKER_CODE, None, text, origin_help(true));
         }
     }
 }
@@ -44,10 +48,10 @@ pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
 /// Blocks a plan that deletes or replaces although most of the ledger is not declared here, where no origin tells
 /// whose it is.
 fn block_unknown_origin(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    (here, whose): (&Here, &str),
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    (here, whose): (&CurrentOrigin, &str),
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let removed = verdicts.iter().filter(|verdict| verdict.removes()).count();
     let entries = &survey.inputs.ledger.entries;
@@ -70,7 +74,7 @@ fn block_unknown_origin(
          deleted or replaced. They may be those of another stack of this name: {why}.",
         entries.len()
     );
-    blocks.add_for_address(CODE, None, text, origin_help(here.origin.is_some()));
+    blocks.add_for_address(BLOCKER_CODE, None, text, origin_help(here.origin.is_some()));
 }
 
 fn origin_help(has_origin: bool) -> String {

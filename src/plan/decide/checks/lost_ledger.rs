@@ -2,25 +2,25 @@
 //! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
 
 use crate::ledger::state::ledger::Ledger;
-use crate::plan::inputs::{Inputs, Options};
-use crate::plan::model::block::Block;
+use crate::plan::inputs::{PlanInputs, PlanningOptions};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 
 /// The code of the blocker.
-const CODE: &str = "ledger_lost";
+const BLOCKER_CODE: &str = "ledger_lost";
 
 /// Addresses that the message names.
-const NAMED: usize = 3;
+const MAX_LISTED_ADDRESSES: usize = 3;
 
 /// Tells whether a plan has to read and evaluate what creations would need, although it creates nothing.
-pub(in crate::plan) fn may_be_lost(ledger: &Ledger, options: &Options) -> bool {
+pub(in crate::plan) fn may_be_lost(ledger: &Ledger, options: &PlanningOptions) -> bool {
     options.destroy && !ledger.has_owned()
 }
 
 /// Returns the options of the plan that shows whether the ledger of a destroy is lost; `None` where it is not in doubt.
-pub(in crate::plan) fn creating_options(inputs: &Inputs<'_>) -> Option<Options> {
+pub(in crate::plan) fn creating_options(inputs: &PlanInputs<'_>) -> Option<PlanningOptions> {
     // A plan of a part of the stack proves nothing about the ledger.
-    may_be_lost(inputs.ledger, inputs.options).then(|| Options {
+    may_be_lost(inputs.ledger, inputs.options).then(|| PlanningOptions {
         destroy: false,
         only_looks: true,
         targets: [].into(),
@@ -32,20 +32,20 @@ pub(in crate::plan) fn creating_options(inputs: &Inputs<'_>) -> Option<Options> 
 /// Returns the blocker of a command that takes a plan's objects for those of the ledger, if the ledger seems to
 /// be lost: it never had an object, and the plan would create what exists.
 #[must_use]
-pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Block> {
+pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Blocker> {
     if ledger.has_owned() {
         return None;
     }
     let exists = plan.blocks.iter().filter(|block| block.code == "exists");
     let addresses: Vec<&str> = exists.filter_map(|block| Some(block.address.as_ref()?.as_str())).collect();
     let first = plan.blocks.iter().find(|block| block.code == "exists")?;
-    let named = addresses[..addresses.len().min(NAMED)].join(", ");
-    let more = match addresses.len().saturating_sub(NAMED) {
+    let named = addresses[..addresses.len().min(MAX_LISTED_ADDRESSES)].join(", ");
+    let more = match addresses.len().saturating_sub(MAX_LISTED_ADDRESSES) {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    Some(Block {
-        code: CODE.into(),
+    Some(Blocker {
+        code: BLOCKER_CODE.into(),
         address: None,
         text: format!(
             "The ledger never recorded an object, but live objects have the names of {named}{more}: it may be lost."

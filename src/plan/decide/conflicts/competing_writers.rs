@@ -8,17 +8,17 @@ use crate::model::address::Name;
 use crate::plan::model::change::{Drift, DriftClass};
 
 /// Differences that an apply remembers.
-const REMEMBERED: usize = 64;
+const MAX_RECORDED_DIFFERENCES: usize = 64;
 
 /// Applies that are looked at, the last ones.
-const LOOKED_AT: usize = 10;
+const EXAMINED_RUNS: usize = 10;
 
 /// Applies that put the same back, after which it is no accident.
-const TWICE: usize = 2;
+const MIN_REVERTS: usize = 2;
 
 /// Returns what a plan puts back, for the history.
 pub fn put_back(drift: &[Drift]) -> Vec<Name> {
-    drift.iter().filter_map(reverted_difference).take(REMEMBERED).collect()
+    drift.iter().filter_map(reverted_difference).take(MAX_RECORDED_DIFFERENCES).collect()
 }
 
 /// Returns the differences that are there again although the last applies put them back.
@@ -27,12 +27,12 @@ pub fn find_competing_writes<'a>(
     history: impl DoubleEndedIterator<Item = &'a Run>,
 ) -> Vec<Name> {
     let mut times: HashMap<&Name, usize> = HashMap::new();
-    for run in history.rev().take(LOOKED_AT) {
+    for run in history.rev().take(EXAMINED_RUNS) {
         for name in run.origin.put_back.iter().collect::<BTreeSet<_>>() {
             *times.entry(name).or_default() += 1;
         }
     }
-    let is_contested = |name: &Name| times.get(name).is_some_and(|times| *times >= TWICE);
+    let is_contested = |name: &Name| times.get(name).is_some_and(|times| *times >= MIN_REVERTS);
     drift.iter().filter_map(reverted_difference).filter(is_contested).collect()
 }
 
@@ -48,7 +48,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::ledger::state::run_history::Origin;
+    use crate::ledger::state::run_history::RunOrigin;
     use crate::model::address::Address;
     use crate::model::value::Value;
 
@@ -74,7 +74,7 @@ mod tests {
             plan: Uuid::nil(),
             who: "ada".to_owned(),
             at: Timestamp::UNIX_EPOCH,
-            origin: Origin { put_back, ..Origin::default() },
+            origin: RunOrigin { put_back, ..RunOrigin::default() },
             end: None,
         }
     }
@@ -89,7 +89,7 @@ mod tests {
             (vec![&both], vec![]),
             (vec![&both, &name], vec!["volume.a.name"]),
             (vec![&both, &quiet, &both], vec!["volume.a.name", "volume.a.size"]),
-            ([vec![&both, &both], vec![&quiet; LOOKED_AT]].concat(), vec![]),
+            ([vec![&both, &both], vec![&quiet; EXAMINED_RUNS]].concat(), vec![]),
         ] {
             assert_eq!(find_competing_writes(&again, history.into_iter()), found);
         }
@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(put_back(&all), ["volume.a.name"]);
         let many: Vec<Drift> =
             (0..1_000).map(|n| drift(Some(&format!("p{n}")), DriftClass::Reverted)).collect();
-        assert_eq!(put_back(&many).len(), REMEMBERED, "a record stays small");
+        assert_eq!(put_back(&many).len(), MAX_RECORDED_DIFFERENCES, "a record stays small");
     }
 }

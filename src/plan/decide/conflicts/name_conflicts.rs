@@ -4,42 +4,42 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::address::Name;
 use crate::model::meaning::to_comparable;
-use crate::model::schema::{Check, Kind, Rule, Scope};
+use crate::model::schema::{Kind, KindScope, Rule, RuleCheck};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
+use crate::plan::blockers::Blockers;
 use crate::plan::decide::byproducts;
 use crate::plan::decide::replacement_order::parse_network;
-use crate::plan::decision::{Act, Verdict, Want};
-use crate::plan::join::joined_state::{Subject, Survey, is_leaving};
+use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
+use crate::plan::join::joined_state::{JoinedState, ResourceState, is_leaving};
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::model::step::ProjectOf;
+use crate::plan::model::step::TargetProject;
 
 /// Objects with the names of wanted ones, from which on it is no accident.
-const SEVERAL: usize = 2;
+const MIN_CONFLICTS: usize = 2;
 
 /// Objects that a message names.
-const NAMED: usize = 10;
+const MAX_LISTED_OBJECTS: usize = 10;
 
 /// Where an object stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::plan) enum Home {
+pub(in crate::plan) enum NameScope {
     /// In the account.
     Account,
     /// In this project, or under this parent.
-    In(Name),
+    Container(Name),
 }
 
 /// What cannot be shared: kind, where (project or parent), and the values.
-pub(in crate::plan) type Taken<'a> = (&'a str, Home, String);
+pub(in crate::plan) type UniqueNameKey<'a> = (&'a str, NameScope, String);
 
 /// Blocks what would be made beside an object of the same name that nobody of this stack owns.
 pub(in crate::plan) fn block_name_conflicts(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    blocks: &mut Blockers<'_, '_>,
 ) {
-    let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
+    let mut there: HashMap<UniqueNameKey<'_>, &Object> = HashMap::new();
     for object in &survey.unowned {
         let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
         if !is_leaving(kind, object) {
@@ -51,7 +51,9 @@ pub(in crate::plan) fn block_name_conflicts(
         return;
     }
     let mut found = Vec::new();
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == Act::Create) {
+    for (subject, verdict) in
+        survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == DecisionKind::Create)
+    {
         let Some(want) = verdict.find_attribute(subject.kind.known_by) else { continue };
         let key = name_key(subject.kind, planned_home(survey, subject, verdict), Some(&want.value));
         found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
@@ -59,7 +61,7 @@ pub(in crate::plan) fn block_name_conflicts(
     // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
     let is_lost = survey.inputs.ledger.entries.is_empty()
         && survey.inputs.ledger.kept.is_empty()
-        && found.len() + count_in_existing_projects(survey, verdicts, &found, &there) >= SEVERAL;
+        && found.len() + count_in_existing_projects(survey, verdicts, &found, &there) >= MIN_CONFLICTS;
     for (subject, want, object) in found {
         if let Some((text, help)) = let_go(survey, subject, object) {
             blocks.add_for_subject("exists", subject, want.setting.map(|setting| setting.span), text, help);
@@ -93,7 +95,11 @@ pub(in crate::plan) fn block_name_conflicts(
 }
 
 /// Says of an object that it was this resource's until an apply let go of it, and how it is taken back.
-fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option<(String, String)> {
+fn let_go(
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    object: &Object,
+) -> Option<(String, String)> {
     let kept = survey.inputs.ledger.kept.get(subject.address).filter(|kept| kept.id == object.id)?;
     let when = kept.at.map(|at| at.strftime(" on %-d %b %Y").to_string()).unwrap_or_default();
     let address = subject.address;
@@ -105,7 +111,11 @@ fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option
 }
 
 /// Returns the key under which objects of a kind are taken for one another: by what people know them by.
-fn name_key(kind: &'static Kind, home: Option<Home>, known: Option<&Value>) -> Option<Taken<'static>> {
+fn name_key(
+    kind: &'static Kind,
+    home: Option<NameScope>,
+    known: Option<&Value>,
+) -> Option<UniqueNameKey<'static>> {
     let attribute = kind.attribute(kind.known_by)?;
     let known = known.map(|value| to_comparable(&attribute.ty, value));
     uniqueness_key(kind, home, std::iter::once(known.as_ref()))
@@ -113,20 +123,21 @@ fn name_key(kind: &'static Kind, home: Option<Home>, known: Option<&Value>) -> O
 
 /// Returns how many of the wanted are there in projects that are there themselves.
 fn count_in_existing_projects(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    found: &[(&Subject<'_>, &Want<'_>, &Object)],
-    there: &HashMap<Taken<'_>, &Object>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    found: &[(&ResourceState<'_>, &DesiredAttribute<'_>, &Object)],
+    there: &HashMap<UniqueNameKey<'_>, &Object>,
 ) -> usize {
     let projects: HashMap<_, _> =
         found.iter().map(|(subject, _, object)| (subject.address, object)).collect();
-    let is_there = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
-        let ProjectOf::Resource(project) = &verdict.project else { return false };
-        let Some(project) = projects.get(project).filter(|_| subject.kind.scope == Scope::Project) else {
+    let is_there = |(subject, verdict): &(&ResourceState<'_>, &Decision<'_>)| {
+        let TargetProject::Resource(project) = &verdict.project else { return false };
+        let Some(project) = projects.get(project).filter(|_| subject.kind.scope == KindScope::Project)
+        else {
             return false;
         };
         let known = verdict.find_attribute(subject.kind.known_by).map(|want| &want.value);
-        let key = name_key(subject.kind, Some(Home::In(project.id.clone())), known);
+        let key = name_key(subject.kind, Some(NameScope::Container(project.id.clone())), known);
         key.is_some_and(|key| there.contains_key(&key))
     };
     survey.subjects.iter().zip(verdicts).filter(is_there).count()
@@ -134,25 +145,27 @@ fn count_in_existing_projects(
 
 /// Blocks what the service would refuse because of objects that this stack does not own.
 pub(in crate::plan) fn block_rule_violations(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    blocks: &mut Blockers<'_, '_>,
 ) {
     for kind in survey.inputs.registry.kinds {
         for rule in kind.rules {
             match rule.check {
-                Check::NoOverlap { attribute } => {
+                RuleCheck::NoOverlap { attribute } => {
                     block_network_overlaps(survey, verdicts, kind, rule, attribute, blocks);
                 }
-                Check::AtMost { count } => block_count_excess(survey, verdicts, kind, rule, count, blocks),
-                Check::Unique { attributes } if attributes != ["name"] => {
+                RuleCheck::AtMost { count } => {
+                    block_count_excess(survey, verdicts, kind, rule, count, blocks);
+                }
+                RuleCheck::Unique { attributes } if attributes != ["name"] => {
                     block_repeated_values(survey, verdicts, kind, rule, (attributes, false), blocks);
                 }
-                Check::UniqueOverall { attributes } => {
+                RuleCheck::UniqueOverall { attributes } => {
                     block_repeated_values(survey, verdicts, kind, rule, (attributes, true), blocks);
                 }
-                Check::NotUsed { by } => block_used_objects(survey, verdicts, kind, rule, by, blocks),
-                Check::NotFilled => block_nonempty_projects(survey, verdicts, kind, rule, blocks),
+                RuleCheck::NotUsed { by } => block_used_objects(survey, verdicts, kind, rule, by, blocks),
+                RuleCheck::NotFilled => block_nonempty_projects(survey, verdicts, kind, rule, blocks),
                 _ => {}
             }
         }
@@ -161,15 +174,15 @@ pub(in crate::plan) fn block_rule_violations(
 
 /// Blocks an object that has what another has: in the same place, or `overall`.
 fn block_repeated_values(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     (attributes, overall): (&[&str], bool),
-    blocks: &mut Blocks<'_, '_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
-    let at = |home: Option<Home>| if overall { Some(Home::Account) } else { home };
-    let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
+    let at = |home: Option<NameScope>| if overall { Some(NameScope::Account) } else { home };
+    let mut there: HashMap<UniqueNameKey<'_>, &Object> = HashMap::new();
     for object in survey.unowned.iter().filter(|object| object.kind == kind.name) {
         let values = attributes.iter().map(|name| object.attributes.get(*name));
         there.extend(uniqueness_key(kind, at(object_home(kind, object)), values).map(|key| (key, *object)));
@@ -177,7 +190,8 @@ fn block_repeated_values(
     for (subject, verdict) in
         changed_subjects(survey, verdicts, kind, attributes).filter(|_| !there.is_empty())
     {
-        let values = attributes.iter().map(|name| verdict.find_attribute(name).map(Want::stored_value));
+        let values =
+            attributes.iter().map(|name| verdict.find_attribute(name).map(DesiredAttribute::stored_value));
         let key = uniqueness_key(kind, at(planned_home(survey, subject, verdict)), values);
         if let Some(object) = key.and_then(|key| there.get(&key)) {
             let (address, same) = (subject.address, attributes.join(" and "));
@@ -197,7 +211,7 @@ fn block_repeated_values(
 }
 
 /// Says which object it is: of a child also whose, and where that is.
-fn describe_object(survey: &Survey<'_>, object: &Object) -> String {
+fn describe_object(survey: &JoinedState<'_>, object: &Object) -> String {
     let snapshot = survey.inputs.snapshot;
     let parent =
         survey.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
@@ -218,10 +232,10 @@ fn describe_object(survey: &Survey<'_>, object: &Object) -> String {
 
 /// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.
 fn objects_to_remove<'s, 'a>(
-    survey: &'s Survey<'a>,
-    verdicts: &'s [Verdict<'a>],
+    survey: &'s JoinedState<'a>,
+    verdicts: &'s [Decision<'a>],
     kind: &'static Kind,
-) -> HashMap<&'a str, &'s Subject<'a>> {
+) -> HashMap<&'a str, &'s ResourceState<'a>> {
     let mut going = HashMap::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         if subject.kind.name != kind.name {
@@ -237,12 +251,12 @@ fn objects_to_remove<'s, 'a>(
 
 /// Blocks the end of what objects refer to that this stack does not own.
 fn block_used_objects(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     by: &[(&str, &str)],
-    blocks: &mut Blocks<'_, '_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let going = objects_to_remove(survey, verdicts, kind);
     for object in survey.unowned.iter().filter(|_| !going.is_empty()) {
@@ -257,11 +271,11 @@ fn block_used_objects(
 
 /// Blocks the end of a project that holds what this stack does not own.
 fn block_nonempty_projects(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
-    blocks: &mut Blocks<'_, '_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let going = objects_to_remove(survey, verdicts, kind);
     let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
@@ -276,8 +290,8 @@ fn block_nonempty_projects(
         let one = |object: &&Object| {
             format!("the {} {}", object.kind, byproducts::describe_priced_object(&survey.inputs, object))
         };
-        let mut named: Vec<String> = objects.iter().take(NAMED).map(one).collect();
-        let more = objects.len().saturating_sub(NAMED);
+        let mut named: Vec<String> = objects.iter().take(MAX_LISTED_OBJECTS).map(one).collect();
+        let more = objects.len().saturating_sub(MAX_LISTED_OBJECTS);
         named.extend((more > 0).then(|| format!("{more} more")));
         let verb = if objects.len() == 1 { "is" } else { "are" };
         let text = format!("{} ({}: {} {verb} in it)", rule.says, subject.address, named.join("; "));
@@ -296,12 +310,12 @@ fn block_nonempty_projects(
 }
 
 fn block_network_overlaps(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     attribute: &str,
-    blocks: &mut Blocks<'_, '_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     // Networks nest or are apart: sorted by start, then by length, one overlaps its predecessor's
     // widest or nothing. A new one is looked up between its neighbours.
@@ -328,12 +342,12 @@ fn block_network_overlaps(
 }
 
 fn block_count_excess(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     count: usize,
-    blocks: &mut Blocks<'_, '_>,
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let mut under: HashMap<Name, usize> = HashMap::new();
     let all = survey.inputs.snapshot.of_kind(kind.name);
@@ -342,14 +356,16 @@ fn block_count_excess(
     for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(s, _)| s.kind.name == kind.name)
     {
         let parent = subject.object().and_then(|object| object.parent.as_ref());
-        if let Some(count) = parent.filter(|_| verdict.act == Act::Delete).and_then(|p| under.get_mut(p)) {
+        if let Some(count) =
+            parent.filter(|_| verdict.act == DecisionKind::Delete).and_then(|p| under.get_mut(p))
+        {
             *count -= 1;
         }
     }
     for (subject, verdict) in
-        changed_subjects(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == Act::Create)
+        changed_subjects(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == DecisionKind::Create)
     {
-        let Some(Home::In(parent)) = planned_home(survey, subject, verdict) else { continue };
+        let Some(NameScope::Container(parent)) = planned_home(survey, subject, verdict) else { continue };
         let present = under.entry(parent).or_default();
         *present += 1;
         if *present > count {
@@ -360,17 +376,17 @@ fn block_count_excess(
 
 /// Subjects of a kind that get a new object, or other values in one of these attributes.
 fn changed_subjects<'s, 'a>(
-    survey: &'s Survey<'a>,
-    verdicts: &'s [Verdict<'a>],
+    survey: &'s JoinedState<'a>,
+    verdicts: &'s [Decision<'a>],
     kind: &'static Kind,
     attributes: &'s [&str],
-) -> impl Iterator<Item = (&'s Subject<'a>, &'s Verdict<'a>)> {
+) -> impl Iterator<Item = (&'s ResourceState<'a>, &'s Decision<'a>)> {
     survey.subjects.iter().zip(verdicts).filter(move |(subject, verdict)| {
         subject.kind.name == kind.name && (verdict.is_new() || verdict.changes(attributes))
     })
 }
 
-fn add_rule_blocker(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_, '_>) {
+fn add_rule_blocker(subject: &ResourceState<'_>, rule: &Rule, what: &str, blocks: &mut Blockers<'_, '_>) {
     let text = format!("{} ({}: {what})", rule.says, subject.address);
     blocks.add_for_subject("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
@@ -383,46 +399,46 @@ pub(in crate::plan) fn unique_attributes(
     kind.rules
         .iter()
         .filter_map(|rule| match rule.check {
-            Check::Unique { attributes } => Some(attributes),
+            RuleCheck::Unique { attributes } => Some(attributes),
             _ => None,
         })
         .chain(by_id)
 }
 
 /// Returns where an object stands.
-pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<Home> {
+pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<NameScope> {
     match kind.scope {
-        Scope::Account => Some(Home::Account),
-        Scope::Project => object.project.clone().map(Home::In),
-        Scope::Child { .. } => object.parent.clone().map(Home::In),
+        KindScope::Account => Some(NameScope::Account),
+        KindScope::Project => object.project.clone().map(NameScope::Container),
+        KindScope::Child { .. } => object.parent.clone().map(NameScope::Container),
     }
 }
 
 /// Returns where a new object will stand; `None` where that does not exist yet.
 pub(in crate::plan) fn planned_home(
-    survey: &Survey<'_>,
-    subject: &Subject<'_>,
-    verdict: &Verdict<'_>,
-) -> Option<Home> {
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+) -> Option<NameScope> {
     let at = |address| {
         let other = &survey.subjects[*survey.index.get(address)?];
-        other.object().map(|object| Home::In(object.id.clone()))
+        other.object().map(|object| NameScope::Container(object.id.clone()))
     };
     match (subject.kind.scope, &verdict.project) {
-        (Scope::Account, _) => Some(Home::Account),
-        (Scope::Child { .. }, _) => at(subject.parent()?),
-        (Scope::Project, ProjectOf::Id(project)) => Some(Home::In(project.clone())),
-        (Scope::Project, ProjectOf::Resource(address)) => at(address),
-        (Scope::Project, ProjectOf::None) => None,
+        (KindScope::Account, _) => Some(NameScope::Account),
+        (KindScope::Child { .. }, _) => at(subject.parent()?),
+        (KindScope::Project, TargetProject::Id(project)) => Some(NameScope::Container(project.clone())),
+        (KindScope::Project, TargetProject::Resource(address)) => at(address),
+        (KindScope::Project, TargetProject::None) => None,
     }
 }
 
 /// Returns what an object takes that cannot be shared; `None` where a value is not known.
 pub(in crate::plan) fn uniqueness_key<'v>(
     kind: &'static Kind,
-    home: Option<Home>,
+    home: Option<NameScope>,
     values: impl Iterator<Item = Option<&'v Value>>,
-) -> Option<Taken<'static>> {
+) -> Option<UniqueNameKey<'static>> {
     let home = home?;
     let mut all = String::new();
     for value in values {

@@ -1,26 +1,26 @@
-//! `Holdings`: what live objects have that no other object may have beside them, and who would need it.
+//! `UniqueIndex`: what live objects have that no other object may have beside them, and who would need it.
 
 use std::collections::HashMap;
 
 use ipnet::Ipv4Net;
 
-use super::name_conflicts::{Taken, object_home, planned_home, unique_attributes, uniqueness_key};
-use crate::model::schema::{Check, Kind};
+use super::name_conflicts::{UniqueNameKey, object_home, planned_home, unique_attributes, uniqueness_key};
+use crate::model::schema::{Kind, RuleCheck};
 use crate::model::snapshot::Object;
 use crate::plan::decide::replacement_order::parse_network;
-use crate::plan::decision::{Verdict, Want};
-use crate::plan::join::joined_state::Survey;
+use crate::plan::decision::{Decision, DesiredAttribute};
+use crate::plan::join::joined_state::JoinedState;
 
 /// Names and networks of numbered objects.
 #[derive(Default)]
-pub(in crate::plan) struct Holdings<'a> {
+pub(in crate::plan) struct UniqueIndex<'a> {
     /// Which of them have what cannot be shared.
-    taken: HashMap<Taken<'a>, Vec<usize>>,
+    taken: HashMap<UniqueNameKey<'a>, Vec<usize>>,
     /// Which of them have networks of their own: by kind and attribute, in order. They do not overlap.
     networks: HashMap<(&'a str, &'a str), Vec<(Ipv4Net, usize)>>,
 }
 
-impl<'a> Holdings<'a> {
+impl<'a> UniqueIndex<'a> {
     /// Gathers what objects have, each with the number by which it is found. `counts` tells whether what an
     /// object has in these attributes is of interest.
     pub fn from_objects(
@@ -53,13 +53,15 @@ impl<'a> Holdings<'a> {
     }
 
     /// Returns the numbers of the objects that have what a subject comes to have, in order.
-    pub fn holders_of(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> Vec<usize> {
+    pub fn holders_of(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> Vec<usize> {
         let kind = survey.subjects[n].kind;
         // What stays as it is was free for it already.
         let comes = |attributes: &[&str]| verdict.is_new() || verdict.changes(attributes);
         let mut numbers = Vec::new();
         for attributes in unique_attributes(kind).filter(|attributes| comes(attributes)) {
-            let values = attributes.iter().map(|name| verdict.find_attribute(name).map(Want::stored_value));
+            let values = attributes
+                .iter()
+                .map(|name| verdict.find_attribute(name).map(DesiredAttribute::stored_value));
             let key = uniqueness_key(kind, planned_home(survey, &survey.subjects[n], verdict), values);
             numbers.extend(key.and_then(|key| self.taken.get(&key)).into_iter().flatten());
         }
@@ -78,7 +80,7 @@ impl<'a> Holdings<'a> {
 /// Returns the attributes of a kind whose networks must not overlap.
 fn non_overlapping_attributes(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
     kind.rules.iter().filter_map(|rule| match rule.check {
-        Check::NoOverlap { attribute } => Some(attribute),
+        RuleCheck::NoOverlap { attribute } => Some(attribute),
         _ => None,
     })
 }

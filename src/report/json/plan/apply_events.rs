@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::apply::event::{Event, Outcome, StepError};
+use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::{Address, Name};
 use crate::model::value::Value;
 use crate::report::json::to_compact;
-use crate::report::json_value::Shown;
+use crate::report::json_value::JsonValue;
 
 /// One line. Keys that an event has not are left out.
 #[derive(Serialize, Default)]
-struct Line<'a> {
+struct ApplyEventLine<'a> {
     time: Timestamp,
     event: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,12 +33,12 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<&'a Address>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorEntry>,
+    error: Option<StepErrorEntry>,
 }
 
 /// Why a step failed.
 #[derive(Serialize)]
-pub(in crate::report) struct ErrorEntry {
+pub(in crate::report) struct StepErrorEntry {
     kind: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,20 +47,20 @@ pub(in crate::report) struct ErrorEntry {
     reason: Option<String>,
 }
 
-impl ErrorEntry {
+impl StepErrorEntry {
     /// Returns the entry of a failure.
     pub(in crate::report) fn from_step_error(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
-            StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => {
+            StepError::Refused(refusal) | StepError::NotGranted { refusal, .. } => {
                 ("refused", Some(refusal.status), refusal.reason.clone())
             }
-            StepError::Broken(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
-            StepError::Moved(_) => ("moved", None, None),
+            StepError::ServerError(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
+            StepError::ObjectChanged(_) => ("moved", None, None),
             StepError::NotKept(_) => ("not_kept", None, None),
-            StepError::Unsettled(_) => ("unsettled", None, None),
-            StepError::Question(_) => ("question", None, None),
+            StepError::NotReady(_) => ("unsettled", None, None),
+            StepError::Ambiguous(_) => ("question", None, None),
             StepError::Ledger(_) => ("ledger", None, None),
-            StepError::Displaced(_) => ("displaced", None, None),
+            StepError::LeaseLost(_) => ("displaced", None, None),
             StepError::Failed(_) => ("failed", None, None),
             StepError::Unreachable(_) => ("unreachable", None, None),
         };
@@ -70,20 +70,30 @@ impl ErrorEntry {
 
 /// Returns an event as one line of JSON, without its line break.
 #[must_use]
-pub fn event_line(time: Timestamp, event: &Event) -> String {
-    let base = Line { time, ..Line::default() };
+pub fn event_line(time: Timestamp, event: &ApplyEvent) -> String {
+    let base = ApplyEventLine { time, ..ApplyEventLine::default() };
     to_compact(&match event {
-        Event::Recovering { address, text } => {
-            Line { event: "recovering", address: Some(address), text: Some(text), ..base }
+        ApplyEvent::Recovering { address, text } => {
+            ApplyEventLine { event: "recovering", address: Some(address), text: Some(text), ..base }
         }
-        Event::Started { step, address, doing } => {
-            Line { event: "started", address: Some(address), step: Some(*step), doing: Some(doing), ..base }
+        ApplyEvent::Started { step, address, doing } => ApplyEventLine {
+            event: "started",
+            address: Some(address),
+            step: Some(*step),
+            doing: Some(doing),
+            ..base
+        },
+        ApplyEvent::Progress { step, address, text } => ApplyEventLine {
+            event: "progress",
+            address: Some(address),
+            step: Some(*step),
+            text: Some(text),
+            ..base
+        },
+        ApplyEvent::Retrying { step, text } => {
+            ApplyEventLine { event: "retrying", step: *step, text: Some(text), ..base }
         }
-        Event::Progress { step, address, text } => {
-            Line { event: "progress", address: Some(address), step: Some(*step), text: Some(text), ..base }
-        }
-        Event::Retrying { step, text } => Line { event: "retrying", step: *step, text: Some(text), ..base },
-        Event::Succeeded { step, address, done, id, took } => Line {
+        ApplyEvent::Succeeded { step, address, done, id, took } => ApplyEventLine {
             event: "succeeded",
             address: Some(address),
             step: Some(*step),
@@ -92,14 +102,14 @@ pub fn event_line(time: Timestamp, event: &Event) -> String {
             took_ms: Some(took.as_millis()),
             ..base
         },
-        Event::Failed { step, address, error } => Line {
+        ApplyEvent::Failed { step, address, error } => ApplyEventLine {
             event: "failed",
             address: Some(address),
             step: Some(*step),
-            error: Some(ErrorEntry::from_step_error(error)),
+            error: Some(StepErrorEntry::from_step_error(error)),
             ..base
         },
-        Event::Skipped { step, address, because } => Line {
+        ApplyEvent::Skipped { step, address, because } => ApplyEventLine {
             event: "skipped",
             address: Some(address),
             step: Some(*step),
@@ -114,28 +124,29 @@ struct OutcomeLine<'a> {
     time: Timestamp,
     event: &'static str,
     done: &'a [Address],
-    failed: Vec<FailedEntry<'a>>,
+    failed: Vec<FailedResourceEntry<'a>>,
     skipped: &'a [Address],
     questions: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
     interrupted: bool,
-    outputs: BTreeMap<&'a Name, Shown<'a>>,
+    outputs: BTreeMap<&'a Name, JsonValue<'a>>,
     exit: u8,
 }
 
 /// A resource with a failed step.
 #[derive(Serialize)]
-pub(in crate::report) struct FailedEntry<'a> {
+pub(in crate::report) struct FailedResourceEntry<'a> {
     address: &'a Address,
-    error: ErrorEntry,
+    error: StepErrorEntry,
 }
 
-impl<'a> FailedEntry<'a> {
+impl<'a> FailedResourceEntry<'a> {
     /// Returns those of an outcome.
     pub(in crate::report) fn from_outcome(outcome: &'a Outcome) -> Vec<Self> {
         let all = outcome.failed.iter();
-        all.map(|(address, error)| Self { address, error: ErrorEntry::from_step_error(error) }).collect()
+        all.map(|(address, error)| Self { address, error: StepErrorEntry::from_step_error(error) })
+            .collect()
     }
 }
 
@@ -146,12 +157,16 @@ pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
         time,
         event: "outcome",
         done: &outcome.done,
-        failed: FailedEntry::from_outcome(outcome),
+        failed: FailedResourceEntry::from_outcome(outcome),
         skipped: &outcome.skipped,
         questions: &outcome.questions,
         notes: &outcome.notes,
         interrupted: outcome.interrupted,
-        outputs: outcome.outputs.iter().map(|(name, value): (_, &Value)| (name, Shown(value))).collect(),
+        outputs: outcome
+            .outputs
+            .iter()
+            .map(|(name, value): (_, &Value)| (name, JsonValue(value)))
+            .collect(),
         exit,
     })
 }
@@ -161,7 +176,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cloud::error::Refusal;
+    use crate::cloud::error::ApiError;
     use crate::model::secret::Secret;
 
     fn now() -> Timestamp {
@@ -173,7 +188,7 @@ mod tests {
     }
 
     fn refusal() -> StepError {
-        StepError::Refused(Refusal {
+        StepError::Refused(ApiError {
             status: 402,
             error: "payment_required".into(),
             message: "no\u{1b}[2J\n::error::money".into(),
@@ -184,19 +199,19 @@ mod tests {
     #[test]
     fn one_line_an_event() {
         let events = [
-            Event::Recovering { address: web(), text: "looks for it".into() },
-            Event::Started { step: 0, address: web(), doing: "create" },
-            Event::Progress { step: 0, address: web(), text: "waiting, status deploying".into() },
-            Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
-            Event::Succeeded {
+            ApplyEvent::Recovering { address: web(), text: "looks for it".into() },
+            ApplyEvent::Started { step: 0, address: web(), doing: "create" },
+            ApplyEvent::Progress { step: 0, address: web(), text: "waiting, status deploying".into() },
+            ApplyEvent::Retrying { step: None, text: "rate limited, paused 1 s".into() },
+            ApplyEvent::Succeeded {
                 step: 0,
                 address: web(),
                 done: "created",
                 id: Some("5b1e".into()),
                 took: Duration::from_millis(112_004),
             },
-            Event::Failed { step: 1, address: web(), error: refusal() },
-            Event::Skipped { step: 2, address: web(), because: Address::new("vpc", "main") },
+            ApplyEvent::Failed { step: 1, address: web(), error: refusal() },
+            ApplyEvent::Skipped { step: 2, address: web(), because: Address::new("vpc", "main") },
         ];
         let lines: Vec<String> = events.iter().map(|one| event_line(now(), one)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r#"

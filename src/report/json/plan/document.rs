@@ -10,34 +10,35 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
-use super::run::RanEntry;
+use super::run::RunOutcomeEntry;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Endpoint, Registry};
-use crate::model::source::Place;
-use crate::plan::model::block::Block;
+use crate::model::source::SourceLocation;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Cause, Change, Drift, LineCost, Note, NoteCode, Plan, Ruling, RulingVerdict,
+    Action, AttributeChange, Cause, Change, ChangeCost, Drift, NoteCode, Plan, PlanNote, PolicyResult,
+    PolicyStatus,
 };
 use crate::plan::model::step::{Operation, Step};
 use crate::report::json::writer::{SCHEMA_VERSION, pretty_to, to_pretty};
-use crate::report::json_value::{Number, Shown};
-use crate::report::run_report::Ran;
-use crate::report::text::counts::Counts;
+use crate::report::json_value::{JsonDecimal, JsonValue};
+use crate::report::run_report::RunReport;
+use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
 
 /// What a plan's document holds besides.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct PlanOptions<'a> {
+pub struct PlanDocumentOptions<'a> {
     /// Places in files, and facts of this run only.
     pub details: bool,
     /// What became of it, where it was applied.
-    pub ran: Option<&'a Ran<'a>>,
+    pub ran: Option<&'a RunReport<'a>>,
 }
 
 /// Returns the document of a plan.
 #[must_use]
-pub fn render_plan_document(plan: &Plan, registry: Registry, options: PlanOptions<'_>) -> String {
-    to_pretty(&Document::new(plan, registry, options))
+pub fn render_plan_document(plan: &Plan, registry: Registry, options: PlanDocumentOptions<'_>) -> String {
+    to_pretty(&PlanDocument::new(plan, registry, options))
 }
 
 /// Writes the document of a plan as it is made: that of a large plan need not fit into memory.
@@ -48,14 +49,14 @@ pub fn plan_to(
     out: &mut impl io::Write,
     plan: &Plan,
     registry: Registry,
-    options: PlanOptions<'_>,
+    options: PlanDocumentOptions<'_>,
 ) -> io::Result<()> {
-    pretty_to(out, &Document::new(plan, registry, options))
+    pretty_to(out, &PlanDocument::new(plan, registry, options))
 }
 
 /// Which plan it is.
 #[derive(Serialize)]
-pub(in crate::report::json) struct Head<'a> {
+pub(in crate::report::json) struct PlanHeader<'a> {
     schema_version: u32,
     stead_version: &'static str,
     stack: &'a Name,
@@ -65,7 +66,7 @@ pub(in crate::report::json) struct Head<'a> {
     fingerprint: &'a str,
 }
 
-impl<'a> Head<'a> {
+impl<'a> PlanHeader<'a> {
     /// Returns a plan's.
     pub(in crate::report::json) fn from_plan(plan: &'a Plan) -> Self {
         let base = &plan.base;
@@ -82,45 +83,45 @@ impl<'a> Head<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct PlanDocument<'a> {
     #[serde(flatten)]
-    head: Head<'a>,
-    summary: Summary,
-    changes: Changes<'a>,
+    head: PlanHeader<'a>,
+    summary: PlanSummary,
+    changes: ChangeEntries<'a>,
     drift: Vec<DriftEntry<'a>>,
-    blocks: Vec<BlockEntry<'a>>,
-    policy: Vec<RulingEntry<'a>>,
+    blocks: Vec<BlockerEntry<'a>>,
+    policy: Vec<PolicyResultEntry<'a>>,
     notes: Vec<NoteEntry<'a>>,
     cost: CostEntry<'a>,
-    order: Order<'a>,
-    critical_path: PathEntry<'a>,
-    requests: Requests,
+    order: StepEntries<'a>,
+    critical_path: CriticalPathEntry<'a>,
+    requests: RequestStats,
     #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<RanEntry<'a>>,
+    outcome: Option<RunOutcomeEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<Details>,
+    details: Option<RunDetails>,
 }
 
-impl<'a> Document<'a> {
-    fn new(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
+impl<'a> PlanDocument<'a> {
+    fn new(plan: &'a Plan, registry: Registry, options: PlanDocumentOptions<'a>) -> Self {
         Self {
-            head: Head::from_plan(plan),
-            summary: Summary::count_changes(plan),
-            changes: Changes(&plan.changes, options),
+            head: PlanHeader::from_plan(plan),
+            summary: PlanSummary::count_changes(plan),
+            changes: ChangeEntries(&plan.changes, options),
             drift: plan.drift.iter().map(DriftEntry::from_drift).collect(),
-            blocks: plan.blocks.iter().map(|block| BlockEntry::from_blocker(block, options)).collect(),
+            blocks: plan.blocks.iter().map(|block| BlockerEntry::from_blocker(block, options)).collect(),
             policy: plan
                 .policy
                 .iter()
-                .map(|ruling| RulingEntry::from_policy_result(ruling, options))
+                .map(|ruling| PolicyResultEntry::from_policy_result(ruling, options))
                 .collect(),
             notes: plan.notes.iter().map(|note| NoteEntry::from_note(note, options)).collect(),
             cost: CostEntry::from_plan_cost(plan),
-            order: Order(&plan.steps, registry),
-            critical_path: PathEntry::from_critical_path(plan),
-            requests: Requests::from_request_count(plan),
-            outcome: options.ran.map(RanEntry::from_run),
-            details: options.details.then(|| Details::from_plan_run(plan)),
+            order: StepEntries(&plan.steps, registry),
+            critical_path: CriticalPathEntry::from_critical_path(plan),
+            requests: RequestStats::from_request_count(plan),
+            outcome: options.ran.map(RunOutcomeEntry::from_run),
+            details: options.details.then(|| RunDetails::from_plan_run(plan)),
         }
     }
 }
@@ -147,7 +148,7 @@ impl<'a> BaseEntry<'a> {
 
 /// Facts of one run only.
 #[derive(Serialize)]
-struct Details {
+struct RunDetails {
     made_at: Timestamp,
     nonce: Uuid,
     lineage: Uuid,
@@ -156,7 +157,7 @@ struct Details {
     waited_ms: u64,
 }
 
-impl Details {
+impl RunDetails {
     fn from_plan_run(plan: &Plan) -> Self {
         Self {
             made_at: plan.base.made_at,
@@ -170,7 +171,7 @@ impl Details {
 }
 
 #[derive(Serialize)]
-pub(in crate::report::json) struct Summary {
+pub(in crate::report::json) struct PlanSummary {
     create: usize,
     update: usize,
     replace: usize,
@@ -181,9 +182,9 @@ pub(in crate::report::json) struct Summary {
     unchanged: usize,
 }
 
-impl Summary {
+impl PlanSummary {
     pub(in crate::report::json) fn count_changes(plan: &Plan) -> Self {
-        let counts = Counts::from_plan(plan);
+        let counts = ActionCounts::from_plan(plan);
         Self {
             create: counts.get(Action::Create),
             update: counts.get(Action::Update),
@@ -198,9 +199,9 @@ impl Summary {
 }
 
 /// Changes, each made into its entry when it is written.
-struct Changes<'a>(&'a [Change], PlanOptions<'a>);
+struct ChangeEntries<'a>(&'a [Change], PlanDocumentOptions<'a>);
 
-impl Serialize for Changes<'_> {
+impl Serialize for ChangeEntries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(|change| ChangeEntry::from_change(change, self.1)))
     }
@@ -219,16 +220,19 @@ pub(in crate::report::json) struct ChangeEntry<'a> {
     reason: Option<&'a str>,
     attributes: Vec<AttributeEntry<'a>>,
     effects: Vec<EffectEntry<'a>>,
-    cost: LineCostEntry,
+    cost: ChangeCostEntry,
     hits: &'a [Address],
     steps: &'a [usize],
     seconds: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a Place>,
+    source: Option<&'a SourceLocation>,
 }
 
 impl<'a> ChangeEntry<'a> {
-    pub(in crate::report::json) fn from_change(change: &'a Change, options: PlanOptions<'_>) -> Self {
+    pub(in crate::report::json) fn from_change(
+        change: &'a Change,
+        options: PlanDocumentOptions<'_>,
+    ) -> Self {
         Self {
             address: &change.address,
             kind: &change.kind,
@@ -244,7 +248,7 @@ impl<'a> ChangeEntry<'a> {
                 .map(|a| AttributeEntry::from_attribute(a, options))
                 .collect(),
             effects: change.effects.iter().map(|e| EffectEntry { code: e.code, text: &e.text }).collect(),
-            cost: LineCostEntry::from_cost(&change.cost),
+            cost: ChangeCostEntry::from_cost(&change.cost),
             hits: &change.hits,
             steps: &change.steps,
             seconds: change.seconds,
@@ -256,29 +260,29 @@ impl<'a> ChangeEntry<'a> {
 #[derive(Serialize)]
 struct AttributeEntry<'a> {
     path: &'a Name,
-    before: Shown<'a>,
-    after: Shown<'a>,
+    before: JsonValue<'a>,
+    after: JsonValue<'a>,
     unknown: Vec<Address>,
     secret: bool,
     forces_replacement: bool,
     cause: Cause,
-    last_applied: Option<Shown<'a>>,
+    last_applied: Option<JsonValue<'a>>,
     set_by: Option<&'a Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a Place>,
+    source: Option<&'a SourceLocation>,
 }
 
 impl<'a> AttributeEntry<'a> {
-    fn from_attribute(attribute: &'a AttributeChange, options: PlanOptions<'_>) -> Self {
+    fn from_attribute(attribute: &'a AttributeChange, options: PlanDocumentOptions<'_>) -> Self {
         Self {
             path: &attribute.path,
-            before: Shown(&attribute.before),
-            after: Shown(&attribute.after),
+            before: JsonValue(&attribute.before),
+            after: JsonValue(&attribute.after),
             unknown: attribute.after.waits_for(),
             secret: attribute.before.is_secret() || attribute.after.is_secret(),
             forces_replacement: attribute.forces_replacement,
             cause: attribute.cause,
-            last_applied: attribute.last_applied.as_ref().map(Shown),
+            last_applied: attribute.last_applied.as_ref().map(JsonValue),
             set_by: attribute.set_by.as_ref(),
             source: attribute.source.as_ref().filter(|_| options.details),
         }
@@ -292,16 +296,16 @@ struct EffectEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct LineCostEntry {
-    monthly_before: Option<Number>,
-    monthly_after: Option<Number>,
+struct ChangeCostEntry {
+    monthly_before: Option<JsonDecimal>,
+    monthly_after: Option<JsonDecimal>,
 }
 
-impl LineCostEntry {
-    fn from_cost(cost: &LineCost) -> Self {
+impl ChangeCostEntry {
+    fn from_cost(cost: &ChangeCost) -> Self {
         Self {
-            monthly_before: cost.monthly_before.map(Number),
-            monthly_after: cost.monthly_after.map(Number),
+            monthly_before: cost.monthly_before.map(JsonDecimal),
+            monthly_after: cost.monthly_after.map(JsonDecimal),
         }
     }
 }
@@ -311,20 +315,20 @@ impl LineCostEntry {
 pub(in crate::report::json) struct DriftEntry<'a> {
     address: &'a Address,
     path: Option<&'a Name>,
-    last_applied: Shown<'a>,
-    live: Shown<'a>,
+    last_applied: JsonValue<'a>,
+    live: JsonValue<'a>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unconfirmed: bool,
     class: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_by: Option<&'a Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ignore_drift: Option<LeaveEntry<'a>>,
+    ignore_drift: Option<IgnoreDriftEntry<'a>>,
 }
 
 /// What `ignore_drift` says of a difference.
 #[derive(Serialize)]
-struct LeaveEntry<'a> {
+struct IgnoreDriftEntry<'a> {
     reason: Option<&'a str>,
     until: Option<&'a Name>,
     ended: bool,
@@ -336,12 +340,12 @@ impl<'a> DriftEntry<'a> {
         Self {
             address: &drift.address,
             path: drift.path.as_ref(),
-            last_applied: Shown(&drift.last_applied),
-            live: Shown(&drift.live),
+            last_applied: JsonValue(&drift.last_applied),
+            live: JsonValue(&drift.live),
             unconfirmed: drift.unconfirmed,
             class: phrases::drift_class(drift.class),
             blocked_by: drift.blocked_by.as_ref(),
-            ignore_drift: drift.leave.as_ref().map(|leave| LeaveEntry {
+            ignore_drift: drift.leave.as_ref().map(|leave| IgnoreDriftEntry {
                 reason: leave.reason.as_deref(),
                 until: leave.until.as_ref(),
                 ended: leave.ended,
@@ -351,17 +355,20 @@ impl<'a> DriftEntry<'a> {
 }
 
 #[derive(Serialize)]
-pub(in crate::report::json) struct BlockEntry<'a> {
+pub(in crate::report::json) struct BlockerEntry<'a> {
     code: &'a Name,
     address: Option<&'a Address>,
     text: &'a str,
     help: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a Place>,
+    source: Option<&'a SourceLocation>,
 }
 
-impl<'a> BlockEntry<'a> {
-    pub(in crate::report::json) fn from_blocker(block: &'a Block, options: PlanOptions<'_>) -> Self {
+impl<'a> BlockerEntry<'a> {
+    pub(in crate::report::json) fn from_blocker(
+        block: &'a Blocker,
+        options: PlanDocumentOptions<'_>,
+    ) -> Self {
         Self {
             code: &block.code,
             address: block.address.as_ref(),
@@ -373,19 +380,19 @@ impl<'a> BlockEntry<'a> {
 }
 
 #[derive(Serialize)]
-pub(in crate::report::json) struct RulingEntry<'a> {
+pub(in crate::report::json) struct PolicyResultEntry<'a> {
     name: &'a Name,
     address: Option<&'a Address>,
-    verdict: RulingVerdict,
+    verdict: PolicyStatus,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a Place>,
+    source: Option<&'a SourceLocation>,
 }
 
-impl<'a> RulingEntry<'a> {
+impl<'a> PolicyResultEntry<'a> {
     pub(in crate::report::json) fn from_policy_result(
-        ruling: &'a Ruling,
-        options: PlanOptions<'_>,
+        ruling: &'a PolicyResult,
+        options: PlanDocumentOptions<'_>,
     ) -> Self {
         Self {
             name: &ruling.name,
@@ -403,11 +410,11 @@ pub(in crate::report::json) struct NoteEntry<'a> {
     text: &'a str,
     help: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a Place>,
+    source: Option<&'a SourceLocation>,
 }
 
 impl<'a> NoteEntry<'a> {
-    pub(in crate::report::json) fn from_note(note: &'a Note, options: PlanOptions<'_>) -> Self {
+    pub(in crate::report::json) fn from_note(note: &'a PlanNote, options: PlanDocumentOptions<'_>) -> Self {
         Self {
             code: note.code,
             text: &note.text,
@@ -419,18 +426,18 @@ impl<'a> NoteEntry<'a> {
 
 #[derive(Serialize)]
 pub(in crate::report::json) struct CostEntry<'a> {
-    monthly_before: Number,
-    monthly_after: Number,
-    delta: Number,
+    monthly_before: JsonDecimal,
+    monthly_after: JsonDecimal,
+    delta: JsonDecimal,
     unpriced: usize,
-    moved: Vec<MovedPrice<'a>>,
+    moved: Vec<PriceChangeEntry<'a>>,
 }
 
 #[derive(Serialize)]
-struct MovedPrice<'a> {
+struct PriceChangeEntry<'a> {
     name: &'a str,
-    pinned: Number,
-    now: Number,
+    pinned: JsonDecimal,
+    now: JsonDecimal,
 }
 
 impl<'a> CostEntry<'a> {
@@ -439,12 +446,16 @@ impl<'a> CostEntry<'a> {
         let moved = cost
             .moved
             .iter()
-            .map(|(name, pinned, now)| MovedPrice { name, pinned: Number(*pinned), now: Number(*now) })
+            .map(|(name, pinned, now)| PriceChangeEntry {
+                name,
+                pinned: JsonDecimal(*pinned),
+                now: JsonDecimal(*now),
+            })
             .collect();
         Self {
-            monthly_before: Number(cost.monthly_before),
-            monthly_after: Number(cost.monthly_after),
-            delta: Number(cost.monthly_after - cost.monthly_before),
+            monthly_before: JsonDecimal(cost.monthly_before),
+            monthly_after: JsonDecimal(cost.monthly_after),
+            delta: JsonDecimal(cost.monthly_after - cost.monthly_before),
             unpriced: cost.unpriced,
             moved,
         }
@@ -452,9 +463,9 @@ impl<'a> CostEntry<'a> {
 }
 
 /// Steps, likewise.
-struct Order<'a>(&'a [Step], Registry);
+struct StepEntries<'a>(&'a [Step], Registry);
 
-impl Serialize for Order<'_> {
+impl Serialize for StepEntries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer
             .collect_seq(self.0.iter().enumerate().map(|(at, step)| StepEntry::from_step(at, step, self.1)))
@@ -505,24 +516,24 @@ pub fn step_requests(step: &Step, registry: Registry) -> Vec<String> {
 }
 
 #[derive(Serialize)]
-pub(in crate::report::json) struct PathEntry<'a> {
+pub(in crate::report::json) struct CriticalPathEntry<'a> {
     steps: &'a [usize],
     seconds: u32,
 }
 
 #[derive(Serialize)]
-pub(in crate::report::json) struct Requests {
+pub(in crate::report::json) struct RequestStats {
     sent: u32,
     pages: u32,
 }
 
-impl<'a> PathEntry<'a> {
+impl<'a> CriticalPathEntry<'a> {
     pub(in crate::report::json) fn from_critical_path(plan: &'a Plan) -> Self {
         Self { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds }
     }
 }
 
-impl Requests {
+impl RequestStats {
     pub(in crate::report::json) const fn from_request_count(plan: &Plan) -> Self {
         Self { sent: plan.requests.sent, pages: plan.requests.pages }
     }

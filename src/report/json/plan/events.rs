@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::document::{
-    BlockEntry, ChangeEntry, CostEntry, DriftEntry, Head, NoteEntry, PathEntry, PlanOptions, Requests,
-    RulingEntry, StepEntry, Summary,
+    BlockerEntry, ChangeEntry, CostEntry, CriticalPathEntry, DriftEntry, NoteEntry, PlanDocumentOptions,
+    PlanHeader, PlanSummary, PolicyResultEntry, RequestStats, StepEntry,
 };
 use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
@@ -15,7 +15,7 @@ use crate::report::json::writer::to_compact;
 
 /// One line.
 #[derive(Serialize)]
-struct Line<T> {
+struct PlanEventLine<T> {
     time: Timestamp,
     event: &'static str,
     #[serde(flatten)]
@@ -23,11 +23,11 @@ struct Line<T> {
 }
 
 #[derive(Serialize)]
-struct Ended<'a> {
+struct PlanSummaryEvent<'a> {
     fingerprint: &'a str,
-    summary: Summary,
-    critical_path: PathEntry<'a>,
-    requests: Requests,
+    summary: PlanSummary,
+    critical_path: CriticalPathEntry<'a>,
+    requests: RequestStats,
     exit: u8,
 }
 
@@ -39,11 +39,11 @@ pub fn plan_events(
     out: &mut impl io::Write,
     plan: &Plan,
     registry: Registry,
-    options: PlanOptions<'_>,
+    options: PlanDocumentOptions<'_>,
     (time, exit): (Timestamp, u8),
 ) -> io::Result<()> {
-    let mut lines = Lines { out, time };
-    lines.write_event("plan", Head::from_plan(plan))?;
+    let mut lines = PlanEventWriter { out, time };
+    lines.write_event("plan", PlanHeader::from_plan(plan))?;
     plan.drift.iter().try_for_each(|drift| lines.write_event("drift", DriftEntry::from_drift(drift)))?;
     plan.changes
         .iter()
@@ -54,9 +54,9 @@ pub fn plan_events(
     })?;
     plan.blocks
         .iter()
-        .try_for_each(|block| lines.write_event("block", BlockEntry::from_blocker(block, options)))?;
+        .try_for_each(|block| lines.write_event("block", BlockerEntry::from_blocker(block, options)))?;
     plan.policy.iter().try_for_each(|ruling| {
-        lines.write_event("policy", RulingEntry::from_policy_result(ruling, options))
+        lines.write_event("policy", PolicyResultEntry::from_policy_result(ruling, options))
     })?;
     plan.notes
         .iter()
@@ -64,23 +64,23 @@ pub fn plan_events(
     lines.write_event("cost", CostEntry::from_plan_cost(plan))?;
     lines.write_event(
         "outcome",
-        Ended {
+        PlanSummaryEvent {
             fingerprint: &plan.fingerprint,
-            summary: Summary::count_changes(plan),
-            critical_path: PathEntry::from_critical_path(plan),
-            requests: Requests::from_request_count(plan),
+            summary: PlanSummary::count_changes(plan),
+            critical_path: CriticalPathEntry::from_critical_path(plan),
+            requests: RequestStats::from_request_count(plan),
             exit,
         },
     )
 }
 
-struct Lines<'o, W> {
+struct PlanEventWriter<'o, W> {
     out: &'o mut W,
     time: Timestamp,
 }
 
-impl<W: io::Write> Lines<'_, W> {
+impl<W: io::Write> PlanEventWriter<'_, W> {
     fn write_event(&mut self, event: &'static str, what: impl Serialize) -> io::Result<()> {
-        writeln!(self.out, "{}", to_compact(&Line { time: self.time, event, what }))
+        writeln!(self.out, "{}", to_compact(&PlanEventLine { time: self.time, event, what }))
     }
 }

@@ -4,39 +4,39 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::address::Address;
-use crate::report::json::plan::apply_events::{ErrorEntry, FailedEntry};
-use crate::report::run_report::{Ran, Step};
+use crate::report::json::plan::apply_events::{FailedResourceEntry, StepErrorEntry};
+use crate::report::run_report::{RunReport, StepResult};
 
 /// The `outcome` of an apply's report.
 #[derive(Serialize)]
-pub(in crate::report::json) struct RanEntry<'a> {
+pub(in crate::report::json) struct RunOutcomeEntry<'a> {
     ended_at: Timestamp,
     took_ms: u128,
     exit: u8,
     interrupted: bool,
     done: &'a [Address],
-    failed: Vec<FailedEntry<'a>>,
+    failed: Vec<FailedResourceEntry<'a>>,
     skipped: &'a [Address],
     questions: &'a [String],
     notes: &'a [String],
-    steps: Vec<StepEntry<'a>>,
+    steps: Vec<StepResultEntry<'a>>,
 }
 
 #[derive(Serialize)]
-struct StepEntry<'a> {
+struct StepResultEntry<'a> {
     step: usize,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     took_ms: Option<u128>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorEntry>,
+    error: Option<StepErrorEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<&'a Address>,
 }
 
-impl<'a> RanEntry<'a> {
+impl<'a> RunOutcomeEntry<'a> {
     /// Returns the entry.
-    pub(in crate::report::json) fn from_run(ran: &Ran<'a>) -> Self {
+    pub(in crate::report::json) fn from_run(ran: &RunReport<'a>) -> Self {
         let outcome = ran.outcome;
         Self {
             ended_at: ran.at,
@@ -44,23 +44,25 @@ impl<'a> RanEntry<'a> {
             exit: ran.exit,
             interrupted: outcome.interrupted,
             done: &outcome.done,
-            failed: FailedEntry::from_outcome(outcome),
+            failed: FailedResourceEntry::from_outcome(outcome),
             skipped: &outcome.skipped,
             questions: &outcome.questions,
             notes: &outcome.notes,
-            steps: ran.steps.iter().map(|(step, came)| StepEntry::from_step(step, came)).collect(),
+            steps: ran.steps.iter().map(|(step, came)| StepResultEntry::from_step(step, came)).collect(),
         }
     }
 }
 
-impl<'a> StepEntry<'a> {
-    fn from_step(step: usize, came: &'a Step) -> Self {
+impl<'a> StepResultEntry<'a> {
+    fn from_step(step: usize, came: &'a StepResult) -> Self {
         let none = Self { step, status: came.as_str(), took_ms: None, error: None, because: None };
         match came {
-            Step::Begun => none,
-            Step::Done(took) => Self { took_ms: Some(took.as_millis()), ..none },
-            Step::Failed(error) => Self { error: Some(ErrorEntry::from_step_error(error)), ..none },
-            Step::Skipped(because) => Self { because: Some(because), ..none },
+            StepResult::Started => none,
+            StepResult::Done(took) => Self { took_ms: Some(took.as_millis()), ..none },
+            StepResult::Failed(error) => {
+                Self { error: Some(StepErrorEntry::from_step_error(error)), ..none }
+            }
+            StepResult::Skipped(because) => Self { because: Some(because), ..none },
         }
     }
 }

@@ -11,17 +11,17 @@ use crate::plan::model::step::{Operation, Step};
 use crate::report::text::phrases;
 
 /// Nodes of a map that can still be read.
-const MOST_NODES: usize = 60;
+const MAX_NODES: usize = 60;
 
 /// Bars of a chart.
-const MOST_BARS: usize = 25;
+const MAX_BARS: usize = 25;
 
-const COLUMN: usize = 190;
-const ROW: usize = 30;
-const BOX: (usize, usize) = (170, 22);
+const COLUMN_WIDTH: usize = 190;
+const ROW_HEIGHT: usize = 30;
+const BOX_SIZE: (usize, usize) = (170, 22);
 
 /// Characters of a name that fit into a box.
-const NAME: usize = 26;
+const MAX_NAME_CHARS: usize = 26;
 
 /// What the changed resources are to each other and to those that feel them.
 pub(super) fn dependency_map(plan: &Plan) -> Markup {
@@ -44,7 +44,7 @@ pub(super) fn dependency_map(plan: &Plan) -> Markup {
     }
     edges.retain(|(from, to)| nodes.contains(from) && nodes.contains(to));
     html! {
-        @if nodes.len() > MOST_NODES {
+        @if nodes.len() > MAX_NODES {
             figure { figcaption { "Map" } p.quiet { (nodes.len()) " resources are too many to draw." } }
         } @else if nodes.len() > 1 {
             figure { figcaption { "Map" } div.scroll { (draw_map(plan, &nodes, &edges)) } }
@@ -56,20 +56,20 @@ fn draw_map(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>)
     let spots = assign_cells(nodes, edges);
     let columns = spots.values().map(|(column, _)| column + 1).max().unwrap_or(1);
     let rows = spots.values().map(|(_, row)| row + 1).max().unwrap_or(1);
-    let (width, height) = (columns * COLUMN, rows * ROW);
+    let (width, height) = (columns * COLUMN_WIDTH, rows * ROW_HEIGHT);
     let action =
         |name: &str| plan.changes.iter().find(|change| change.address.as_str() == name).map(|c| c.action);
     html! {
         svg.map viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img" aria-label="Map of changes" {
             @for (from, to) in edges {
-                @let (x1, y1) = spots.get(from).map_or((0, 0), |at| (at.0 * COLUMN + BOX.0, at.1 * ROW + BOX.1 / 2));
-                @let (x2, y2) = spots.get(to).map_or((0, 0), |at| (at.0 * COLUMN, at.1 * ROW + BOX.1 / 2));
+                @let (x1, y1) = spots.get(from).map_or((0, 0), |at| (at.0 * COLUMN_WIDTH + BOX_SIZE.0, at.1 * ROW_HEIGHT + BOX_SIZE.1 / 2));
+                @let (x2, y2) = spots.get(to).map_or((0, 0), |at| (at.0 * COLUMN_WIDTH, at.1 * ROW_HEIGHT + BOX_SIZE.1 / 2));
                 path data-from=(from) data-to=(to) d=(format!("M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}", x1 + 20, x2.saturating_sub(20))) {}
             }
             @for (name, (column, row)) in &spots {
                 a href=(format!("#{name}")) data-node=(name) class=(action(name).map_or("felt", action_class)) {
-                    rect x=(column * COLUMN) y=(row * ROW) width=(BOX.0) height=(BOX.1) rx="4" {}
-                    text x=(column * COLUMN + 7) y=(row * ROW + 15) { (shorten_name(name)) }
+                    rect x=(column * COLUMN_WIDTH) y=(row * ROW_HEIGHT) width=(BOX_SIZE.0) height=(BOX_SIZE.1) rx="4" {}
+                    text x=(column * COLUMN_WIDTH + 7) y=(row * ROW_HEIGHT + 15) { (shorten_name(name)) }
                     title { (name) }
                 }
             }
@@ -121,7 +121,7 @@ fn assign_cells<'a>(
 }
 
 fn shorten_name(name: &str) -> String {
-    match name.char_indices().nth(NAME) {
+    match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((at, _)) => format!("{}…", &name[..at]),
         None => name.to_owned(),
     }
@@ -145,7 +145,7 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
         @if all > 0 {
             figure {
                 figcaption { "Time, about " (phrases::format_estimate(all)) }
-                @for (start, end, number) in bars.iter().take(MOST_BARS) {
+                @for (start, end, number) in bars.iter().take(MAX_BARS) {
                     @if let Some(step) = plan.steps.get(*number) {
                         div.bar.critical[critical.contains(number)] {
                             span { (step.address) } em { (phrases::format_estimate(end - start)) }
@@ -153,7 +153,7 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
                         }
                     }
                 }
-                @if bars.len() > MOST_BARS { p.quiet { "and " (bars.len() - MOST_BARS) " more steps" } }
+                @if bars.len() > MAX_BARS { p.quiet { "and " (bars.len() - MAX_BARS) " more steps" } }
             }
         }
     }
@@ -178,7 +178,7 @@ pub(super) fn cost_chart(plan: &Plan) -> Markup {
             figcaption {
                 "Cost, " (phrases::format_money(bill.monthly_before)) " → " (phrases::format_money(bill.monthly_after)) " a month"
             }
-            @for (at, delta) in moved.iter().take(MOST_BARS) {
+            @for (at, delta) in moved.iter().take(MAX_BARS) {
                 @if let Some(change) = plan.changes.get(*at) {
                     div.bar.less[delta.is_sign_negative()] {
                         span { (change.address) } em { (phrases::money_change(*delta)) }
@@ -186,7 +186,7 @@ pub(super) fn cost_chart(plan: &Plan) -> Markup {
                     }
                 }
             }
-            @if moved.len() > MOST_BARS { p.quiet { "and " (moved.len() - MOST_BARS) " more" } }
+            @if moved.len() > MAX_BARS { p.quiet { "and " (moved.len() - MAX_BARS) " more" } }
             @if bill.unpriced > 0 { p.quiet { (phrases::count_noun(bill.unpriced, "resource")) " without a known price" } }
         }
     }

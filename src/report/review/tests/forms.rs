@@ -5,16 +5,18 @@ use serde_json::Value as Json;
 use std::time::Duration;
 
 use super::{judged, reviewed};
-use crate::apply::event::{Event, Outcome, StepError};
+use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::plan::artifact::drift_history::Memory;
-use crate::plan::model::change::{Action, Carried, Plan, RulingVerdict, Was};
-use crate::report::review::{Format, Problems, Reviewed, Told, comment_marker, fingerprint_of, marker_of};
-use crate::report::run_report::{Ran, Steps};
+use crate::plan::artifact::drift_history::DriftHistoryDiff;
+use crate::plan::model::change::{Action, ModuleMove, Plan, PolicyStatus, PreviousAddress};
+use crate::report::review::{
+    PlanReview, ReviewDiagnostics, ReviewFormat, ReviewSubject, comment_marker, fingerprint_of, marker_of,
+};
+use crate::report::run_report::{RunReport, StepResults};
 use crate::report::tests::plans;
-use crate::report::views::drift::{Elsewhere, Found};
-use crate::report::views::list::Listed;
+use crate::report::views::drift::{DriftReport, OtherProjectCounts};
+use crate::report::views::list::ObjectSummary;
 
 fn parsed(text: &str) -> Json {
     serde_json::from_str(text).unwrap()
@@ -24,7 +26,7 @@ fn parsed(text: &str) -> Json {
 fn a_comment_is_found_again_by_its_first_line_and_says_which_plan_it_is_of() {
     let plan = judged();
     let reviewed = reviewed(&plan);
-    let report = Format::Markdown.render_plan(&reviewed);
+    let report = ReviewFormat::Markdown.render_plan(&reviewed);
     assert_eq!(marker_of(&report), Some(&*format!("<!-- stead:{} -->", comment_marker("shop/prod"))));
     assert_eq!(fingerprint_of(&report), Some(reviewed.plan.fingerprint.as_str()));
     assert_eq!(fingerprint_of(&report.replace('\n', "\r\n")), Some(reviewed.plan.fingerprint.as_str()));
@@ -43,7 +45,7 @@ fn a_comment_is_found_again_by_its_first_line_and_says_which_plan_it_is_of() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "it is one page")]
 fn markdown_says_the_worst_first() {
-    insta::assert_snapshot!(Format::Markdown.render_plan(&reviewed(&judged())), @r#"
+    insta::assert_snapshot!(ReviewFormat::Markdown.render_plan(&reviewed(&judged())), @r#"
     <!-- stead:shop/prod -->
     ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · +$73.00/mo · ~4 min
 
@@ -136,7 +138,7 @@ fn markdown_says_the_worst_first() {
 
 #[test]
 fn markdown_of_a_plan_without_changes_is_three_lines() {
-    insta::assert_snapshot!(Format::Markdown.render_plan(&reviewed(&plans::empty())), @"
+    insta::assert_snapshot!(ReviewFormat::Markdown.render_plan(&reviewed(&plans::empty())), @"
     <!-- stead:shop/prod -->
     ### ✅ stead · shop/prod · no changes, 41 resources as configured
 
@@ -148,7 +150,7 @@ fn markdown_of_a_plan_without_changes_is_three_lines() {
 fn a_large_plan_fits_into_a_comment_and_says_what_is_left_out() {
     let mut plan = plans::many(500);
     plan.changes.insert(0, plans::full().changes.remove(0));
-    let text = Format::Markdown.render_plan(&reviewed(&plan));
+    let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan));
     assert!(text.len() < 65_536, "{}", text.len());
     assert!(text.contains("resources more** | left out here"), "{text}");
     assert!(text.contains("more did not fit; the reports `html` and `json` have them all"));
@@ -165,10 +167,10 @@ fn what_is_left_out_counts_the_resources_of_a_module() {
         change.action = Action::Move;
         change.attributes.clear();
         change.reason = None;
-        let module = Some(Carried { from: "eu".into(), to: "us".into() });
-        change.was = Some(Was { address: change.address.clone(), source: None, module });
+        let module = Some(ModuleMove { from: "eu".into(), to: "us".into() });
+        change.was = Some(PreviousAddress { address: change.address.clone(), source: None, module });
     }
-    let text = Format::Markdown.render_plan(&reviewed(&plan));
+    let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan));
     let shown = text.lines().filter(|line| line.starts_with("| ") && line.contains("`vm.web.n")).count();
     assert!(text.contains(&format!("**{} resources more**", 3_000 - shown)), "{shown}");
 }
@@ -176,7 +178,7 @@ fn what_is_left_out_counts_the_resources_of_a_module() {
 #[test]
 fn code_scanning_gets_rules_places_and_lasting_fingerprints() {
     let plan = judged();
-    let before = parsed(&Format::Sarif.render_plan(&reviewed(&plan)));
+    let before = parsed(&ReviewFormat::Sarif.render_plan(&reviewed(&plan)));
     let mut moved = judged();
     for place in moved.changes.iter_mut().filter_map(|change| change.source.as_mut()) {
         place.line += 40;
@@ -184,7 +186,7 @@ fn code_scanning_gets_rules_places_and_lasting_fingerprints() {
     for place in moved.policy.iter_mut().filter_map(|ruling| ruling.source.as_mut()) {
         place.line += 40;
     }
-    let after = parsed(&Format::Sarif.render_plan(&reviewed(&moved)));
+    let after = parsed(&ReviewFormat::Sarif.render_plan(&reviewed(&moved)));
     let results = |log: &Json| log["runs"][0]["results"].as_array().unwrap().clone();
     let prints = |log: &Json| -> Vec<String> {
         let prints = results(log);
@@ -238,8 +240,8 @@ fn problems_of_a_configuration_point_at_their_columns() {
         Diagnostic::error("S0301", "a plan is a name").with_label(span, "a number"),
         Diagnostic::warning("S0302", "nothing has a place"),
     ];
-    let problems = Problems { diagnostics: &diagnostics, sources: &sources, root: &super::ROOT };
-    let log = parsed(&Format::Sarif.render_problems(&problems).unwrap());
+    let problems = ReviewDiagnostics { diagnostics: &diagnostics, sources: &sources, root: &super::ROOT };
+    let log = parsed(&ReviewFormat::Sarif.render_problems(&problems).unwrap());
     let results = log["runs"][0]["results"].as_array().unwrap();
     let found = results.iter().find(|result| result["ruleId"] == "S0301").unwrap();
     let place = &found["locations"][0]["physicalLocation"];
@@ -248,14 +250,14 @@ fn problems_of_a_configuration_point_at_their_columns() {
         place["region"],
         serde_json::json!({"startLine": 2, "startColumn": 16, "endLine": 2, "endColumn": 17})
     );
-    let quality = parsed(&Format::CodeQuality.render_problems(&problems).unwrap());
+    let quality = parsed(&ReviewFormat::CodeQuality.render_problems(&problems).unwrap());
     let places = |log: &Json| log["locations"].as_array().unwrap().len();
     assert!(results.iter().all(|result| places(result) == 1), "a forge takes none without");
     assert_eq!(quality.as_array().unwrap().len(), 2);
     let lines: Vec<&Json> =
         quality.as_array().unwrap().iter().map(|one| &one["location"]["lines"]["begin"]).collect();
     assert_eq!(lines, [1, 2]);
-    insta::assert_snapshot!(Format::Junit.render_problems(&problems).unwrap(), @r#"
+    insta::assert_snapshot!(ReviewFormat::Junit.render_problems(&problems).unwrap(), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="stead" tests="1" failures="1">
       <testsuite name="stead validate" tests="1" failures="1">
@@ -265,10 +267,10 @@ fn problems_of_a_configuration_point_at_their_columns() {
       </testsuite>
     </testsuites>
     "#);
-    for format in Format::ALL {
+    for format in ReviewFormat::ALL {
         assert_eq!(
             format.render_problems(&problems).is_some(),
-            Format::OF_PROBLEMS.contains(format),
+            ReviewFormat::FOR_DIAGNOSTICS.contains(format),
             "{format}"
         );
     }
@@ -278,7 +280,7 @@ fn problems_of_a_configuration_point_at_their_columns() {
 fn policies_and_drift_are_tests() {
     let plan = judged();
     let of = reviewed(&plan);
-    insta::assert_snapshot!(Format::Junit.render_plan(&of), @r#"
+    insta::assert_snapshot!(ReviewFormat::Junit.render_plan(&of), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="stead" tests="7" failures="6">
       <testsuite name="stead shop/prod" tests="7" failures="6">
@@ -310,8 +312,8 @@ fn policies_and_drift_are_tests() {
 fn a_plan_is_counts_metrics_and_a_chart() {
     let plan = judged();
     let of = reviewed(&plan);
-    insta::assert_snapshot!(Format::Gitlab.render_plan(&of), @r#"{"create":2,"delete":2,"update":3}"#);
-    insta::assert_snapshot!(Format::Prometheus.render_plan(&of), @r#"
+    insta::assert_snapshot!(ReviewFormat::Gitlab.render_plan(&of), @r#"{"create":2,"delete":2,"update":3}"#);
+    insta::assert_snapshot!(ReviewFormat::Prometheus.render_plan(&of), @r#"
     # HELP stead_changes Changes that an apply would make, by action.
     # TYPE stead_changes gauge
     stead_changes{stack="shop",env="prod",action="replace"} 1
@@ -348,7 +350,7 @@ fn a_plan_is_counts_metrics_and_a_chart() {
     # TYPE stead_read_timestamp_seconds gauge
     stead_read_timestamp_seconds{stack="shop",env="prod"} 1792000000
     "#);
-    insta::assert_snapshot!(Format::Mermaid.render_plan(&of), @r#"
+    insta::assert_snapshot!(ReviewFormat::Mermaid.render_plan(&of), @r#"
     flowchart LR
       n0["vm.web.a"]:::danger
       n1["database.main"]
@@ -363,7 +365,7 @@ fn a_plan_is_counts_metrics_and_a_chart() {
 
 #[test]
 fn tools_for_terraform_read_the_changes() {
-    let document = parsed(&Format::Tfjson.render_plan(&reviewed(&judged())));
+    let document = parsed(&ReviewFormat::Tfjson.render_plan(&reviewed(&judged())));
     assert_eq!(document["format_version"], "1.2");
     assert_eq!(document["applyable"], false);
     let changes = document["resource_changes"].as_array().unwrap();
@@ -411,38 +413,42 @@ fn tools_for_terraform_read_the_changes() {
 #[test]
 fn a_policy_that_says_no_is_told_once_and_one_that_does_not_fails_nothing() {
     let mut plan = judged();
-    plan.policy[1].verdict = RulingVerdict::Overridden;
+    plan.policy[1].verdict = PolicyStatus::Overridden;
     let of = reviewed(&plan);
-    let page = Format::Markdown.render_plan(&of);
+    let page = ReviewFormat::Markdown.render_plan(&of);
     assert_eq!(page.matches("Over the 400 USD budget").count(), 1, "{page}");
     assert!(page.contains("**policy closed_db** says no, and is overridden"), "{page}");
-    let log = parsed(&Format::Sarif.render_plan(&of));
+    let log = parsed(&ReviewFormat::Sarif.render_plan(&of));
     let results = log["runs"][0]["results"].as_array().unwrap();
     let budget = results.iter().filter(|result| result["message"]["text"].to_string().contains("budget:"));
     assert_eq!(budget.count(), 1);
-    let xml = Format::Junit.render_plan(&of);
+    let xml = ReviewFormat::Junit.render_plan(&of);
     assert!(xml.contains("<testcase name=\"policy/closed_db\" classname=\"stead shop/prod\"/>"), "{xml}");
 }
 
 #[test]
 fn a_look_tells_nothing_of_an_apply() {
     let plan = Plan { drift: Vec::new(), ..plans::empty() };
-    let nothing = Memory::default();
+    let nothing = DriftHistoryDiff::default();
     let found = found(&plan, &[], &nothing);
-    let of = Reviewed { told: Told::Look(&found), ..reviewed(&plan) };
-    assert!(Format::Markdown.render_plan(&of).contains("✅ stead · shop/prod · no drift\n"));
-    let metrics = Format::Prometheus.render_plan(&of);
+    let of = PlanReview { told: ReviewSubject::Drift(&found), ..reviewed(&plan) };
+    assert!(ReviewFormat::Markdown.render_plan(&of).contains("✅ stead · shop/prod · no drift\n"));
+    let metrics = ReviewFormat::Prometheus.render_plan(&of);
     assert!(!metrics.contains("stead_changes") && metrics.contains("stead_drift"), "{metrics}");
 }
 
-fn found<'a>(plan: &'a Plan, unmanaged: &'a [Listed], memory: &'a Memory) -> Found<'a> {
-    Found {
+fn found<'a>(
+    plan: &'a Plan,
+    unmanaged: &'a [ObjectSummary],
+    memory: &'a DriftHistoryDiff,
+) -> DriftReport<'a> {
+    DriftReport {
         stack: &plan.base.stack,
         environment: &plan.base.environment,
         drift: &plan.drift,
         unmanaged,
         managed: 40,
-        elsewhere: Elsewhere { projects: 2, account: 1, unread: false },
+        elsewhere: OtherProjectCounts { projects: 2, account: 1, unread: false },
         memory,
         notes: &plan.notes,
     }
@@ -451,23 +457,24 @@ fn found<'a>(plan: &'a Plan, unmanaged: &'a [Listed], memory: &'a Memory) -> Fou
 #[test]
 fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
     let plan = Plan { drift: plans::full().drift, ..plans::empty() };
-    let stranger = [Listed {
+    let stranger = [ObjectSummary {
         kind: "vm".into(),
         id: "9c41".into(),
         name: Some("test-box<b>".into()),
         monthly: Some(12.into()),
-        ..Listed::default()
+        ..ObjectSummary::default()
     }];
-    let nothing = Memory::default();
+    let nothing = DriftHistoryDiff::default();
     let first = found(&plan, &[], &nothing);
     let seen =
         first.observed_items().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
-    let (_, before) = Memory::new_with_history(None, seen, plans::time(0));
+    let (_, before) = DriftHistoryDiff::new_with_history(None, seen, plans::time(0));
     let all = found(&plan, &stranger, &nothing);
-    let (memory, _) = Memory::new_with_history(Some(before), all.observed_items(), plans::time(3 * 86_400));
-    let all = Found { memory: &memory, ..all };
-    let of = Reviewed { told: Told::Look(&all), ..reviewed(&plan) };
-    let page = Format::Markdown.render_plan(&of);
+    let (memory, _) =
+        DriftHistoryDiff::new_with_history(Some(before), all.observed_items(), plans::time(3 * 86_400));
+    let all = DriftReport { memory: &memory, ..all };
+    let of = PlanReview { told: ReviewSubject::Drift(&all), ..reviewed(&plan) };
+    let page = ReviewFormat::Markdown.render_plan(&of);
     for said in [
         "3 drifted · 1 unmanaged · new 2, known 4, resolved 1",
         " · NEW",
@@ -479,15 +486,15 @@ fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
     ] {
         assert!(page.contains(said), "{said}\n{page}");
     }
-    let html = Format::Html.render_plan(&of);
+    let html = ReviewFormat::Html.render_plan(&of);
     assert!(html.contains("test-box&lt;b&gt;") && html.contains("vpc.old.name"), "{html}");
-    let log = parsed(&Format::Sarif.render_plan(&of));
+    let log = parsed(&ReviewFormat::Sarif.render_plan(&of));
     assert_eq!(log["runs"][0]["properties"]["resolved"], serde_json::json!(["vpc.old.name"]));
     let results = log["runs"][0]["results"].as_array().unwrap();
     assert!(results.iter().any(|result| result["ruleId"] == "unmanaged" && result["level"] == "note"));
-    let xml = Format::Junit.render_plan(&of);
+    let xml = ReviewFormat::Junit.render_plan(&of);
     assert!(xml.contains("unmanaged vm test-box") && xml.contains("resolved vpc.old.name"), "{xml}");
-    let metrics = Format::Prometheus.render_plan(&of);
+    let metrics = ReviewFormat::Prometheus.render_plan(&of);
     assert!(metrics.contains("stead_unmanaged_objects{stack=\"shop\",env=\"prod\"} 1"), "{metrics}");
     assert!(metrics.contains("since_last_look=\"resolved\"} 1"), "{metrics}");
 }
@@ -496,15 +503,15 @@ fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
 fn the_reports_of_an_apply_tell_what_it_did() {
     let plan = judged();
     let addresses: Vec<_> = plan.changes.iter().map(|change| change.address.clone()).collect();
-    let (mut steps, error) = (Steps::default(), StepError::Unsettled("status failed: no room".into()));
+    let (mut steps, error) = (StepResults::default(), StepError::NotReady("status failed: no room".into()));
     for step in &plan.changes[0].steps {
         let (step, address) = (*step, addresses[0].clone());
         let took = Duration::from_secs(20);
-        steps.record_event(&Event::Succeeded { step, address, done: "created", id: None, took });
+        steps.record_event(&ApplyEvent::Succeeded { step, address, done: "created", id: None, took });
     }
     for step in &plan.changes[3].steps {
         let (step, address) = (*step, addresses[3].clone());
-        steps.record_event(&Event::Skipped { step, address, because: addresses[2].clone() });
+        steps.record_event(&ApplyEvent::Skipped { step, address, because: addresses[2].clone() });
     }
     let outcome = Outcome {
         done: vec![addresses[0].clone()],
@@ -514,9 +521,9 @@ fn the_reports_of_an_apply_tell_what_it_did() {
         ..Outcome::default()
     };
     let took = Duration::from_secs(75);
-    let ran = Ran::new(&outcome, &steps, (plans::time(9), took), 6);
-    let of = Reviewed { told: Told::Run(&ran), ..reviewed(&plan) };
-    let page = Format::Markdown.render_plan(&of);
+    let ran = RunReport::new(&outcome, &steps, (plans::time(9), took), 6);
+    let of = PlanReview { told: ReviewSubject::Run(&ran), ..reviewed(&plan) };
+    let page = ReviewFormat::Markdown.render_plan(&of);
     for said in [
         "### ⛔ stead · shop/prod · partly applied: 1 done, 1 failed, 1 skipped, 1 question · 1m15s\n",
         "> ⛔ **`database.main` failed**: status failed: no room",
@@ -528,23 +535,23 @@ fn the_reports_of_an_apply_tell_what_it_did() {
         assert!(page.contains(said), "{said}\n{page}");
     }
     assert!(!page.contains("after the merge") && !page.contains("is replaced"), "{page}");
-    let html = Format::Html.render_plan(&of);
+    let html = ReviewFormat::Html.render_plan(&of);
     assert!(html.contains("failed: status failed: no room") && !html.contains("after the merge"));
-    let document = parsed(&Format::Json.render_plan(&of));
+    let document = parsed(&ReviewFormat::Json.render_plan(&of));
     assert_eq!(document["outcome"]["exit"], 6);
     assert_eq!(document["outcome"]["steps"][0]["took_ms"], 20_000);
-    let xml = Format::Junit.render_plan(&of);
+    let xml = ReviewFormat::Junit.render_plan(&of);
     assert!(
         xml.contains("failures=\"2\"") && xml.contains("<skipped message=\"skipped: database.main"),
         "{xml}"
     );
-    let log = parsed(&Format::Sarif.render_plan(&of));
+    let log = parsed(&ReviewFormat::Sarif.render_plan(&of));
     assert_eq!(log["runs"][0]["results"][0]["ruleId"], "apply/failed");
-    let metrics = Format::Prometheus.render_plan(&of);
+    let metrics = ReviewFormat::Prometheus.render_plan(&of);
     assert!(metrics.contains("stead_apply_success{stack=\"shop\",env=\"prod\"} 0"), "{metrics}");
     assert!(metrics.contains("outcome=\"failed\"} 1") && !metrics.contains("stead_changes"), "{metrics}");
     // These are of the plan, whatever became of it.
-    for form in [Format::Tfjson, Format::Gitlab, Format::Mermaid] {
+    for form in [ReviewFormat::Tfjson, ReviewFormat::Gitlab, ReviewFormat::Mermaid] {
         assert_eq!(form.render_plan(&of), form.render_plan(&reviewed(&plan)));
     }
 }
@@ -557,7 +564,7 @@ fn drift_has_the_type_of_its_resource_and_keys_keep_their_dots() {
         drift.address = plans::address(address);
     }
     plan.changes[0].attributes[0].path = "labels.app.kubernetes.io/name".into();
-    let document = parsed(&Format::Tfjson.render_plan(&reviewed(&plan)));
+    let document = parsed(&ReviewFormat::Tfjson.render_plan(&reviewed(&plan)));
     let drift = document["resource_drift"].as_array().unwrap();
     let kinds: Vec<&Json> = drift.iter().take(3).map(|one| &one["type"]).collect();
     assert_eq!(kinds, ["vm", "node_pool", "vpc"]);

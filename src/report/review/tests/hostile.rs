@@ -4,8 +4,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::reviewed;
 use crate::model::value::Value;
-use crate::plan::model::change::{Plan, Ruling, RulingVerdict};
-use crate::report::review::Format;
+use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
+use crate::report::review::ReviewFormat;
 use crate::report::tests::plans;
 use crate::report::text::escape;
 
@@ -54,10 +54,10 @@ fn plan(evil: &str) -> Plan {
         drift.path = Some(evil.into());
         (drift.live, drift.last_applied) = (Value::text(evil), Value::text(evil));
     }
-    plan.policy.push(Ruling {
+    plan.policy.push(PolicyResult {
         name: evil.into(),
         address: None,
-        verdict: RulingVerdict::Deny,
+        verdict: PolicyStatus::Deny,
         message: evil.into(),
         source: None,
     });
@@ -67,7 +67,7 @@ fn plan(evil: &str) -> Plan {
 #[test]
 fn nothing_of_markdown_comes_through() {
     for evil in EVIL {
-        let text = Format::Markdown.render_plan(&reviewed(&plan(evil)));
+        let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{text}");
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
         let (mut code, mut headings) = (false, 0);
@@ -123,7 +123,7 @@ fn calls_nobody(said: &str, evil: &str, page: &str) {
 #[test]
 fn nothing_of_html_comes_through() {
     for evil in EVIL {
-        let text = Format::Html.render_plan(&reviewed(&plan(evil)));
+        let text = ReviewFormat::Html.render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{evil}");
         // Two scripts of its own, one style, and nothing that loads anything.
         assert_eq!(text.matches("<script").count(), 2, "{evil}");
@@ -147,12 +147,18 @@ fn documents_stay_documents() {
     for evil in EVIL {
         let plan = plan(evil);
         let of = reviewed(&plan);
-        for format in [Format::Json, Format::Tfjson, Format::Sarif, Format::Gitlab, Format::CodeQuality] {
+        for format in [
+            ReviewFormat::Json,
+            ReviewFormat::Tfjson,
+            ReviewFormat::Sarif,
+            ReviewFormat::Gitlab,
+            ReviewFormat::CodeQuality,
+        ] {
             let text = format.render_plan(&of);
             serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|e| panic!("{format}: {e}"));
             assert!(!text.contains("##[") && !text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
         }
-        let xml = Format::Junit.render_plan(&of);
+        let xml = ReviewFormat::Junit.render_plan(&of);
         let unescaped =
             xml.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         assert!(!unescaped.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{unescaped}");
@@ -167,7 +173,7 @@ fn documents_stay_documents() {
                 Err(error) => panic!("{evil}: {error}"),
             }
         }
-        for line in Format::Prometheus.render_plan(&of).lines() {
+        for line in ReviewFormat::Prometheus.render_plan(&of).lines() {
             let is_metric = line.starts_with('#') || line.starts_with("stead_");
             assert!(is_metric, "{evil}: {line}");
         }

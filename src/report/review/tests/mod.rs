@@ -3,17 +3,17 @@
 mod forms;
 mod hostile;
 
-use crate::plan::model::block::Block;
-use crate::plan::model::change::{Plan, Ruling, RulingVerdict};
-use crate::report::review::{Reviewed, Root, Told};
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
+use crate::report::review::{PlanReview, RepositoryRoot, ReviewSubject};
 use crate::report::tests::plans;
 
-static ROOT: std::sync::LazyLock<Root> =
-    std::sync::LazyLock::new(|| Root { repository: "/src/repo".into(), here: "infra".into() });
+static ROOT: std::sync::LazyLock<RepositoryRoot> =
+    std::sync::LazyLock::new(|| RepositoryRoot { repository: "/src/repo".into(), here: "infra".into() });
 
 /// A plan under review, in a repository where its stack is not at the root.
-fn reviewed(plan: &Plan) -> Reviewed<'_> {
-    Reviewed {
+fn reviewed(plan: &Plan) -> PlanReview<'_> {
+    PlanReview {
         plan,
         registry: crate::kinds::REGISTRY,
         root: &ROOT,
@@ -22,13 +22,13 @@ fn reviewed(plan: &Plan) -> Reviewed<'_> {
         command: Some(
             "stead -C infra -e prod apply --expect 7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567",
         ),
-        told: Told::Plan,
+        told: ReviewSubject::Plan,
     }
 }
 
 /// A full plan, and what a policy says of it.
 fn judged() -> Plan {
-    let ruling = |name: &str, verdict, message: &str| Ruling {
+    let ruling = |name: &str, verdict, message: &str| PolicyResult {
         name: name.into(),
         address: None,
         verdict,
@@ -36,12 +36,12 @@ fn judged() -> Plan {
         source: Some(plans::at(70)),
     };
     let policy = vec![
-        ruling("budget", RulingVerdict::Deny, "Over the 400 USD budget: 412.40 > 400."),
-        ruling("closed_db", RulingVerdict::Pass, "Public databases need an allowlist."),
+        ruling("budget", PolicyStatus::Deny, "Over the 400 USD budget: 412.40 > 400."),
+        ruling("closed_db", PolicyStatus::Pass, "Public databases need an allowlist."),
     ];
     let mut plan = plans::full();
     // As the planner does: a policy's no is among what blocks, too.
-    plan.blocks.push(Block {
+    plan.blocks.push(Blocker {
         code: "policy".into(),
         address: None,
         text: "budget: Over the 400 USD budget: 412.40 > 400.".into(),

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::cloud::fake::{answer, client_with, kind, run, slice};
-use crate::cloud::http::message::{Answer, ExchangeError, Request};
+use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
 
 /// In which order a service lists.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,7 +135,7 @@ impl Oracle {
         self.history.push(self.state());
     }
 
-    fn answer(&mut self, request: &Request) -> Result<Answer, ExchangeError> {
+    fn answer(&mut self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.calls += 1;
         if self.calls <= self.restless {
             for _ in 0..self.draw() % 4 {
@@ -224,7 +224,7 @@ proptest! {
             Duration::from_millis(5 + u64::from(delays[turn.get() % delays.len()]))
         };
         let (client, clock, _) = client_with(|request| oracle.borrow_mut().answer(request), delay);
-        let scope = Scope { kind: kind("vm"), parent: None, project: None };
+        let scope = ListScope { kind: kind("vm"), parent: None, project: None };
         let listed = run(&clock, async {
             if stable {
                 list_stable(&client.reader, &scope).await.map(|(rows, _)| rows)

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::render::{each, kdl, yaml};
-use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, ScalarForm};
 
 /// A tree that both syntaxes can write.
 #[derive(Debug, Clone)]
@@ -168,7 +168,7 @@ fn strip(value: &Node) -> Bare {
     }
 }
 
-fn strip_all(entries: &[Entry]) -> Vec<(String, Bare)> {
+fn strip_all(entries: &[DocumentEntry]) -> Vec<(String, Bare)> {
     let mut all: Vec<_> =
         entries.iter().map(|entry| (entry.key.to_string(), strip(&entry.value))).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
@@ -189,7 +189,7 @@ fn spans_hold(document: &Document, text: &str) {
     each(&document.root, &mut |entry| {
         holds(entry.key_span.start, entry.key_span.end, &entry.key);
         if let Some(scalar) = entry.value.scalar()
-            && scalar.form != Form::Boolean
+            && scalar.form != ScalarForm::Boolean
         {
             holds(entry.value.span.start, entry.value.span.end, &scalar.text);
         }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::syntax::limits::parse;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId};
@@ -35,7 +35,7 @@ pub(super) fn tree(document: &Document) -> String {
     out
 }
 
-fn mapping(entries: &[Entry], out: &mut String) {
+fn mapping(entries: &[DocumentEntry], out: &mut String) {
     out.push('{');
     for (n, entry) in entries.iter().enumerate() {
         if n > 0 {
@@ -67,9 +67,9 @@ fn node(value: &Node, out: &mut String) {
         }
         NodeValue::Scalar(scalar) => {
             match scalar.form {
-                Form::Plain => out.push_str(&scalar.text),
-                Form::Text => write!(out, "{:?}", scalar.text.as_str()).unwrap(),
-                Form::Number | Form::Boolean => write!(out, "#{}", scalar.text).unwrap(),
+                ScalarForm::Plain => out.push_str(&scalar.text),
+                ScalarForm::Text => write!(out, "{:?}", scalar.text.as_str()).unwrap(),
+                ScalarForm::Number | ScalarForm::Boolean => write!(out, "#{}", scalar.text).unwrap(),
             }
             if scalar.sole_argument {
                 out.push('.');
@@ -101,14 +101,14 @@ pub(super) fn fixed(path: &str, text: &str) -> Option<String> {
 }
 
 /// Calls a function with every node and key of a document.
-pub(super) fn each(entries: &[Entry], see: &mut dyn FnMut(&Entry)) {
+pub(super) fn each(entries: &[DocumentEntry], see: &mut dyn FnMut(&DocumentEntry)) {
     for entry in entries {
         see(entry);
         within(&entry.value, see);
     }
 }
 
-fn within(value: &Node, see: &mut dyn FnMut(&Entry)) {
+fn within(value: &Node, see: &mut dyn FnMut(&DocumentEntry)) {
     match &value.value {
         NodeValue::Mapping(entries) => each(entries, see),
         NodeValue::Sequence(items) => items.iter().for_each(|item| within(item, see)),

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::statement::Source;
+use super::statement::RowSource;
 use crate::emulator::world::Time;
 use crate::emulator::world::databases::database::Database;
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::message::ErrorResponse;
 
 /// Longest series that is made within the time that a query has.
-const LONGEST_SERIES: i64 = 100_000;
+const MAX_SERIES_LEN: i64 = 100_000;
 
 /// A database at a time.
 #[derive(Clone, Copy)]
-pub(in crate::emulator::world) struct Place<'a> {
+pub(in crate::emulator::world) struct QueryContext<'a> {
     pub(in crate::emulator::world) database: &'a Database,
     pub(in crate::emulator::world) owner: &'a str,
     pub(in crate::emulator::world) now: Time,
 }
 
 /// Column names, and rows.
-pub(super) type Found = (Vec<String>, Vec<Vec<Value>>);
+pub(super) type RowSet = (Vec<String>, Vec<Vec<Value>>);
 
 /// Returns the schemas; the one of the user's own tables is the first.
 pub(in crate::emulator::world) fn schema_names(engine: &str) -> &'static [&'static str] {
@@ -31,15 +31,15 @@ pub(in crate::emulator::world) fn schema_names(engine: &str) -> &'static [&'stat
 }
 
 /// A catalog: where it is, what it is called, and its columns.
-struct Catalog {
+struct SystemCatalog {
     schema: &'static str,
     name: &'static str,
     columns: &'static [&'static str],
-    rows: fn(Place<'_>) -> Vec<Vec<Value>>,
+    rows: fn(QueryContext<'_>) -> Vec<Vec<Value>>,
 }
 
-static CATALOGS: [Catalog; 12] = [
-    Catalog {
+static CATALOGS: [SystemCatalog; 12] = [
+    SystemCatalog {
         schema: "information_schema",
         name: "tables",
         columns: &["table_schema", "table_name", "table_type"],
@@ -49,44 +49,44 @@ static CATALOGS: [Catalog; 12] = [
             names.map(|name| vec![json!(own), json!(name), json!("BASE TABLE")]).collect()
         },
     },
-    Catalog {
+    SystemCatalog {
         schema: "information_schema",
         name: "columns",
         columns: &["table_name", "column_name", "ordinal_position", "data_type"],
         rows: column_rows,
     },
-    Catalog {
+    SystemCatalog {
         schema: "information_schema",
         name: "schemata",
         columns: &["schema_name"],
         rows: |place| schema_names(&place.database.engine).iter().map(|name| vec![json!(name)]).collect(),
     },
-    Catalog { schema: "pg_catalog", name: "pg_user", columns: &["usename"], rows: user_rows },
-    Catalog { schema: "pg_catalog", name: "pg_roles", columns: &["rolname"], rows: user_rows },
-    Catalog { schema: "pg_catalog", name: "pg_tables", columns: &["tablename"], rows: table_rows },
-    Catalog { schema: "pg_catalog", name: "pg_database", columns: &["datname"], rows: database_rows },
-    Catalog { schema: "mysql", name: "user", columns: &["user"], rows: user_rows },
-    Catalog { schema: "system", name: "users", columns: &["name"], rows: user_rows },
-    Catalog { schema: "system", name: "tables", columns: &["name"], rows: table_rows },
-    Catalog { schema: "system", name: "databases", columns: &["name"], rows: database_rows },
-    Catalog { schema: "system", name: "one", columns: &["dummy"], rows: |_| vec![vec![json!(0)]] },
+    SystemCatalog { schema: "pg_catalog", name: "pg_user", columns: &["usename"], rows: user_rows },
+    SystemCatalog { schema: "pg_catalog", name: "pg_roles", columns: &["rolname"], rows: user_rows },
+    SystemCatalog { schema: "pg_catalog", name: "pg_tables", columns: &["tablename"], rows: table_rows },
+    SystemCatalog { schema: "pg_catalog", name: "pg_database", columns: &["datname"], rows: database_rows },
+    SystemCatalog { schema: "mysql", name: "user", columns: &["user"], rows: user_rows },
+    SystemCatalog { schema: "system", name: "users", columns: &["name"], rows: user_rows },
+    SystemCatalog { schema: "system", name: "tables", columns: &["name"], rows: table_rows },
+    SystemCatalog { schema: "system", name: "databases", columns: &["name"], rows: database_rows },
+    SystemCatalog { schema: "system", name: "one", columns: &["dummy"], rows: |_| vec![vec![json!(0)]] },
 ];
 
-fn user_rows(place: Place<'_>) -> Vec<Vec<Value>> {
+fn user_rows(place: QueryContext<'_>) -> Vec<Vec<Value>> {
     let names = place.database.users.keys().map(String::as_str);
     [place.owner].into_iter().chain(names).map(|name| vec![json!(name)]).collect()
 }
 
-fn table_rows(place: Place<'_>) -> Vec<Vec<Value>> {
+fn table_rows(place: QueryContext<'_>) -> Vec<Vec<Value>> {
     place.database.contents.tables.keys().map(|name| vec![json!(name)]).collect()
 }
 
-fn database_rows(place: Place<'_>) -> Vec<Vec<Value>> {
+fn database_rows(place: QueryContext<'_>) -> Vec<Vec<Value>> {
     let name = if place.database.engine == "clickhouse" { "default" } else { "defaultdb" };
     vec![vec![json!(name)]]
 }
 
-fn column_rows(place: Place<'_>) -> Vec<Vec<Value>> {
+fn column_rows(place: QueryContext<'_>) -> Vec<Vec<Value>> {
     let tables = place.database.contents.tables.iter();
     let columns = tables.flat_map(|(table, rows)| {
         rows.columns
@@ -98,7 +98,7 @@ fn column_rows(place: Place<'_>) -> Vec<Vec<Value>> {
 }
 
 /// Returns the tables of a schema; `None` when there is no such schema.
-pub(in crate::emulator::world) fn tables_of(place: Place<'_>, schema: &str) -> Option<Vec<String>> {
+pub(in crate::emulator::world) fn tables_of(place: QueryContext<'_>, schema: &str) -> Option<Vec<String>> {
     let known = schema_names(&place.database.engine);
     if !known.contains(&schema) {
         return None;
@@ -112,7 +112,7 @@ pub(in crate::emulator::world) fn tables_of(place: Place<'_>, schema: &str) -> O
 
 /// Returns the columns of a table with their types; `None` when there is no such table.
 pub(in crate::emulator::world) fn columns_of(
-    place: Place<'_>,
+    place: QueryContext<'_>,
     schema: &str,
     table: &str,
 ) -> Option<Vec<(String, String)>> {
@@ -124,14 +124,14 @@ pub(in crate::emulator::world) fn columns_of(
 }
 
 /// Returns the columns and rows that a source means.
-pub(super) fn load_source(place: Place<'_>, source: &Source) -> Result<Found, Refusal> {
+pub(super) fn load_source(place: QueryContext<'_>, source: &RowSource) -> Result<RowSet, ErrorResponse> {
     match source {
-        Source::Series(name, arguments) => load_series(place, name, arguments),
-        Source::Table { schema, name } => load_table(place, schema.as_deref(), name),
+        RowSource::Series(name, arguments) => load_series(place, name, arguments),
+        RowSource::Table { schema, name } => load_table(place, schema.as_deref(), name),
     }
 }
 
-fn load_table(place: Place<'_>, schema: Option<&str>, name: &str) -> Result<Found, Refusal> {
+fn load_table(place: QueryContext<'_>, schema: Option<&str>, name: &str) -> Result<RowSet, ErrorResponse> {
     let known = schema_names(&place.database.engine);
     let own = known.first().copied().unwrap_or_default();
     if schema.is_none_or(|schema| schema == own)
@@ -145,29 +145,30 @@ fn load_table(place: Place<'_>, schema: Option<&str>, name: &str) -> Result<Foun
         // Only postgres looks into its catalog unasked.
         there && schema.map_or(catalog.schema == "pg_catalog", |schema| schema == catalog.schema)
     });
-    let catalog = catalog.ok_or_else(|| Refusal::bad_request(format!("table {name} does not exist")))?;
+    let catalog =
+        catalog.ok_or_else(|| ErrorResponse::bad_request(format!("table {name} does not exist")))?;
     let columns = catalog.columns.iter().map(|name| (*name).to_owned()).collect();
     Ok((columns, (catalog.rows)(place)))
 }
 
-fn load_series(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Found, Refusal> {
+fn load_series(place: QueryContext<'_>, name: &str, arguments: &[Value]) -> Result<RowSet, ErrorResponse> {
     let numbers: Vec<_> = arguments.iter().filter_map(Value::as_i64).collect();
     let (first, last, column) = match (place.database.engine.as_str(), name, numbers.as_slice()) {
         ("postgres", "generate_series", [first, last]) => (*first, *last, "generate_series"),
         ("clickhouse", "numbers", [count]) => (0, count.saturating_sub(1), "number"),
         _ => {
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "table function {name} does not exist with these arguments"
             )));
         }
     };
-    if last.saturating_sub(first) >= LONGEST_SERIES {
+    if last.saturating_sub(first) >= MAX_SERIES_LEN {
         return Err(too_slow());
     }
     Ok((vec![column.to_owned()], (first..=last).map(|number| vec![json!(number)]).collect()))
 }
 
 /// Refuses what would take longer than a query may.
-pub(super) fn too_slow() -> Refusal {
-    Refusal::bad_request("the query was canceled: it took longer than 15 seconds")
+pub(super) fn too_slow() -> ErrorResponse {
+    ErrorResponse::bad_request("the query was canceled: it took longer than 15 seconds")
 }

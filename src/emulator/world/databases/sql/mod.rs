@@ -10,8 +10,8 @@ mod query;
 mod statement;
 mod token;
 
-pub(super) use catalog::{Place, columns_of, schema_names, tables_of};
+pub(super) use catalog::{QueryContext, columns_of, schema_names, tables_of};
 pub(super) use modify::apply_statement;
 pub(super) use parse::parse;
-pub(super) use query::{Answer, matches_pattern, run_select};
+pub(super) use query::{QueryResult, matches_pattern, run_select};
 pub(super) use statement::Statement;

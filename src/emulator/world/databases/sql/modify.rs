@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::query::{resolve_tests, row_matches};
-use super::statement::{Statement, Test};
-use crate::emulator::world::databases::contents::{Contents, Rows};
-use crate::emulator::world::engine::message::Refusal;
+use super::statement::{Condition, Statement};
+use crate::emulator::world::databases::contents::{DatabaseContents, DatabaseTable};
+use crate::emulator::world::engine::message::ErrorResponse;
 
-const MOST_COLUMNS: usize = 256;
+const MAX_COLUMNS: usize = 256;
 
 /// Changes contents; returns how many rows that concerned.
 pub(in crate::emulator::world) fn apply_statement(
-    contents: &mut Contents,
+    contents: &mut DatabaseContents,
     statement: &Statement,
-) -> Result<usize, Refusal> {
+) -> Result<usize, ErrorResponse> {
     match statement {
         Statement::Select(_) => Ok(0),
         Statement::Create { table, columns, if_absent } => {
@@ -38,44 +38,47 @@ pub(in crate::emulator::world) fn apply_statement(
     }
 }
 
-fn missing_table(table: &str) -> Refusal {
-    Refusal::bad_request(format!("table {table} does not exist"))
+fn missing_table(table: &str) -> ErrorResponse {
+    ErrorResponse::bad_request(format!("table {table} does not exist"))
 }
 
-fn find_table<'a>(contents: &'a mut Contents, table: &str) -> Result<&'a mut Rows, Refusal> {
+fn find_table<'a>(
+    contents: &'a mut DatabaseContents,
+    table: &str,
+) -> Result<&'a mut DatabaseTable, ErrorResponse> {
     contents.tables.get_mut(table).ok_or_else(|| missing_table(table))
 }
 
-fn column_names(table: &Rows) -> Vec<String> {
+fn column_names(table: &DatabaseTable) -> Vec<String> {
     table.columns.iter().map(|(name, _)| name.clone()).collect()
 }
 
 fn create_table(
-    contents: &mut Contents,
+    contents: &mut DatabaseContents,
     table: &str,
     columns: &[(String, String)],
     if_absent: bool,
-) -> Result<usize, Refusal> {
+) -> Result<usize, ErrorResponse> {
     if contents.tables.contains_key(table) {
         return if if_absent {
             Ok(0)
         } else {
-            Err(Refusal::bad_request(format!("table {table} exists already")))
+            Err(ErrorResponse::bad_request(format!("table {table} exists already")))
         };
     }
-    if columns.is_empty() || columns.len() > MOST_COLUMNS {
-        return Err(Refusal::bad_request(format!("a table has 1 to {MOST_COLUMNS} columns")));
+    if columns.is_empty() || columns.len() > MAX_COLUMNS {
+        return Err(ErrorResponse::bad_request(format!("a table has 1 to {MAX_COLUMNS} columns")));
     }
-    let rows = Rows { columns: columns.to_vec(), rows: Vec::new() };
+    let rows = DatabaseTable { columns: columns.to_vec(), rows: Vec::new() };
     contents.tables.insert(table.to_owned(), rows);
     Ok(0)
 }
 
 fn insert_rows(
-    table: &mut Rows,
+    table: &mut DatabaseTable,
     columns: Option<&[String]>,
     rows: &[Vec<Value>],
-) -> Result<usize, Refusal> {
+) -> Result<usize, ErrorResponse> {
     let names = column_names(table);
     let columns = columns.unwrap_or(&names);
     let places: Result<Vec<_>, _> = columns.iter().map(|column| column_index(&names, column)).collect();
@@ -84,7 +87,7 @@ fn insert_rows(
     for row in rows {
         if row.len() != places.len() {
             let (wanted, got) = (places.len(), row.len());
-            return Err(Refusal::bad_request(format!(
+            return Err(ErrorResponse::bad_request(format!(
                 "{wanted} values are needed for each row, and one has {got}"
             )));
         }
@@ -100,15 +103,19 @@ fn insert_rows(
     Ok(rows.len())
 }
 
-fn column_index(names: &[String], column: &str) -> Result<usize, Refusal> {
+fn column_index(names: &[String], column: &str) -> Result<usize, ErrorResponse> {
     let found = names.iter().position(|name| name == column);
-    found.ok_or_else(|| Refusal::bad_request(format!("column {column} does not exist")))
+    found.ok_or_else(|| ErrorResponse::bad_request(format!("column {column} does not exist")))
 }
 
-fn update_rows(table: &mut Rows, set: &[(String, Value)], filter: &[Test]) -> Result<usize, Refusal> {
+fn update_rows(
+    table: &mut DatabaseTable,
+    set: &[(String, Value)],
+    filter: &[Condition],
+) -> Result<usize, ErrorResponse> {
     let names = column_names(table);
     let tests = resolve_tests(&names, filter)?;
-    let set: Result<Vec<_>, Refusal> =
+    let set: Result<Vec<_>, ErrorResponse> =
         set.iter().map(|(column, value)| Ok((column_index(&names, column)?, value))).collect();
     let set = set?;
     let mut changed = 0;

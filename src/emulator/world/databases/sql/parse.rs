@@ -2,13 +2,15 @@
 
 use serde_json::{Number, Value};
 
-use super::statement::{Factor, Item, Op, Select, Source, Statement, Sum, Test};
-use super::token::{Token, tokenize_query};
-use crate::emulator::world::engine::message::Refusal;
+use super::statement::{
+    ComparisonOp, Condition, Operand, RowSource, Select, SelectItem, Statement, SumTerms,
+};
+use super::token::{SqlToken, tokenize_query};
+use crate::emulator::world::engine::message::ErrorResponse;
 
 /// Reads one statement.
-pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, Refusal> {
-    let mut parser = Parser { tokens: tokenize_query(query)?, at: 0 };
+pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, ErrorResponse> {
+    let mut parser = SqlParser { tokens: tokenize_query(query)?, at: 0 };
     let statement = parser.parse_statement()?;
     parser.take_symbol(";");
     match parser.peek() {
@@ -17,32 +19,35 @@ pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, Refusa
     }
 }
 
-struct Parser {
-    tokens: Vec<Token>,
+struct SqlParser {
+    tokens: Vec<SqlToken>,
     at: usize,
 }
 
-impl Parser {
-    fn peek(&self) -> Option<&Token> {
+impl SqlParser {
+    fn peek(&self) -> Option<&SqlToken> {
         self.tokens.get(self.at)
     }
 
-    fn syntax_error(&self) -> Refusal {
+    fn syntax_error(&self) -> ErrorResponse {
         let near = match self.peek() {
             None => "the end".to_owned(),
-            Some(Token::Word(text) | Token::Quoted(text) | Token::Text(text) | Token::Number(text)) => {
-                text.chars().take(64).collect()
-            }
-            Some(Token::Symbol(symbol)) => (*symbol).to_owned(),
+            Some(
+                SqlToken::Word(text)
+                | SqlToken::Quoted(text)
+                | SqlToken::Text(text)
+                | SqlToken::Number(text),
+            ) => text.chars().take(64).collect(),
+            Some(SqlToken::Symbol(symbol)) => (*symbol).to_owned(),
         };
-        Refusal::bad_request(format!(
+        ErrorResponse::bad_request(format!(
             "syntax error near {near}: the emulator understands SELECT from one table, INSERT, UPDATE, DELETE, TRUNCATE, CREATE TABLE and DROP TABLE"
         ))
     }
 
     /// Takes a keyword when it is next.
     fn take_keyword(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Some(Token::Word(next)) if next == word);
+        let found = matches!(self.peek(), Some(SqlToken::Word(next)) if next == word);
         self.at += usize::from(found);
         found
     }
@@ -58,18 +63,18 @@ impl Parser {
     }
 
     fn take_symbol(&mut self, symbol: &str) -> bool {
-        let found = matches!(self.peek(), Some(Token::Symbol(next)) if *next == symbol);
+        let found = matches!(self.peek(), Some(SqlToken::Symbol(next)) if *next == symbol);
         self.at += usize::from(found);
         found
     }
 
-    fn check_found(&mut self, found: bool) -> Result<(), Refusal> {
+    fn check_found(&mut self, found: bool) -> Result<(), ErrorResponse> {
         if found { Ok(()) } else { Err(self.syntax_error()) }
     }
 
-    fn name(&mut self) -> Result<String, Refusal> {
+    fn name(&mut self) -> Result<String, ErrorResponse> {
         match self.peek() {
-            Some(Token::Word(name) | Token::Quoted(name)) => {
+            Some(SqlToken::Word(name) | SqlToken::Quoted(name)) => {
                 let name = name.clone();
                 self.at += 1;
                 Ok(name)
@@ -79,7 +84,10 @@ impl Parser {
     }
 
     /// Reads what commas part.
-    fn parse_list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
+    fn parse_list<T>(
+        &mut self,
+        read: impl Fn(&mut Self) -> Result<T, ErrorResponse>,
+    ) -> Result<Vec<T>, ErrorResponse> {
         let mut items = vec![read(self)?];
         while self.take_symbol(",") {
             items.push(read(self)?);
@@ -90,8 +98,8 @@ impl Parser {
     /// Reads what commas part within parentheses.
     fn parse_group<T>(
         &mut self,
-        read: impl Fn(&mut Self) -> Result<T, Refusal>,
-    ) -> Result<Vec<T>, Refusal> {
+        read: impl Fn(&mut Self) -> Result<T, ErrorResponse>,
+    ) -> Result<Vec<T>, ErrorResponse> {
         let open = self.take_symbol("(");
         self.check_found(open)?;
         if self.take_symbol(")") {
@@ -103,12 +111,12 @@ impl Parser {
         Ok(items)
     }
 
-    fn parse_literal(&mut self) -> Result<Value, Refusal> {
+    fn parse_literal(&mut self) -> Result<Value, ErrorResponse> {
         let negative = self.take_symbol("-");
         let value = match self.peek() {
-            Some(Token::Number(text)) => parse_number(text, negative),
-            Some(Token::Text(text)) if !negative => Some(Value::from(text.as_str())),
-            Some(Token::Word(word)) if !negative => match word.as_str() {
+            Some(SqlToken::Number(text)) => parse_number(text, negative),
+            Some(SqlToken::Text(text)) if !negative => Some(Value::from(text.as_str())),
+            Some(SqlToken::Word(word)) if !negative => match word.as_str() {
                 "null" => Some(Value::Null),
                 "true" => Some(Value::Bool(true)),
                 "false" => Some(Value::Bool(false)),
@@ -121,7 +129,7 @@ impl Parser {
         Ok(value)
     }
 
-    fn parse_statement(&mut self) -> Result<Statement, Refusal> {
+    fn parse_statement(&mut self) -> Result<Statement, ErrorResponse> {
         if self.take_keyword("select") {
             return self.parse_select().map(Statement::Select);
         }
@@ -157,13 +165,13 @@ impl Parser {
     }
 
     /// Reads the name of a table that can be changed; its schema says nothing new.
-    fn parse_table_name(&mut self) -> Result<String, Refusal> {
+    fn parse_table_name(&mut self) -> Result<String, ErrorResponse> {
         let name = self.name()?;
         if self.take_symbol(".") { self.name() } else { Ok(name) }
     }
 
     /// Reads the columns of a new table: what constrains them means nothing here.
-    fn parse_column_definitions(&mut self) -> Result<Vec<(String, String)>, Refusal> {
+    fn parse_column_definitions(&mut self) -> Result<Vec<(String, String)>, ErrorResponse> {
         const CONSTRAINTS: &[&str] =
             &["primary", "foreign", "unique", "constraint", "check", "key", "index"];
         let open = self.take_symbol("(");
@@ -172,8 +180,11 @@ impl Parser {
         loop {
             let name = self.name()?;
             if !CONSTRAINTS.contains(&name.as_str()) {
-                let kind =
-                    if matches!(self.peek(), Some(Token::Word(_))) { self.name()? } else { String::new() };
+                let kind = if matches!(self.peek(), Some(SqlToken::Word(_))) {
+                    self.name()?
+                } else {
+                    String::new()
+                };
                 columns.push((name, kind));
             }
             self.skip_to_comma()?;
@@ -184,20 +195,20 @@ impl Parser {
             self.check_found(more)?;
         }
         // An engine and its settings may follow.
-        while self.peek().is_some_and(|token| *token != Token::Symbol(";")) {
+        while self.peek().is_some_and(|token| *token != SqlToken::Symbol(";")) {
             self.at += 1;
         }
         Ok(columns)
     }
 
     /// Passes over what stands before the next comma or closing parenthesis of this level.
-    fn skip_to_comma(&mut self) -> Result<(), Refusal> {
+    fn skip_to_comma(&mut self) -> Result<(), ErrorResponse> {
         let mut depth = 0_usize;
         while let Some(token) = self.peek() {
             match token {
-                Token::Symbol("," | ")") if depth == 0 => return Ok(()),
-                Token::Symbol("(") => depth += 1,
-                Token::Symbol(")") => depth -= 1,
+                SqlToken::Symbol("," | ")") if depth == 0 => return Ok(()),
+                SqlToken::Symbol("(") => depth += 1,
+                SqlToken::Symbol(")") => depth -= 1,
                 _ => {}
             }
             self.at += 1;
@@ -205,9 +216,9 @@ impl Parser {
         Err(self.syntax_error())
     }
 
-    fn insert(&mut self) -> Result<Statement, Refusal> {
+    fn insert(&mut self) -> Result<Statement, ErrorResponse> {
         let table = self.parse_table_name()?;
-        let named = matches!(self.peek(), Some(Token::Symbol("(")));
+        let named = matches!(self.peek(), Some(SqlToken::Symbol("(")));
         let columns = if named { Some(self.parse_group(Self::name)?) } else { None };
         let values = self.take_keyword("values");
         self.check_found(values)?;
@@ -215,7 +226,7 @@ impl Parser {
         Ok(Statement::Insert { table, columns, rows })
     }
 
-    fn parse_update(&mut self) -> Result<Statement, Refusal> {
+    fn parse_update(&mut self) -> Result<Statement, ErrorResponse> {
         let table = self.parse_table_name()?;
         let set = self.take_keyword("set");
         self.check_found(set)?;
@@ -228,7 +239,7 @@ impl Parser {
         Ok(Statement::Update { table, set, filter: self.parse_filter()? })
     }
 
-    fn parse_select(&mut self) -> Result<Select, Refusal> {
+    fn parse_select(&mut self) -> Result<Select, ErrorResponse> {
         let items = self.parse_list(Self::parse_item)?;
         let from = if self.take_keyword("from") { Some(self.parse_source()?) } else { None };
         let filter = self.parse_filter()?;
@@ -245,32 +256,32 @@ impl Parser {
         }
     }
 
-    fn parse_count(&mut self) -> Result<usize, Refusal> {
+    fn parse_count(&mut self) -> Result<usize, ErrorResponse> {
         let read = self.parse_literal()?.as_u64().and_then(|number| usize::try_from(number).ok());
-        read.ok_or_else(|| Refusal::bad_request("LIMIT and OFFSET take a whole number"))
+        read.ok_or_else(|| ErrorResponse::bad_request("LIMIT and OFFSET take a whole number"))
     }
 
-    fn parse_order(&mut self) -> Result<(String, bool), Refusal> {
+    fn parse_order(&mut self) -> Result<(String, bool), ErrorResponse> {
         let column = self.name()?;
         let descends = self.take_keyword("desc");
         self.take_keyword("asc");
         Ok((column, descends))
     }
 
-    fn parse_source(&mut self) -> Result<Source, Refusal> {
+    fn parse_source(&mut self) -> Result<RowSource, ErrorResponse> {
         let name = self.name()?;
-        if matches!(self.peek(), Some(Token::Symbol("("))) {
-            return Ok(Source::Series(name, self.parse_group(Self::parse_literal)?));
+        if matches!(self.peek(), Some(SqlToken::Symbol("("))) {
+            return Ok(RowSource::Series(name, self.parse_group(Self::parse_literal)?));
         }
         if self.take_symbol(".") {
-            return Ok(Source::Table { schema: Some(name), name: self.name()? });
+            return Ok(RowSource::Table { schema: Some(name), name: self.name()? });
         }
-        Ok(Source::Table { schema: None, name })
+        Ok(RowSource::Table { schema: None, name })
     }
 
-    fn parse_item(&mut self) -> Result<Item, Refusal> {
+    fn parse_item(&mut self) -> Result<SelectItem, ErrorResponse> {
         if self.take_symbol("*") {
-            return Ok(Item::All);
+            return Ok(SelectItem::All);
         }
         let start = self.at;
         if self.take_keyword("count") && self.take_symbol("(") {
@@ -281,16 +292,16 @@ impl Parser {
             if self.take_keyword("as") {
                 self.name()?;
             }
-            return Ok(Item::Count);
+            return Ok(SelectItem::Count);
         }
         self.at = start;
         let (sum, heading) = self.parse_sum()?;
         let heading = if self.take_keyword("as") { self.name()? } else { heading };
-        Ok(Item::Sum(sum, heading))
+        Ok(SelectItem::Sum(sum, heading))
     }
 
     /// Reads a sum, and what its column is called.
-    fn parse_sum(&mut self) -> Result<(Sum, String), Refusal> {
+    fn parse_sum(&mut self) -> Result<(SumTerms, String), ErrorResponse> {
         let mut sum = Vec::new();
         let mut heading = "?column?".to_owned();
         let mut minus = false;
@@ -306,34 +317,36 @@ impl Parser {
             }
         }
         if let [(_, product)] = sum.as_slice()
-            && let [Factor::Column(name) | Factor::Call(name, _)] = product.as_slice()
+            && let [Operand::Column(name) | Operand::Call(name, _)] = product.as_slice()
         {
             heading.clone_from(name);
         }
         Ok((sum, heading))
     }
 
-    fn parse_factor(&mut self) -> Result<Factor, Refusal> {
+    fn parse_factor(&mut self) -> Result<Operand, ErrorResponse> {
         let start = self.at;
         if let Ok(value) = self.parse_literal() {
-            return Ok(Factor::Literal(value));
+            return Ok(Operand::Literal(value));
         }
         self.at = start;
         let mut name = self.name()?;
-        if matches!(self.peek(), Some(Token::Symbol("("))) {
-            return Ok(Factor::Call(name, self.parse_group(Self::parse_literal)?));
+        if matches!(self.peek(), Some(SqlToken::Symbol("("))) {
+            return Ok(Operand::Call(name, self.parse_group(Self::parse_literal)?));
         }
         if self.take_symbol(".") {
             name = self.name()?;
         }
         // Some functions go without parentheses.
         match name.as_str() {
-            "current_user" | "current_database" | "current_timestamp" => Ok(Factor::Call(name, Vec::new())),
-            _ => Ok(Factor::Column(name)),
+            "current_user" | "current_database" | "current_timestamp" => {
+                Ok(Operand::Call(name, Vec::new()))
+            }
+            _ => Ok(Operand::Column(name)),
         }
     }
 
-    fn parse_filter(&mut self) -> Result<Vec<Test>, Refusal> {
+    fn parse_filter(&mut self) -> Result<Vec<Condition>, ErrorResponse> {
         let mut tests = Vec::new();
         if !self.take_keyword("where") {
             return Ok(tests);
@@ -346,29 +359,29 @@ impl Parser {
         }
     }
 
-    fn parse_test(&mut self) -> Result<Test, Refusal> {
-        const OPS: &[(&str, Op)] = &[
-            ("=", Op::Equal),
-            ("<>", Op::Different),
-            ("!=", Op::Different),
-            ("<=", Op::AtMost),
-            (">=", Op::AtLeast),
-            ("<", Op::Less),
-            (">", Op::More),
+    fn parse_test(&mut self) -> Result<Condition, ErrorResponse> {
+        const OPS: &[(&str, ComparisonOp)] = &[
+            ("=", ComparisonOp::Equal),
+            ("<>", ComparisonOp::NotEqual),
+            ("!=", ComparisonOp::NotEqual),
+            ("<=", ComparisonOp::LessOrEqual),
+            (">=", ComparisonOp::GreaterOrEqual),
+            ("<", ComparisonOp::Less),
+            (">", ComparisonOp::Greater),
         ];
         let column = self.name()?;
         if self.take_keywords(&["is", "not", "null"]) {
-            return Ok(Test { column, op: Op::NotNull, value: Value::Null });
+            return Ok(Condition { column, op: ComparisonOp::NotNull, value: Value::Null });
         }
         if self.take_keywords(&["is", "null"]) {
-            return Ok(Test { column, op: Op::Null, value: Value::Null });
+            return Ok(Condition { column, op: ComparisonOp::Null, value: Value::Null });
         }
         let op = match OPS.iter().find(|(symbol, _)| self.take_symbol(symbol)) {
             Some((_, op)) => *op,
-            None if self.take_keyword("like") => Op::Like,
+            None if self.take_keyword("like") => ComparisonOp::Like,
             None => return Err(self.syntax_error()),
         };
-        Ok(Test { column, op, value: self.parse_literal()? })
+        Ok(Condition { column, op, value: self.parse_literal()? })
     }
 }
 
@@ -382,10 +395,10 @@ fn parse_number(text: &str, negative: bool) -> Option<Value> {
 
 /// Returns the query that a `SHOW` stands for.
 fn select_for_show(schema: &str, name: &str, column: &str) -> Select {
-    let factor = Factor::Column(column.to_owned());
+    let factor = Operand::Column(column.to_owned());
     Select {
-        items: vec![Item::Sum(vec![(false, vec![factor])], column.to_owned())],
-        from: Some(Source::Table { schema: Some(schema.to_owned()), name: name.to_owned() }),
+        items: vec![SelectItem::Sum(vec![(false, vec![factor])], column.to_owned())],
+        from: Some(RowSource::Table { schema: Some(schema.to_owned()), name: name.to_owned() }),
         ..Select::default()
     }
 }

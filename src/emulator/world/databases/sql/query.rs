@@ -4,18 +4,18 @@ use std::cmp::Ordering;
 
 use serde_json::{Value, json};
 
-use super::catalog::{self, Found, Place};
-use super::statement::{Factor, Item, Op, Select, Sum, Test};
-use crate::emulator::world::engine::message::Refusal;
+use super::catalog::{self, QueryContext, RowSet};
+use super::statement::{ComparisonOp, Condition, Operand, Select, SelectItem, SumTerms};
+use crate::emulator::world::engine::message::ErrorResponse;
 
 /// Most rows of an answer.
-const MOST_ROWS: usize = 5_000;
+const MAX_ROWS: usize = 5_000;
 /// Seconds that a query has.
-const TIME: f64 = 15.0;
+const QUERY_TIMEOUT_SECS: f64 = 15.0;
 
 /// What a query gives.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::emulator::world) struct Answer {
+pub(in crate::emulator::world) struct QueryResult {
     pub(in crate::emulator::world) columns: Vec<String>,
     pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
     /// How many rows are given, or were changed.
@@ -23,17 +23,20 @@ pub(in crate::emulator::world) struct Answer {
     pub(in crate::emulator::world) truncated: bool,
 }
 
-impl Answer {
+impl QueryResult {
     /// Returns an answer with as many of some rows as fit.
     pub(in crate::emulator::world) fn from_rows(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
-        let truncated = rows.len() > MOST_ROWS;
-        rows.truncate(MOST_ROWS);
+        let truncated = rows.len() > MAX_ROWS;
+        rows.truncate(MAX_ROWS);
         Self { columns, count: rows.len(), rows, truncated }
     }
 }
 
 /// Runs a query of a database.
-pub(in crate::emulator::world) fn run_select(place: Place<'_>, select: &Select) -> Result<Answer, Refusal> {
+pub(in crate::emulator::world) fn run_select(
+    place: QueryContext<'_>,
+    select: &Select,
+) -> Result<QueryResult, ErrorResponse> {
     let (columns, mut rows) = match &select.from {
         Some(source) => catalog::load_source(place, source)?,
         // One row without columns.
@@ -49,32 +52,36 @@ pub(in crate::emulator::world) fn run_select(place: Place<'_>, select: &Select) 
             if *descends { order.reverse() } else { order }
         });
     }
-    if select.items.contains(&Item::Count) {
+    if select.items.contains(&SelectItem::Count) {
         return count_rows(select, rows.len());
     }
     rows.drain(..select.offset.min(rows.len()));
-    rows.truncate(select.limit.unwrap_or(usize::MAX).min(MOST_ROWS + 1));
+    rows.truncate(select.limit.unwrap_or(usize::MAX).min(MAX_ROWS + 1));
     evaluate_items(place, select, (columns, rows))
 }
 
-fn count_rows(select: &Select, rows: usize) -> Result<Answer, Refusal> {
+fn count_rows(select: &Select, rows: usize) -> Result<QueryResult, ErrorResponse> {
     if select.items.len() > 1 {
-        return Err(Refusal::bad_request("count(*) stands alone here: the emulator groups nothing"));
+        return Err(ErrorResponse::bad_request("count(*) stands alone here: the emulator groups nothing"));
     }
-    Ok(Answer::from_rows(vec!["count".to_owned()], vec![vec![json!(rows)]]))
+    Ok(QueryResult::from_rows(vec!["count".to_owned()], vec![vec![json!(rows)]]))
 }
 
 /// Works out what was asked for, row by row.
-fn evaluate_items(place: Place<'_>, select: &Select, (columns, rows): Found) -> Result<Answer, Refusal> {
+fn evaluate_items(
+    place: QueryContext<'_>,
+    select: &Select,
+    (columns, rows): RowSet,
+) -> Result<QueryResult, ErrorResponse> {
     let mut headings = Vec::new();
     for item in &select.items {
         match item {
-            Item::All if select.from.is_none() => {
-                return Err(Refusal::bad_request("SELECT * needs a table"));
+            SelectItem::All if select.from.is_none() => {
+                return Err(ErrorResponse::bad_request("SELECT * needs a table"));
             }
-            Item::All => headings.extend(columns.iter().cloned()),
-            Item::Sum(_, heading) => headings.push(heading.clone()),
-            Item::Count => {}
+            SelectItem::All => headings.extend(columns.iter().cloned()),
+            SelectItem::Sum(_, heading) => headings.push(heading.clone()),
+            SelectItem::Count => {}
         }
     }
     let mut found = Vec::with_capacity(rows.len());
@@ -82,22 +89,27 @@ fn evaluate_items(place: Place<'_>, select: &Select, (columns, rows): Found) -> 
         let mut cells = Vec::with_capacity(headings.len());
         for item in &select.items {
             match item {
-                Item::All => cells.extend(row.iter().cloned()),
-                Item::Sum(sum, _) => cells.push(evaluate_sum(place, sum, &columns, &row)?),
-                Item::Count => {}
+                SelectItem::All => cells.extend(row.iter().cloned()),
+                SelectItem::Sum(sum, _) => cells.push(evaluate_sum(place, sum, &columns, &row)?),
+                SelectItem::Count => {}
             }
         }
         found.push(cells);
     }
-    Ok(Answer::from_rows(headings, found))
+    Ok(QueryResult::from_rows(headings, found))
 }
 
-fn column_position(columns: &[String], name: &str) -> Result<usize, Refusal> {
+fn column_position(columns: &[String], name: &str) -> Result<usize, ErrorResponse> {
     let found = columns.iter().position(|column| column == name);
-    found.ok_or_else(|| Refusal::bad_request(format!("column {name} does not exist")))
+    found.ok_or_else(|| ErrorResponse::bad_request(format!("column {name} does not exist")))
 }
 
-fn evaluate_sum(place: Place<'_>, sum: &Sum, columns: &[String], row: &[Value]) -> Result<Value, Refusal> {
+fn evaluate_sum(
+    place: QueryContext<'_>,
+    sum: &SumTerms,
+    columns: &[String],
+    row: &[Value],
+) -> Result<Value, ErrorResponse> {
     if let [(false, product)] = sum.as_slice()
         && let [factor] = product.as_slice()
     {
@@ -109,7 +121,7 @@ fn evaluate_sum(place: Place<'_>, sum: &Sum, columns: &[String], row: &[Value]) 
         for factor in product {
             let factor = evaluate_factor(place, factor, columns, row)?;
             let Some(number) = factor.as_i64() else {
-                return Err(Refusal::bad_request("the emulator calculates with whole numbers only"));
+                return Err(ErrorResponse::bad_request("the emulator calculates with whole numbers only"));
             };
             result = result.checked_mul(number).ok_or_else(overflow_error)?;
         }
@@ -119,24 +131,24 @@ fn evaluate_sum(place: Place<'_>, sum: &Sum, columns: &[String], row: &[Value]) 
     Ok(json!(total))
 }
 
-fn overflow_error() -> Refusal {
-    Refusal::bad_request("integer out of range")
+fn overflow_error() -> ErrorResponse {
+    ErrorResponse::bad_request("integer out of range")
 }
 
 fn evaluate_factor(
-    place: Place<'_>,
-    factor: &Factor,
+    place: QueryContext<'_>,
+    factor: &Operand,
     columns: &[String],
     row: &[Value],
-) -> Result<Value, Refusal> {
+) -> Result<Value, ErrorResponse> {
     match factor {
-        Factor::Literal(value) => Ok(value.clone()),
-        Factor::Column(name) => Ok(row.get(column_position(columns, name)?).cloned().unwrap_or_default()),
-        Factor::Call(name, arguments) => call_function(place, name, arguments),
+        Operand::Literal(value) => Ok(value.clone()),
+        Operand::Column(name) => Ok(row.get(column_position(columns, name)?).cloned().unwrap_or_default()),
+        Operand::Call(name, arguments) => call_function(place, name, arguments),
     }
 }
 
-fn call_function(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Value, Refusal> {
+fn call_function(place: QueryContext<'_>, name: &str, arguments: &[Value]) -> Result<Value, ErrorResponse> {
     let database = place.database;
     match (name, arguments) {
         ("version", []) => Ok(json!(format!("{} {}", database.engine, database.engine_version))),
@@ -146,41 +158,43 @@ fn call_function(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Va
             Ok(json!(if database.engine == "clickhouse" { "default" } else { "defaultdb" }))
         }
         ("pg_sleep" | "sleep", [seconds]) => match seconds.as_f64() {
-            Some(seconds) if seconds > TIME => Err(catalog::too_slow()),
+            Some(seconds) if seconds > QUERY_TIMEOUT_SECS => Err(catalog::too_slow()),
             Some(_) => Ok(json!(0)),
-            None => Err(Refusal::bad_request(format!("{name} takes seconds"))),
+            None => Err(ErrorResponse::bad_request(format!("{name} takes seconds"))),
         },
-        _ => Err(Refusal::bad_request(format!("function {name} does not exist with these arguments"))),
+        _ => {
+            Err(ErrorResponse::bad_request(format!("function {name} does not exist with these arguments")))
+        }
     }
 }
 
 /// A test, and the place of its column.
-type Resolved<'a> = (usize, &'a Test);
+type ResolvedCondition<'a> = (usize, &'a Condition);
 
 /// Finds the columns of some tests.
 pub(super) fn resolve_tests<'a>(
     columns: &[String],
-    tests: &'a [Test],
-) -> Result<Vec<Resolved<'a>>, Refusal> {
+    tests: &'a [Condition],
+) -> Result<Vec<ResolvedCondition<'a>>, ErrorResponse> {
     tests.iter().map(|test| Ok((column_position(columns, &test.column)?, test))).collect()
 }
 
 /// Tells whether all tests hold for a row.
-pub(super) fn row_matches(tests: &[Resolved<'_>], row: &[Value]) -> bool {
+pub(super) fn row_matches(tests: &[ResolvedCondition<'_>], row: &[Value]) -> bool {
     tests.iter().all(|(at, test)| {
         let cell = row.get(*at).unwrap_or(&Value::Null);
         let known = !cell.is_null() && !test.value.is_null();
         let order = compare_cells(cell, &test.value);
         match test.op {
-            Op::Null => cell.is_null(),
-            Op::NotNull => !cell.is_null(),
-            Op::Equal => known && order.is_eq(),
-            Op::Different => known && order.is_ne(),
-            Op::Less => known && order.is_lt(),
-            Op::AtMost => known && order.is_le(),
-            Op::More => known && order.is_gt(),
-            Op::AtLeast => known && order.is_ge(),
-            Op::Like => match (cell.as_str(), test.value.as_str()) {
+            ComparisonOp::Null => cell.is_null(),
+            ComparisonOp::NotNull => !cell.is_null(),
+            ComparisonOp::Equal => known && order.is_eq(),
+            ComparisonOp::NotEqual => known && order.is_ne(),
+            ComparisonOp::Less => known && order.is_lt(),
+            ComparisonOp::LessOrEqual => known && order.is_le(),
+            ComparisonOp::Greater => known && order.is_gt(),
+            ComparisonOp::GreaterOrEqual => known && order.is_ge(),
+            ComparisonOp::Like => match (cell.as_str(), test.value.as_str()) {
                 (Some(text), Some(pattern)) => matches_pattern(text, pattern, '%', '_'),
                 _ => false,
             },

@@ -9,16 +9,16 @@ pub(in crate::emulator::world) enum Statement {
     Create { table: String, columns: Vec<(String, String)>, if_absent: bool },
     Drop { table: String, if_present: bool },
     Insert { table: String, columns: Option<Vec<String>>, rows: Vec<Vec<Value>> },
-    Update { table: String, set: Vec<(String, Value)>, filter: Vec<Test> },
-    Delete { table: String, filter: Vec<Test> },
+    Update { table: String, set: Vec<(String, Value)>, filter: Vec<Condition> },
+    Delete { table: String, filter: Vec<Condition> },
 }
 
 /// A query of one source, or of none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::emulator::world) struct Select {
-    pub(super) items: Vec<Item>,
-    pub(super) from: Option<Source>,
-    pub(super) filter: Vec<Test>,
+    pub(super) items: Vec<SelectItem>,
+    pub(super) from: Option<RowSource>,
+    pub(super) filter: Vec<Condition>,
     /// A column, and whether it descends.
     pub(super) order: Option<(String, bool)>,
     pub(super) offset: usize,
@@ -27,7 +27,7 @@ pub(in crate::emulator::world) struct Select {
 
 /// Where rows come from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Source {
+pub(super) enum RowSource {
     Table {
         schema: Option<String>,
         name: String,
@@ -38,18 +38,18 @@ pub(super) enum Source {
 
 /// One thing that a query asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Item {
+pub(super) enum SelectItem {
     All,
     Count,
-    Sum(Sum, String),
+    Sum(SumTerms, String),
 }
 
 /// Products, each with whether it is taken away.
-pub(super) type Sum = Vec<(bool, Vec<Factor>)>;
+pub(super) type SumTerms = Vec<(bool, Vec<Operand>)>;
 
 /// What a product is made of.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Factor {
+pub(super) enum Operand {
     Literal(Value),
     Column(String),
     Call(String, Vec<Value>),
@@ -57,21 +57,21 @@ pub(super) enum Factor {
 
 /// A condition on a column; all of a query's must hold.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::emulator::world) struct Test {
+pub(in crate::emulator::world) struct Condition {
     pub(super) column: String,
-    pub(super) op: Op,
+    pub(super) op: ComparisonOp,
     pub(super) value: Value,
 }
 
 /// How a column is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum ComparisonOp {
     Equal,
-    Different,
+    NotEqual,
     Less,
-    AtMost,
-    More,
-    AtLeast,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
     Like,
     Null,
     NotNull,

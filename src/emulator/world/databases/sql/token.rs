@@ -1,10 +1,10 @@
 //! Tokens of a query.
 
-use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::message::ErrorResponse;
 
 /// One token.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
+pub(super) enum SqlToken {
     /// A name or keyword, in lower case.
     Word(String),
     /// A name in quotes, as it stands.
@@ -18,36 +18,36 @@ const SYMBOLS: &[&str] =
     &["<>", "!=", "<=", ">=", "::", "(", ")", ",", ";", "*", "=", "<", ">", "+", "-", ".", "/"];
 
 /// Cuts a query into tokens; comments go.
-pub(super) fn tokenize_query(query: &str) -> Result<Vec<Token>, Refusal> {
+pub(super) fn tokenize_query(query: &str) -> Result<Vec<SqlToken>, ErrorResponse> {
     let mut found = Vec::new();
     let mut rest = query.trim_start();
     while let Some(first) = rest.chars().next() {
         let used = match first {
-            '\'' => read_quoted(rest, '\'', &mut found, Token::Text)?,
-            '"' => read_quoted(rest, '"', &mut found, Token::Quoted)?,
-            '`' => read_quoted(rest, '`', &mut found, Token::Quoted)?,
+            '\'' => read_quoted(rest, '\'', &mut found, SqlToken::Text)?,
+            '"' => read_quoted(rest, '"', &mut found, SqlToken::Quoted)?,
+            '`' => read_quoted(rest, '`', &mut found, SqlToken::Quoted)?,
             _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
             _ if rest.starts_with("/*") => match rest.find("*/") {
                 Some(end) => end + 2,
-                None => return Err(Refusal::bad_request("syntax error: a comment does not end")),
+                None => return Err(ErrorResponse::bad_request("syntax error: a comment does not end")),
             },
             _ if first.is_ascii_digit() => {
                 let number = matching_prefix(rest, |letter| letter.is_ascii_digit() || letter == '.');
-                found.push(Token::Number(number.to_owned()));
+                found.push(SqlToken::Number(number.to_owned()));
                 number.len()
             }
             _ if first.is_alphabetic() || first == '_' => {
                 let word = matching_prefix(rest, |letter| {
                     letter.is_alphanumeric() || letter == '_' || letter == '$'
                 });
-                found.push(Token::Word(word.to_lowercase()));
+                found.push(SqlToken::Word(word.to_lowercase()));
                 word.len()
             }
             _ => {
                 let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
-                let symbol =
-                    symbol.ok_or_else(|| Refusal::bad_request(format!("syntax error at {first:?}")))?;
-                found.push(Token::Symbol(symbol));
+                let symbol = symbol
+                    .ok_or_else(|| ErrorResponse::bad_request(format!("syntax error at {first:?}")))?;
+                found.push(SqlToken::Symbol(symbol));
                 symbol.len()
             }
         };
@@ -65,9 +65,9 @@ fn matching_prefix(text: &str, fits: impl Fn(char) -> bool) -> &str {
 fn read_quoted(
     text: &str,
     quote: char,
-    found: &mut Vec<Token>,
-    token: fn(String) -> Token,
-) -> Result<usize, Refusal> {
+    found: &mut Vec<SqlToken>,
+    token: fn(String) -> SqlToken,
+) -> Result<usize, ErrorResponse> {
     let mut inner = String::new();
     let mut letters = text.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -80,5 +80,5 @@ fn read_quoted(
             return Ok(at + 1);
         }
     }
-    Err(Refusal::bad_request(format!("syntax error: {quote} is not closed")))
+    Err(ErrorResponse::bad_request(format!("syntax error: {quote} is not closed")))
 }

@@ -109,7 +109,7 @@ fn bad_paths(scene: &Scene) -> Vec<String> {
 #[test]
 fn two_hundred_paths_lead_nowhere() {
     let scene = scene();
-    let folder = Folder::open_user_dir(&scene.root).unwrap();
+    let folder = DirHandle::open_user_dir(&scene.root).unwrap();
     for good in ["plain", "./plain", "keys/id.pub", "keys/./deep/x", "a b/ü", "..a", "a..", "...", "-f"] {
         for file in [folder.open_below(Path::new(good)), folder.open_step_by_step(Path::new(good))] {
             let bytes = read_bounded(file.unwrap_or_else(|error| panic!("{good}: {error}")), 10).unwrap();
@@ -138,7 +138,7 @@ fn two_hundred_paths_lead_nowhere() {
 #[test]
 fn names_in_a_folder_are_names() {
     let root = tempfile::tempdir().unwrap();
-    let folder = Folder::open_user_dir(root.path()).unwrap();
+    let folder = DirHandle::open_user_dir(root.path()).unwrap();
     for name in ["", ".", "..", "a/b", "../x", "/x", "a\0"] {
         assert!(folder.open_file(name, OFlags::WRONLY | OFlags::CREATE).is_err(), "{name:?}");
         assert!(folder.replace(name, 0o600, |_| Ok(())).is_err(), "{name:?}");
@@ -150,7 +150,7 @@ fn names_in_a_folder_are_names() {
 #[test]
 fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     let root = tempfile::tempdir().unwrap();
-    let folder = Folder::open_user_dir(root.path()).unwrap();
+    let folder = DirHandle::open_user_dir(root.path()).unwrap();
     folder.replace("a", 0o600, |file| file.write_all(b"old")).unwrap();
     let failed = folder.replace("a", 0o600, |file| {
         file.write_all(b"half")?;
@@ -164,7 +164,7 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 #[test]
 fn a_link_is_replaced_and_never_written_through() {
     let scene = scene();
-    let folder = Folder::open_user_dir(&scene.root).unwrap();
+    let folder = DirHandle::open_user_dir(&scene.root).unwrap();
     folder.replace("link", 0o600, |file| file.write_all(b"mine")).unwrap();
     assert_eq!(fs::read_to_string(scene.beside.join("secret")).unwrap(), OUTSIDE);
     assert!(fs::symlink_metadata(scene.root.join("link")).unwrap().is_file());
@@ -178,8 +178,8 @@ fn a_link_is_replaced_and_never_written_through() {
 fn our_own_folders_are_no_links_and_nobody_elses() {
     let root = tempfile::tempdir().unwrap();
     let place = root.path().join("stack/.stead/ledger/prod");
-    Folder::create_private_dir(&place).unwrap();
-    Folder::open_private_dir(&place).unwrap();
+    DirHandle::create_private_dir(&place).unwrap();
+    DirHandle::open_private_dir(&place).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     for part in ["stack/.stead", "stack/.stead/ledger", "stack/.stead/ledger/prod"] {
         assert_eq!(mode(&root.path().join(part)), 0o700, "{part}");
@@ -187,20 +187,20 @@ fn our_own_folders_are_no_links_and_nobody_elses() {
     let ignored = root.path().join("stack/.stead/.gitignore");
     assert_eq!(fs::read_to_string(&ignored).unwrap(), "*\n");
     fs::remove_file(&ignored).unwrap();
-    Folder::create_private_dir(&place).unwrap();
+    DirHandle::create_private_dir(&place).unwrap();
     assert!(!ignored.exists(), "whoever takes it away wants it so");
     let ledger = root.path().join("stack/.stead/ledger");
     for (mode, fine) in [(0o777, false), (0o1777, true), (0o775, true), (0o755, true), (0o702, false)] {
         fs::set_permissions(&ledger, fs::Permissions::from_mode(mode)).unwrap();
-        assert_eq!(Folder::open_private_dir(&place).is_ok(), fine, "{mode:o}");
-        assert_eq!(Folder::create_private_dir(&place).is_ok(), fine, "{mode:o}");
+        assert_eq!(DirHandle::open_private_dir(&place).is_ok(), fine, "{mode:o}");
+        assert_eq!(DirHandle::create_private_dir(&place).is_ok(), fine, "{mode:o}");
     }
     fs::set_permissions(&ledger, fs::Permissions::from_mode(0o700)).unwrap();
     let elsewhere = root.path().join("elsewhere");
     fs::create_dir_all(elsewhere.join("ledger/prod")).unwrap();
     fs::remove_dir_all(root.path().join("stack/.stead")).unwrap();
     symlink(&elsewhere, root.path().join("stack/.stead")).unwrap();
-    assert!(Folder::create_private_dir(&place).is_err() && Folder::open_private_dir(&place).is_err());
+    assert!(DirHandle::create_private_dir(&place).is_err() && DirHandle::open_private_dir(&place).is_err());
 }
 
 /// Another process that swaps a directory for a link, over and over, while files are written in it.
@@ -227,14 +227,17 @@ fn ten_thousand_swaps_lead_no_write_elsewhere() {
     });
     while !swapping.is_finished() {
         // Refused while it is a link; where it is not, the write goes where it was checked.
-        if let Ok(folder) = Folder::open_private_dir(&place) {
+        if let Ok(folder) = DirHandle::open_private_dir(&place) {
             folder.replace("a", 0o600, |file| file.write_all(b"mine")).unwrap();
             folder.open_file("journal", OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE).unwrap();
         }
     }
     swapping.join().unwrap();
     assert_eq!(fs::read_dir(&trap).unwrap().count(), 0, "nothing landed elsewhere");
-    Folder::open_private_dir(&place).unwrap().replace("a", 0o600, |file| file.write_all(b"mine")).unwrap();
+    DirHandle::open_private_dir(&place)
+        .unwrap()
+        .replace("a", 0o600, |file| file.write_all(b"mine"))
+        .unwrap();
     assert_eq!(fs::read(place.join("a")).unwrap(), b"mine");
 }
 
@@ -242,7 +245,7 @@ fn ten_thousand_swaps_lead_no_write_elsewhere() {
 #[test]
 fn a_swapped_part_of_a_path_is_not_read_through() {
     let scene = scene();
-    let folder = Folder::open_user_dir(&scene.root).unwrap();
+    let folder = DirHandle::open_user_dir(&scene.root).unwrap();
     let (keys, aside, link) = (scene.root.join("keys"), scene.root.join("aside"), scene.root.join("to"));
     symlink(scene.beside.join("keys"), &link).unwrap();
     let swapping = std::thread::spawn(move || {

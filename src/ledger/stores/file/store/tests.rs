@@ -15,7 +15,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn open(directory: &Path) -> Result<FileStore, StoreError> {
-    FileStore::open(&Opening {
+    FileStore::open(&FileStoreOptions {
         seal: None,
         directory,
         identity: &identity(),
@@ -59,7 +59,7 @@ fn an_intent_takes_room_for_what_follows_it() {
     let journal = journal(root.path());
     now(journal.commit(&[create(1, 1, false)])).unwrap();
     let data = fs::metadata(journal_path(root.path())).unwrap();
-    assert!(data.blocks() * 512 >= RESERVE, "{} blocks", data.blocks());
+    assert!(data.blocks() * 512 >= RESERVED_BYTES, "{} blocks", data.blocks());
     assert!(data.len() < 4_096, "the room is behind the file's end: a torn line still shows");
     now(journal.commit(&[bound(1, "x")])).unwrap();
     assert_eq!(read(root.path()).unwrap().as_ref(), Some(&*journal.ledger()));
@@ -124,9 +124,12 @@ fn condensing_keeps_everything_and_only_the_last_ten() {
         now(written.close()).unwrap();
         assert_eq!(read(root.path()).unwrap(), ledger);
     }
-    let names = Folder::open_user_dir(&root.path().join("prod")).unwrap().names().unwrap();
-    assert_eq!(names.iter().filter(|name| name.starts_with("ledger-")).count(), KEPT);
-    assert!(names.iter().filter(|name| name.starts_with("journal-")).count() <= KEPT + 1, "{names:?}");
+    let names = DirHandle::open_user_dir(&root.path().join("prod")).unwrap().names().unwrap();
+    assert_eq!(names.iter().filter(|name| name.starts_with("ledger-")).count(), RETAINED_CHECKPOINTS);
+    assert!(
+        names.iter().filter(|name| name.starts_with("journal-")).count() <= RETAINED_CHECKPOINTS + 1,
+        "{names:?}"
+    );
     let again = journal(root.path());
     assert_eq!(Some(again.ledger().clone()), ledger);
     now(again.commit(&[adopted(50, "more")])).unwrap();
@@ -182,8 +185,8 @@ fn another_stacks_ledger_is_refused() {
     let root = tempfile::tempdir().unwrap();
     drop(journal(root.path()));
     assert!(matches!(FileStore::read(root.path(), "blog", "prod", None), Err(StoreError::Foreign { .. })));
-    let identity = Identity::new_random("blog", "prod", &Counted::default());
-    let opening = Opening {
+    let identity = LedgerIdentity::new_random("blog", "prod", &Counted::default());
+    let opening = FileStoreOptions {
         seal: None,
         directory: root.path(),
         identity: &identity,
@@ -206,7 +209,7 @@ fn files_are_private_and_links_are_refused() {
     let place = root.path().join("prod");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place), 0o700);
-    for name in Folder::open_user_dir(&place).unwrap().names().unwrap() {
+    for name in DirHandle::open_user_dir(&place).unwrap().names().unwrap() {
         assert_eq!(mode(&place.join(&name)), 0o600, "{name}");
     }
     let elsewhere = tempfile::tempdir().unwrap();
@@ -289,7 +292,7 @@ fn secrets_and_keys_are_not_shown() {
     now(written.commit(&[Record::Adopted { address: address(1), entry: Box::new(secret) }])).unwrap();
     now(written.close()).unwrap();
     let place = root.path().join("prod");
-    for name in Folder::open_user_dir(&place).unwrap().names().unwrap() {
+    for name in DirHandle::open_user_dir(&place).unwrap().names().unwrap() {
         assert!(!fs::read_to_string(place.join(&name)).unwrap().contains("canary"), "{name}");
     }
 }

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::ledger::journal::replay::load_ledger;
-use crate::ledger::state::entry::Identity;
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::model::secret::FingerprintKey;
 
 fn birth() -> Record {
-    let identity = Identity {
+    let identity = LedgerIdentity {
         lineage: Uuid::from_u128(7),
         key: FingerprintKey([3; 32]),
-        ..Identity::new_placeholder("shop", "prod")
+        ..LedgerIdentity::new_placeholder("shop", "prod")
     };
     Record::birth(&identity)
 }
@@ -45,7 +45,7 @@ fn a_document_comes_back_as_it_was_written() {
 
 #[test]
 fn a_server_may_write_its_json_otherwise() {
-    let document = Document::default().with_records(&[birth()], &of(&[birth()]), None).unwrap();
+    let document = StateDocument::default().with_records(&[birth()], &of(&[birth()]), None).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&document.write().unwrap()).unwrap();
     let pretty = serde_json::to_vec_pretty(&value).unwrap();
     assert!(document.is_in(&pretty));
@@ -54,7 +54,7 @@ fn a_server_may_write_its_json_otherwise() {
 
 #[test]
 fn it_is_a_state_to_terraform() {
-    let document = Document::default().with_records(&[birth()], &of(&[birth()]), None).unwrap();
+    let document = StateDocument::default().with_records(&[birth()], &of(&[birth()]), None).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&document.write().unwrap()).unwrap();
     assert_eq!(value["version"], 4);
     assert_eq!(value["resources"], json!([]));
@@ -64,12 +64,12 @@ fn it_is_a_state_to_terraform() {
 #[test]
 fn many_lines_are_summed_up() {
     let mut records = vec![birth()];
-    let mut document = Document::default().with_records(&records, &of(&records), None).unwrap();
-    let long: String = "x".repeat(LINES / 4);
+    let mut document = StateDocument::default().with_records(&records, &of(&records), None).unwrap();
+    let long: String = "x".repeat(MAX_LINE_BYTES / 4);
     for _ in 0..8 {
         records.push(account(&long));
         document = document.with_records(&records[records.len() - 1..], &of(&records), None).unwrap();
-        assert!(document.write().unwrap().len() < 3 * LINES);
+        assert!(document.write().unwrap().len() < 3 * MAX_LINE_BYTES);
     }
     assert!(document.summary.is_some());
     let read = parse(Some(&document.write().unwrap()), Uuid::nil(), None).unwrap();
@@ -98,7 +98,7 @@ fn what_is_no_ledger_is_named() {
 #[test]
 fn no_byte_changes_unseen() {
     let records = [birth(), account("a")];
-    let document = Document::default().with_records(&records[..1], &of(&records[..1]), None).unwrap();
+    let document = StateDocument::default().with_records(&records[..1], &of(&records[..1]), None).unwrap();
     let document = document.with_records(&records[1..], &of(&records), None).unwrap();
     let mut body = document.write().unwrap();
     for at in 0..body.len() {
@@ -122,12 +122,12 @@ fn no_byte_changes_unseen() {
 
 #[test]
 fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
-    let key = SealKey::new(&[7; 32]).unwrap();
+    let key = MacKey::new(&[7; 32]).unwrap();
     let mut records = vec![birth(), Record::Sealed { key: key.id().clone() }];
-    let mut document = Document::default().with_records(&records, &of(&records), Some(&key)).unwrap();
+    let mut document = StateDocument::default().with_records(&records, &of(&records), Some(&key)).unwrap();
     records.push(account("a"));
     document = document.with_records(&records[2..], &of(&records), Some(&key)).unwrap();
-    let read = |document: &Document, key| parse(Some(&document.write().unwrap()), Uuid::nil(), key);
+    let read = |document: &StateDocument, key| parse(Some(&document.write().unwrap()), Uuid::nil(), key);
     assert_eq!(read(&document, Some(&key)).unwrap().records, records);
     assert_eq!(read(&document, None).unwrap().records, records);
     // Its digests fit: who writes a line without the key can make them.
@@ -136,7 +136,7 @@ fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
         read(&forged, Some(&key)).unwrap_err(),
         "line 3: it bears no MAC, and the ledger's lines do"
     );
-    let other = SealKey::new(&[8; 32]).unwrap();
+    let other = MacKey::new(&[8; 32]).unwrap();
     let forged = document.with_records(&[account("a")], &of(&records), Some(&other)).unwrap();
     assert!(read(&forged, Some(&key)).unwrap_err().starts_with("line 3: its MAC does not match"));
     let short = document.to_condensed(&of(&records), Some(&key)).unwrap();

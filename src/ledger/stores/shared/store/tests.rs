@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::state::entry::Identity;
-use crate::ledger::state::run_history::Origin;
-use crate::ledger::stores::shared::memory_backend::{Laxity, MemoryShelf};
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::run_history::RunOrigin;
+use crate::ledger::stores::shared::memory_backend::{BrokenGuarantee, MemoryBackend};
 
 mod interleaved;
 mod sealed;
@@ -19,7 +19,7 @@ mod sealed;
 /// Time that the shelf and all holders share. It passes when someone sleeps, as often as it may.
 #[derive(Clone)]
 struct Hand {
-    shelf: MemoryShelf,
+    shelf: MemoryBackend,
     naps: std::rc::Rc<Cell<usize>>,
 }
 
@@ -54,7 +54,7 @@ enum Fate {
 /// A shelf whose next writes have their fates.
 #[derive(Clone, Default)]
 struct Lossy {
-    inner: MemoryShelf,
+    inner: MemoryBackend,
     fates: std::rc::Rc<RefCell<VecDeque<Fate>>>,
     /// What the next listings of summaries saw a while ago.
     stale: std::rc::Rc<RefCell<VecDeque<Vec<u64>>>>,
@@ -65,8 +65,11 @@ impl Lossy {
         self.fates.borrow_mut().extend(fates);
     }
 
-    async fn write<T>(&self, write: impl Future<Output = Result<T, ShelfError>>) -> Result<T, ShelfError> {
-        let lost = || ShelfError::Failed { action: "write".to_owned(), reason: "no answer".to_owned() };
+    async fn write<T>(
+        &self,
+        write: impl Future<Output = Result<T, BackendError>>,
+    ) -> Result<T, BackendError> {
+        let lost = || BackendError::Failed { action: "write".to_owned(), reason: "no answer".to_owned() };
         let fate = self.fates.borrow_mut().pop_front().unwrap_or(Fate::Done);
         match fate {
             Fate::Done => write.await,
@@ -82,41 +85,45 @@ impl Lossy {
     }
 }
 
-impl Shelf for Lossy {
+impl SharedBackend for Lossy {
     fn display_location(&self) -> String {
         self.inner.display_location()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         self.inner.lease().await
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         self.write(self.inner.put_lease(lease, mark)).await
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         self.inner.lines(after).await
     }
 
-    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         self.write(self.inner.put_line(number, epoch, line)).await
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         let stale = self.stale.borrow_mut().pop_front();
         if let Some(stale) = stale { Ok(stale) } else { self.inner.summaries().await }
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         self.inner.summary(number).await
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         self.write(self.inner.put_summary(number, summary)).await
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         self.write(self.inner.prune(before)).await
     }
 }
@@ -142,9 +149,9 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("it waits")
 }
 
-fn holder(n: u8) -> Holder {
-    let process = Process { boot: "b".into(), namespace: "n".into(), id: n.into(), started: 1 };
-    Holder {
+fn holder(n: u8) -> LeaseHolder {
+    let process = ProcessIdentity { boot: "b".into(), namespace: "n".into(), id: n.into(), started: 1 };
+    LeaseHolder {
         session: Uuid::from_u128(n.into()),
         who: format!("user{n}@host"),
         process: Some(process),
@@ -154,7 +161,7 @@ fn holder(n: u8) -> Holder {
 
 impl World {
     fn try_open(&self, n: u8) -> Result<Kept, StoreError> {
-        let opening = Opening {
+        let opening = SharedStoreOptions {
             seal: None,
             identity: &identity(),
             holder: holder(n),
@@ -178,7 +185,7 @@ impl World {
     }
 
     fn records(&self) -> Vec<Record> {
-        now(Content::read(&self.shelf, None)).unwrap().records
+        now(SharedStoreContents::read(&self.shelf, None)).unwrap().records
     }
 
     /// Whether the last taker found the one before silent.
@@ -190,7 +197,7 @@ impl World {
         self.records().iter().rev().find_map(took).unwrap()
     }
 
-    fn lease(&self) -> Stored {
+    fn lease(&self) -> StoredLease {
         now(self.shelf.lease()).unwrap().unwrap()
     }
 
@@ -205,7 +212,7 @@ fn begin(n: u8) -> Record {
         plan: op(n),
         who: "ada".into(),
         at: Timestamp::UNIX_EPOCH,
-        origin: Origin::default(),
+        origin: RunOrigin::default(),
     }
 }
 
@@ -246,8 +253,8 @@ fn who_held_it_before_is_silent_or_not() {
     let taken_and_given_back: Before = |world, _| {
         // The second one takes the lease and fails before its first line.
         world.pass(240);
-        let strange = Identity { stack: "other".into(), ..identity() };
-        let opening = Opening {
+        let strange = LedgerIdentity { stack: "other".into(), ..identity() };
+        let opening = SharedStoreOptions {
             seal: None,
             identity: &strange,
             holder: holder(9),
@@ -358,7 +365,11 @@ fn a_displaced_holders_summary_sums_up_its_own_lines() {
 
 #[test]
 fn every_laxity_is_refused_and_the_lease_given_back() {
-    for laxity in [Laxity::Anew, Laxity::Stale, Laxity::Over] {
+    for laxity in [
+        BrokenGuarantee::CreateIfAbsent,
+        BrokenGuarantee::ReplaceIfUnchanged,
+        BrokenGuarantee::LineIfAbsent,
+    ] {
         for opened_before in [false, true] {
             let world = world();
             if opened_before {
@@ -442,8 +453,8 @@ fn a_renewal_counts_from_when_it_was_sent() {
     world.clock.naps.set(1);
     world.shelf.next([Fate::Slow]);
     assert!(one.keep_lease().now_or_never().is_none());
-    assert_eq!(world.clock.elapsed(), RENEWED_EVERY + Duration::from_secs(10));
-    assert_eq!(one.held_for(), Some(LASTS.saturating_sub(Duration::from_secs(10))));
+    assert_eq!(world.clock.elapsed(), LEASE_RENEWAL_INTERVAL + Duration::from_secs(10));
+    assert_eq!(one.held_for(), Some(LEASE_DURATION.saturating_sub(Duration::from_secs(10))));
 }
 
 #[test]
@@ -452,8 +463,8 @@ fn a_holder_keeps_its_lease_while_it_can() {
     let one = world.open(1);
     world.clock.naps.set(100);
     assert!(one.keep_lease().now_or_never().is_none());
-    assert_eq!(world.clock.elapsed(), RENEWED_EVERY * 100);
-    assert_eq!((one.held_for(), world.lease().age), (Some(LASTS), Duration::ZERO));
+    assert_eq!(world.clock.elapsed(), LEASE_RENEWAL_INTERVAL * 100);
+    assert_eq!((one.held_for(), world.lease().age), (Some(LEASE_DURATION), Duration::ZERO));
     // Tries that fail come soon again, and end when the lease does.
     world.clock.naps.set(100);
     world.shelf.inner.0.down.set(true);
@@ -463,7 +474,7 @@ fn a_holder_keeps_its_lease_while_it_can() {
     // Nobody came: a lease that ran out is renewed before anything is written.
     world.shelf.inner.0.down.set(false);
     append(&one, &[begin(1)]).unwrap();
-    assert_eq!(one.held_for(), Some(LASTS));
+    assert_eq!(one.held_for(), Some(LEASE_DURATION));
 }
 
 #[test]
@@ -524,14 +535,14 @@ fn applies_that_change_nothing_are_summed_up_too() {
     for _ in 0..200 {
         now(world.open(1).release()).unwrap();
     }
-    let lines = now(Content::read(&world.shelf, None)).unwrap().lines;
-    assert!(lines <= LONG + 2, "{lines}");
+    let lines = now(SharedStoreContents::read(&world.shelf, None)).unwrap().lines;
+    assert!(lines <= CHECKPOINT_AFTER_LINES + 2, "{lines}");
     assert_eq!(world.ledger().epoch, 200);
 }
 
 #[test]
 fn damage_is_told_and_nothing_is_written() {
-    type Damage = fn(&MemoryShelf);
+    type Damage = fn(&MemoryBackend);
     let cases: [(&str, Damage); 4] = [
         ("line 2 is damaged: its digest", |shelf| {
             let mut lines = shelf.0.lines.borrow_mut();

@@ -7,17 +7,17 @@ use crate::config::stack::declarations::RemovedAction;
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::plan::blockers::Blocks;
+use crate::plan::blockers::Blockers;
 use crate::plan::decide::{byproducts, final_snapshot};
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::change::{Cause, Note, NoteCode};
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{Cause, NoteCode, PlanNote};
 
 /// Copies that a message names.
-const NAMED: usize = 3;
+const MAX_LISTED_SNAPSHOTS: usize = 3;
 
 /// Objects of which a plan has a note of their own.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 /// Tells whether the objects of a kind hold data that goes with them.
 pub(in crate::plan) const fn kind_holds_data(kind: &Kind) -> bool {
@@ -25,13 +25,17 @@ pub(in crate::plan) const fn kind_holds_data(kind: &Kind) -> bool {
 }
 
 /// Tells whether an object with a disk of its own is replaced although its block was not edited.
-pub(super) fn goes_unedited(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+pub(super) fn goes_unedited(
+    survey: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    verdict: &Decision<'_>,
+) -> bool {
     let edited = matches!(verdict.cause, Cause::Config | Cause::Both);
     subject.kind.local_data && !edited && !final_snapshot::is_copied(survey, subject)
 }
 
 /// Tells whether something consents to the loss of an object's data.
-fn consents_to_loss(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+fn consents_to_loss(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let options = survey.inputs.options;
     let declared = survey.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
     let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
@@ -40,13 +44,13 @@ fn consents_to_loss(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
 
 /// Blocks a deletion that loses data and to which nothing consents.
 pub(super) fn would_be_lost(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    (subject, verdict): (&Subject<'_>, &Verdict<'_>),
-    blocks: &mut Blocks<'_, '_>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    (subject, verdict): (&ResourceState<'_>, &Decision<'_>),
+    blocks: &mut Blockers<'_, '_>,
 ) {
     let options = survey.inputs.options;
-    if options.is_rehearsal || verdict.act != Act::Delete || !kind_holds_data(subject.kind) {
+    if options.is_rehearsal || verdict.act != DecisionKind::Delete || !kind_holds_data(subject.kind) {
         return;
     }
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
@@ -73,9 +77,9 @@ pub(super) fn would_be_lost(
 
 /// Says which copies of an object's data survive a plan, and how old they are.
 fn describe_surviving_copies(
-    survey: &Survey<'_>,
-    verdicts: &[Verdict<'_>],
-    subject: &Subject<'_>,
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+    subject: &ResourceState<'_>,
 ) -> Option<String> {
     let id = subject.owned_object().map(|owned| Value::Text(owned.id.clone()));
     let goes = |object: &Object| {
@@ -98,9 +102,12 @@ fn describe_surviving_copies(
     if copies.is_empty() {
         return None;
     }
-    let named: Vec<String> =
-        copies.iter().take(NAMED).map(|copy| describe_dated_copy(copy, survey.inputs.now)).collect();
-    let more = match copies.len().saturating_sub(NAMED) {
+    let named: Vec<String> = copies
+        .iter()
+        .take(MAX_LISTED_SNAPSHOTS)
+        .map(|copy| describe_dated_copy(copy, survey.inputs.now))
+        .collect();
+    let more = match copies.len().saturating_sub(MAX_LISTED_SNAPSHOTS) {
         0 => String::new(),
         count => format!(" and {count} older"),
     };
@@ -113,11 +120,15 @@ fn describe_dated_copy(copy: &Object, now: Timestamp) -> String {
 }
 
 /// Returns what is to be told of data that is lost with consent, or because everything is destroyed: what survives.
-pub(in crate::plan) fn data_loss_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
-    let is_lost = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
+pub(in crate::plan) fn data_loss_notes(
+    survey: &JoinedState<'_>,
+    verdicts: &[Decision<'_>],
+) -> Vec<PlanNote> {
+    let is_lost = |(subject, verdict): &(&ResourceState<'_>, &Decision<'_>)| {
         let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-        let goes =
-            verdict.act == Act::Delete && kind_holds_data(subject.kind) && subject.object().is_some();
+        let goes = verdict.act == DecisionKind::Delete
+            && kind_holds_data(subject.kind)
+            && subject.object().is_some();
         // What came of others is told of with them.
         let is_told = survey.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
         goes && !unfinished
@@ -125,7 +136,7 @@ pub(in crate::plan) fn data_loss_notes(survey: &Survey<'_>, verdicts: &[Verdict<
             && consents_to_loss(survey, subject)
             && !final_snapshot::is_copied(survey, subject)
     };
-    let note = |text: String| Note {
+    let note = |text: String| PlanNote {
         code: NoteCode::DataLost,
         text,
         help: "what shall stay is declared, with `lifecycle: { protect: true }`".to_owned(),
@@ -133,15 +144,15 @@ pub(in crate::plan) fn data_loss_notes(survey: &Survey<'_>, verdicts: &[Verdict<
         address: None,
     };
     // That data is lost for good is said by the change itself.
-    let told = |(subject, _): (&Subject<'_>, &Verdict<'_>)| {
+    let told = |(subject, _): (&ResourceState<'_>, &Decision<'_>)| {
         let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
         let surviving = describe_surviving_copies(survey, verdicts, subject)?;
         Some(format!("{} ({id}) is deleted with the data that it holds. {surviving}", subject.address))
     };
     let mut notes: Vec<String> =
         survey.subjects.iter().zip(verdicts).filter(is_lost).filter_map(told).collect();
-    let more = notes.len().saturating_sub(MOST_NOTES);
-    notes.truncate(MOST_NOTES);
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    notes.truncate(MAX_NOTES);
     notes.extend(
         (more > 0).then(|| format!("copies of {more} more survive that are deleted with their data")),
     );

@@ -1,14 +1,21 @@
 //! The guard of the header that names a project: what is changed must say its project, and where neither the ledger nor
 //! the service does, nothing is sent. In: verdicts. Out: a block for each object whose change could only guess.
 
-use crate::plan::blockers::Blocks;
-use crate::plan::decision::{Act, Verdict};
-use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::blockers::Blockers;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 
 /// Blocks changes of objects whose project nobody says.
-pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Blocks<'_, 'a>) {
+pub(super) fn check<'a>(
+    survey: &JoinedState<'a>,
+    verdicts: &[Decision<'a>],
+    blocks: &mut Blockers<'_, 'a>,
+) {
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let changes = matches!(verdict.act, Act::Update | Act::Replace { .. } | Act::Delete);
+        let changes = matches!(
+            verdict.act,
+            DecisionKind::Update | DecisionKind::Replace { .. } | DecisionKind::Delete
+        );
         let object = subject.object().filter(|_| changes && is_homeless(subject));
         let Some(object) = object else { continue };
         let text = format!(
@@ -25,7 +32,7 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
 }
 
 /// Tells whether neither the ledger nor the service says the project of an object that must state it.
-fn is_homeless(subject: &Subject<'_>) -> bool {
+fn is_homeless(subject: &ResourceState<'_>) -> bool {
     let known = subject.owned_object().is_some_and(|owned| owned.project.is_some());
     subject.kind.states_project && !known && subject.object().is_some_and(|object| object.project.is_none())
 }

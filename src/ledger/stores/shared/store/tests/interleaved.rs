@@ -10,12 +10,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::journal::chain;
-use crate::ledger::journal::mac::Seals;
+use crate::ledger::journal::mac::MacVerifier;
 use crate::ledger::journal::replay::apply_record;
 
 /// A shelf that lets another holder go on before each of its steps, and between a step and its answer.
 #[derive(Clone)]
-struct Stepwise(MemoryShelf);
+struct Stepwise(MemoryBackend);
 
 async fn step() {
     let mut waited = false;
@@ -36,40 +36,44 @@ impl Stepwise {
     }
 }
 
-impl Shelf for Stepwise {
+impl SharedBackend for Stepwise {
     fn display_location(&self) -> String {
         self.0.display_location()
     }
 
-    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+    async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
         self.stepwise(self.0.lease()).await
     }
 
-    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+    async fn put_lease(
+        &self,
+        lease: &Lease,
+        mark: Option<&LeaseVersion>,
+    ) -> Result<LeaseVersion, BackendError> {
         self.stepwise(self.0.put_lease(lease, mark)).await
     }
 
-    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         self.stepwise(self.0.lines(after)).await
     }
 
-    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), BackendError> {
         self.stepwise(self.0.put_line(number, epoch, line)).await
     }
 
-    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+    async fn summaries(&self) -> Result<Vec<u64>, BackendError> {
         self.stepwise(self.0.summaries()).await
     }
 
-    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, BackendError> {
         self.stepwise(self.0.summary(number)).await
     }
 
-    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), BackendError> {
         self.stepwise(self.0.put_summary(number, summary)).await
     }
 
-    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+    async fn prune(&self, before: u64) -> Result<(), BackendError> {
         self.stepwise(self.0.prune(before)).await
     }
 }
@@ -99,7 +103,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// What all holders share.
 #[derive(Clone)]
 struct Stage {
-    shelf: MemoryShelf,
+    shelf: MemoryBackend,
     clock: Hand,
     /// Records whose append was acknowledged.
     acknowledged: Rc<RefCell<Vec<Uuid>>>,
@@ -112,10 +116,10 @@ impl Stage {
         loop {
             self.count.set(self.count.get() + 1);
             let count = self.count.get();
-            let opening = Opening {
+            let opening = SharedStoreOptions {
                 seal: None,
                 identity: &identity(),
-                holder: Holder { session: Uuid::from_u128(count), ..holder(n) },
+                holder: LeaseHolder { session: Uuid::from_u128(count), ..holder(n) },
                 effect: Duration::from_secs(1),
                 is_dead: &|_| false,
                 force: count.is_multiple_of(3).then_some("a test"),
@@ -153,7 +157,7 @@ impl Stage {
 
 /// Remembers every line that ever was there: also those that are summed up and removed. A number holds
 /// one line forever.
-fn watch(shelf: &MemoryShelf, seen: &mut BTreeMap<u64, Vec<u8>>) {
+fn watch(shelf: &MemoryBackend, seen: &mut BTreeMap<u64, Vec<u8>>) {
     for (number, line) in shelf.0.lines.borrow().iter() {
         // What is left of a writer that was displaced before these lines were removed is never read.
         let is_read = shelf.0.summaries.borrow().keys().next().is_none_or(|first| number > first);
@@ -168,7 +172,7 @@ fn all_records(lines: &BTreeMap<u64, Vec<u8>>) -> Vec<Record> {
     let mut records = Vec::new();
     for (number, (at, text)) in (1..).zip(lines) {
         assert_eq!(*at, number, "a gap");
-        let lines = line::decode_lines(text, head, &mut Seals::new(None)).unwrap();
+        let lines = line::decode_lines(text, head, &mut MacVerifier::new(None)).unwrap();
         records.extend(lines.records);
         head = lines.head;
     }
@@ -206,7 +210,7 @@ fn check(stage: &Stage, lines: &BTreeMap<u64, Vec<u8>>) {
 }
 
 fn play(events: &[Event]) {
-    let shelf = MemoryShelf::default();
+    let shelf = MemoryBackend::default();
     let clock = Hand { shelf: shelf.clone(), naps: Rc::default() };
     let stage = Stage { shelf, clock, acknowledged: Rc::default(), count: Rc::default() };
     let born = |n: usize| -> Pin<Box<dyn Future<Output = ()>>> {
@@ -234,8 +238,8 @@ fn play(events: &[Event]) {
 }
 
 /// Opens the ledger by force, as a holder that can be told from all others.
-async fn taken<H: Shelf>(shelf: H, clock: Hand, n: u8) -> Result<SharedStore<H, Hand>, StoreError> {
-    let opening = Opening {
+async fn taken<H: SharedBackend>(shelf: H, clock: Hand, n: u8) -> Result<SharedStore<H, Hand>, StoreError> {
+    let opening = SharedStoreOptions {
         seal: None,
         identity: &identity(),
         holder: holder(n),
@@ -261,7 +265,7 @@ fn in_steps<T>(mut future: Pin<&mut impl Future<Output = T>>) -> T {
 fn a_taker_that_is_overtaken_before_its_first_line_writes_nothing() {
     let mut overtaken = 0;
     for steps in 0.. {
-        let shelf = MemoryShelf::default();
+        let shelf = MemoryBackend::default();
         let clock = Hand { shelf: shelf.clone(), naps: Rc::default() };
         let mut context = Context::from_waker(Waker::noop());
         let mut first = Box::pin(taken(Stepwise(shelf.clone()), clock.clone(), 1));

@@ -1,11 +1,11 @@
 //! A shared ledger whose lines bear MACs.
 
 use super::*;
-use crate::ledger::journal::error::SealError;
+use crate::ledger::journal::error::MacError;
 use crate::ledger::journal::handle::Journal;
 
-fn open(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept, StoreError> {
-    let opening = Opening {
+fn open(world: &World, n: u8, key: Option<&MacKey>) -> Result<Kept, StoreError> {
+    let opening = SharedStoreOptions {
         identity: &identity(),
         holder: holder(n),
         effect: Duration::from_mins(1),
@@ -16,13 +16,13 @@ fn open(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept, StoreError>
     now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening))
 }
 
-fn read(world: &World, key: Option<&SealKey>) -> Result<Ledger, StoreError> {
+fn read(world: &World, key: Option<&MacKey>) -> Result<Ledger, StoreError> {
     now(Kept::read(&world.shelf, "shop", "prod", key)).map(Option::unwrap)
 }
 
 #[test]
 fn a_line_that_was_written_without_the_key_is_refused_with_its_number() {
-    let (world, key) = (world(), SealKey::new(&[7; 32]).unwrap());
+    let (world, key) = (world(), MacKey::new(&[7; 32]).unwrap());
     let journal = now(Journal::open(open(&world, 1, Some(&key)).unwrap())).unwrap();
     now(journal.commit(&[adopted(1, "x")])).unwrap();
     now(journal.commit(&[adopted(2, "y")])).unwrap();
@@ -31,10 +31,10 @@ fn a_line_that_was_written_without_the_key_is_refused_with_its_number() {
     assert_eq!(ledger.sealed.as_ref().unwrap().since, 2, "after its birth, before the lease");
     assert_eq!(ledger.entries.len(), 2);
     assert_eq!(read(&world, None).unwrap(), ledger, "reading needs none");
-    assert!(matches!(open(&world, 2, None), Err(StoreError::Sealed(SealError::Keyless))));
-    let other = SealKey::new(&[8; 32]).unwrap();
-    assert!(matches!(open(&world, 2, Some(&other)), Err(StoreError::Sealed(SealError::Other { .. }))));
-    assert!(matches!(read(&world, Some(&other)), Err(StoreError::Sealed(SealError::Other { .. }))));
+    assert!(matches!(open(&world, 2, None), Err(StoreError::Sealed(MacError::MissingKey))));
+    let other = MacKey::new(&[8; 32]).unwrap();
+    assert!(matches!(open(&world, 2, Some(&other)), Err(StoreError::Sealed(MacError::WrongKey { .. }))));
+    assert!(matches!(read(&world, Some(&other)), Err(StoreError::Sealed(MacError::WrongKey { .. }))));
     let lines = &world.shelf.inner.0.lines;
     let whole = lines.borrow().clone();
     for (number, line) in &whole {
@@ -57,8 +57,8 @@ fn a_line_that_was_written_without_the_key_is_refused_with_its_number() {
     assert_eq!(read(&world, Some(&key)).unwrap().entries.len(), 3);
 }
 
-fn open_after_death(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept, StoreError> {
-    let opening = Opening {
+fn open_after_death(world: &World, n: u8, key: Option<&MacKey>) -> Result<Kept, StoreError> {
+    let opening = SharedStoreOptions {
         identity: &identity(),
         holder: holder(n),
         effect: Duration::from_mins(1),
@@ -69,7 +69,7 @@ fn open_after_death(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept,
     now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening))
 }
 
-fn sealed(world: &World, n: u8, from: Option<&SealKey>, to: &SealKey) -> Result<(), StoreError> {
+fn sealed(world: &World, n: u8, from: Option<&MacKey>, to: &MacKey) -> Result<(), StoreError> {
     let journal = now(Journal::open(open_after_death(world, n, from)?))?;
     now(journal.enable_macs(to, "ada@host", Timestamp::UNIX_EPOCH))?;
     now(journal.close())
@@ -88,11 +88,11 @@ fn plain(lines: u8) -> World {
 
 #[test]
 fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
-    let (one, two) = (SealKey::new(&[7; 32]).unwrap(), SealKey::new(&[8; 32]).unwrap());
+    let (one, two) = (MacKey::new(&[7; 32]).unwrap(), MacKey::new(&[8; 32]).unwrap());
     for lines in [2, 80] {
         let world = plain(lines);
         let unsealed = |result: Result<(), StoreError>| {
-            assert!(matches!(result, Err(StoreError::Sealed(SealError::Unsealed))), "{result:?}");
+            assert!(matches!(result, Err(StoreError::Sealed(MacError::MissingMacs))), "{result:?}");
         };
         unsealed(read(&world, Some(&one)).map(drop));
         unsealed(open(&world, 2, Some(&one)).map(drop));
@@ -100,7 +100,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
         assert_eq!(read(&world, Some(&one)).unwrap().entries.len(), usize::from(lines));
         sealed(&world, 3, Some(&one), &two).unwrap();
         assert_eq!(read(&world, Some(&two)).unwrap().sealed.unwrap().previous.len(), 1);
-        assert!(matches!(read(&world, Some(&one)), Err(StoreError::Sealed(SealError::Other { .. }))));
+        assert!(matches!(read(&world, Some(&one)), Err(StoreError::Sealed(MacError::WrongKey { .. }))));
         let journal = now(Journal::open(open(&world, 4, Some(&two)).unwrap())).unwrap();
         now(journal.commit(&[adopted(200, "y")])).unwrap();
         now(journal.close()).unwrap();
@@ -111,7 +111,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
 /// A write that fails, or whose answer is lost, is the last one of the process.
 #[test]
 fn a_seal_that_dies_at_any_write_leaves_the_ledger_as_before_or_as_afterwards() {
-    let (one, two) = (SealKey::new(&[7; 32]).unwrap(), SealKey::new(&[8; 32]).unwrap());
+    let (one, two) = (MacKey::new(&[7; 32]).unwrap(), MacKey::new(&[8; 32]).unwrap());
     for (lines, from) in [(2, None), (80, None), (2, Some(&one))] {
         let (mut before, mut after) = (0, 0);
         for last in [Fate::NoEffect, Fate::AnswerLost] {
@@ -147,7 +147,7 @@ fn a_seal_that_dies_at_any_write_leaves_the_ledger_as_before_or_as_afterwards() 
 /// It must not be taken for done: the summary that is there has no MAC.
 #[test]
 fn a_summary_that_is_there_already_is_not_the_sealed_one() {
-    let (world, key) = (plain(2), SealKey::new(&[7; 32]).unwrap());
+    let (world, key) = (plain(2), MacKey::new(&[7; 32]).unwrap());
     let journal = now(Journal::open(open(&world, 2, None).unwrap())).unwrap();
     let number = *world.shelf.inner.0.lines.borrow().keys().last().unwrap() + 1;
     world.shelf.inner.0.summaries.borrow_mut().insert(number, b"another".to_vec());
