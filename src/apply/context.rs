@@ -1,5 +1,5 @@
-//! What an apply needs besides the plan: the client, the ledger, the secrets, the sources, and the bounds of the
-//! crash-safe protocol.
+//! The inputs of an apply besides the plan: the client, the ledger, the secrets, the source directories, and the timing
+//! bounds of the crash-safe protocol.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -15,87 +15,87 @@ use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 
-/// What an apply needs besides the plan.
+/// The inputs of an apply besides the plan.
 pub struct ExecutionContext<'a, C, K, R, S> {
-    /// The service.
+    /// The client of the service, with its clock and randomness.
     pub client: &'a Client<C, K, R>,
     /// The ledger, locked for writing.
     pub journal: &'a Journal<S>,
-    /// Who applies, as `user@host`.
+    /// The actor, as `user@host`.
     pub who: &'a str,
-    /// What the plan was made from, for the history.
+    /// The origin of the plan, recorded in the ledger's history.
     pub origin: &'a RunOrigin,
-    /// What became of a lost request is always asked: no bound on time is assumed.
+    /// Strict mode: no timing bound is assumed, so an ambiguous intent is always left to the user to resolve.
     pub strict: bool,
-    /// The plan's sealed secrets, from the configuration: the whole attribute's expression.
+    /// Returns the configured expression of a whole attribute; the plan holds only fingerprints of its secrets.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
-    /// Packs directories of sources.
+    /// Packs source directories for uploads.
     pub sources: &'a dyn ArchivePacker,
-    /// Takes the secret of an object, which is shown once; durable on return. For a resource without a
-    /// `deliver_secret` it drops the secret and says yes.
+    /// Delivers the secret that the service shows once to the resource's secret sink; durable on return. For a resource
+    /// without a `deliver_secret` it drops the secret and returns `Ok`.
     pub deliver: &'a dyn Fn(&Address, &str, &Secret) -> Result<(), DeliveryError>,
-    /// Returns the record of a delivery that is about to begin; `None` for a sink that is no file.
+    /// Returns the record to commit before a delivery begins; `None` for a sink that is not a file.
     pub delivers: &'a dyn Fn(&Address, &Secret) -> Option<Record>,
-    /// Tells whether the secret of a resource, which is shown once, is delivered or kept anywhere.
+    /// Returns whether a resource's shown-once secret is delivered to a sink or kept.
     pub wants_secret: &'a dyn Fn(&Address) -> bool,
-    /// Returns the secret of an object that its sink did not take and that was kept instead.
+    /// Returns the secret of an object that was kept because its sink did not take it.
     pub kept: &'a dyn Fn(&Address, &str) -> Option<Secret>,
-    /// Returns the record that keeps the secret of an object, encrypted, which is shown once; `None` where the ledger
-    /// keeps no secrets.
+    /// Returns the record that keeps a shown-once secret in the ledger, encrypted; `None` where the ledger keeps no
+    /// secrets.
     pub keep: &'a dyn Fn(&Address, &str, &Secret) -> Option<Record>,
-    /// Keeps facts that the ledger does not take, somewhere else: the next run puts them in.
+    /// Writes facts that the ledger did not take to the recovery file; the next run replays them.
     pub rescue: &'a dyn Fn(&[Record]),
-    /// Told what happens.
+    /// Receives each event of the apply.
     pub tell: &'a dyn Fn(ApplyEvent),
-    /// Set from outside to stop: no new step starts, what runs is finished.
+    /// Set by the caller to stop the apply: no new step starts, and running steps are finished.
     pub stop: &'a Cell<bool>,
-    /// Steps at the same time, at most.
+    /// The largest number of steps that run at the same time.
     pub parallel: usize,
-    /// Bounds of the crash-safe protocol.
+    /// Timing bounds of the crash-safe protocol.
     pub bounds: TimingBounds,
 }
 
-/// Who has the directories of a configuration at hand.
+/// Packs the source directories of a configuration.
 pub trait ArchivePacker {
-    /// Packs the directory of an attribute, piece by piece; ends in an error unless its digest is this
-    /// one.
+    /// Packs the directory of an attribute, chunk by chunk. The iterator ends in an error if the directory's digest is
+    /// not `digest`.
     fn pack(&self, address: &Address, attribute: &str, digest: &str) -> ArchiveChunks<'_>;
 }
 
-/// An archive, piece by piece. A piece may be empty.
+/// The chunks of an archive. A chunk may be empty.
 pub type ArchiveChunks<'a> = Box<dyn Iterator<Item = Result<Bytes, PackError>> + 'a>;
 
 /// Why a directory was not packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackError {
-    /// It is not what the plan was made with.
+    /// The directory changed after the plan was made.
     DigestChanged(String),
-    /// It cannot be packed.
+    /// The directory cannot be packed.
     Failed(String),
 }
 
-/// Why a secret did not reach its sink. Neither text ever holds the secret.
+/// Why a secret did not reach its sink. Neither text ever contains the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryError {
-    /// Why.
+    /// The reason, as one clause.
     pub reason: String,
-    /// Where it is kept instead; `None`: it is lost.
+    /// Where the secret is kept instead; `None` if it is lost.
     pub kept: Option<String>,
 }
 
-/// Steps at the same time unless someone says otherwise. Most of them wait for their objects to
-/// settle: so many keep the standard tier's limiter busy through the longest usual creation.
+/// The default limit on concurrent steps. Most steps wait for their objects to become ready: so many keep the standard
+/// tier's rate limiter busy through the longest usual creation.
 pub const DEFAULT_CONCURRENCY: usize = 1_024;
 
 /// Timing assumptions of the crash-safe protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimingBounds {
-    /// A request takes effect within this of its last byte leaving, or never (D).
+    /// A request takes effect within this time after its last byte left, or never (D).
     pub effect: Duration,
     /// An accepted object is listed within this (L).
     pub listing: Duration,
-    /// A request whose intent is recorded has left within this, or does not leave any more. Not an
-    /// assumption: it is kept to. It lets a later run reckon from the intent's own time.
+    /// A request leaves within this time after its intent was recorded, or is not sent at all. This is enforced, not
+    /// assumed: a later run can compute from the intent's own time.
     pub sending: Duration,
 }
 

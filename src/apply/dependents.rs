@@ -1,5 +1,5 @@
-//! `Dependents`: which owned objects go when another one goes: children with their parent, and what
-//! a kind's table says that it takes along.
+//! `Dependents`: which owned objects disappear when another object is deleted: children with their parent, and the
+//! objects that a kind's table declares in `takes_along`.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
 use crate::model::value::Value;
 
-/// Addresses by the id of the object that they cannot outlive, as the ledger was when the apply began.
+/// Addresses by the id of the object whose deletion deletes theirs, read from the ledger when the apply began.
 #[derive(Debug, Default)]
 pub(super) struct Dependents {
     by_id: BTreeMap<Name, Vec<Address>>,
 }
 
 impl Dependents {
-    /// Looks through a ledger once.
+    /// Builds the index from the ledger in one pass.
     pub(super) fn from_ledger(ledger: &Ledger, registry: Registry) -> Self {
         let mut leaders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (taken, attribute) in registry.kinds.iter().flat_map(|kind| kind.takes_along) {
@@ -39,7 +39,7 @@ impl Dependents {
         Self { by_id }
     }
 
-    /// Returns the addresses that may have lost an object together with this one.
+    /// Returns the addresses that may have lost an object when the object with this id was deleted.
     pub(super) fn dependents_of(&self, id: &str) -> &[Address] {
         self.by_id.get(id).map_or(&[], Vec::as_slice)
     }

@@ -15,7 +15,7 @@ use crate::model::value::{Attributes, Value};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Operation;
 
-/// A look at the ledger and at objects by address.
+/// The ledger and the objects by address, for evaluating expressions.
 pub(super) struct EvaluationScope<'a> {
     pub(super) registry: Registry,
     pub(super) ledger: &'a Ledger,
@@ -23,8 +23,8 @@ pub(super) struct EvaluationScope<'a> {
 }
 
 impl EvaluationScope<'_> {
-    /// Returns a live value with a secret wherever one was applied, or somebody else may have one: it stays one
-    /// in whatever is made of it.
+    /// Returns a live value in which every part that was applied as a secret, or that may be another writer's secret,
+    /// is a secret: values computed from it stay sensitive.
     fn mark_live_secrets(&self, entry: &Entry, name: &str, live: Value) -> Value {
         match self.registry.kind(&entry.kind).and_then(|kind| kind.attribute(name)) {
             Some(attribute) => attribute.hidden([entry.applied.get(name), None], live),
@@ -69,7 +69,7 @@ impl AttributeLookup for EvaluationScope<'_> {
     }
 }
 
-/// Returns the resources of which an expression reads more than the id.
+/// Returns the resources of which an expression reads an attribute other than the id.
 pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
     fn collect_addresses<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
         match expression {
@@ -91,7 +91,7 @@ pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
     found
 }
 
-/// Returns the resources into which some expression of a plan looks: only their objects are kept.
+/// Returns the resources whose attributes some expression of the plan reads: only their objects are cached.
 pub(super) fn looked_into_by(plan: &Plan) -> BTreeSet<Address> {
     let mut found: BTreeSet<&Address> = plan.outputs.values().flat_map(looked_into).collect();
     for step in &plan.steps {
@@ -111,10 +111,10 @@ pub(super) fn looked_into_by(plan: &Plan) -> BTreeSet<Address> {
 /// Which objects are at rest, and those into which expressions look.
 #[derive(Default)]
 pub(super) struct ReadyObjects {
-    /// Resources into whose attributes some expression looks: only their objects are kept.
+    /// Resources whose attributes some expression reads: only their objects are cached.
     looked_into: BTreeSet<Address>,
     seen: RefCell<BTreeMap<Address, Object>>,
-    /// Resources whose objects came to rest in this run.
+    /// Resources whose objects became ready in this run.
     at_rest: RefCell<BTreeSet<Address>>,
 }
 
@@ -139,7 +139,7 @@ impl ReadyObjects {
         self.at_rest.borrow_mut().insert(address.clone());
     }
 
-    /// Remembers that a resource's object begins to change: it must come to rest again.
+    /// Marks a resource's object as changing: it must become ready again.
     pub(super) fn mark_changing(&self, address: &Address) {
         self.at_rest.borrow_mut().remove(address);
     }
@@ -148,7 +148,7 @@ impl ReadyObjects {
         self.at_rest.borrow().contains(address)
     }
 
-    /// Keeps an object at rest for the expressions that look into it.
+    /// Marks an object as ready, and caches it if expressions read its attributes.
     pub(super) fn store_ready_object(&self, address: &Address, object: Object) {
         self.mark_ready(address);
         if self.looked_into.contains(address) {
@@ -156,7 +156,7 @@ impl ReadyObjects {
         }
     }
 
-    /// Forgets an object that is gone.
+    /// Drops the cached object of an address.
     pub(super) fn drop_object(&self, address: &Address) {
         self.seen.borrow_mut().remove(address);
     }

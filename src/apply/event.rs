@@ -1,4 +1,4 @@
-//! `ApplyEvent` and `Outcome`: what an apply tells while it runs, and in the end.
+//! `ApplyEvent` and `Outcome`: what an apply reports while it runs, and at its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,70 +8,70 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, RuleCheck};
 use crate::model::value::{Attributes, Value};
 
-/// Something happened.
+/// A transition of an apply, for the progress display.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ApplyEvent {
-    /// An earlier run left a request whose outcome is not recorded: it is looked up.
+    /// An open intent of an earlier run is being resolved.
     Recovering {
-        /// Which resource.
+        /// The resource that the event is about.
         address: Address,
-        /// What is looked for.
+        /// What is being looked up, as text.
         text: String,
     },
     /// A step starts.
     Started {
-        /// Its number.
+        /// The step's number in the plan.
         step: usize,
-        /// Which resource.
+        /// The resource that the event is about.
         address: Address,
         /// `create`, `update`, `delete`, `create replacement`, `delete old`.
         doing: &'static str,
     },
-    /// A step goes on.
+    /// A running step made progress.
     Progress {
-        /// Its number.
+        /// The step's number in the plan.
         step: usize,
-        /// Which resource.
+        /// The resource that the event is about.
         address: Address,
         /// `waiting, status deploying`.
         text: String,
     },
-    /// A request is sent again, or waits for the limiter.
+    /// A request is sent again, or waits for the rate limiter.
     Retrying {
-        /// Its step, where it belongs to one.
+        /// The step's number; `None` if the request belongs to no step.
         step: Option<usize>,
-        /// Why, and for how long.
+        /// The reason, and how long the wait is.
         text: String,
     },
     /// A step is done.
     Succeeded {
-        /// Its number.
+        /// The step's number in the plan.
         step: usize,
-        /// Which resource.
+        /// The resource that the event is about.
         address: Address,
         /// `created`, `updated`, `deleted`, `replaced`, `adopted`.
         done: &'static str,
-        /// The object.
+        /// The object's id, where there is one.
         id: Option<Name>,
-        /// How long it took.
+        /// The duration of the step.
         took: Duration,
     },
     /// A step failed.
     Failed {
-        /// Its number.
+        /// The step's number in the plan.
         step: usize,
-        /// Which resource.
+        /// The resource that the event is about.
         address: Address,
-        /// Why.
+        /// Why the step failed.
         error: StepError,
     },
-    /// A step will not run.
+    /// A step is skipped because one that it needs failed.
     Skipped {
-        /// Its number.
+        /// The step's number in the plan.
         step: usize,
-        /// Which resource.
+        /// The resource that the event is about.
         address: Address,
-        /// The step that it needed.
+        /// The resource of the failed step.
         because: Address,
     },
 }
@@ -79,36 +79,36 @@ pub enum ApplyEvent {
 /// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
-    /// The service said no.
+    /// The service refused the request.
     #[error("{0}")]
     Refused(ApiError),
-    /// The service said no to an attribute that its support grants.
+    /// The service refused an attribute value that only its support enables for an account.
     #[error("{refusal}")]
     NotGranted {
-        /// What it said.
+        /// The refusal as the service returned it.
         refusal: ApiError,
-        /// `rate_limit_tier: high`
+        /// The attribute and its value, as in `rate_limit_tier: high`.
         written: String,
     },
-    /// The service answered with an error of its own, 5xx.
+    /// The service failed with a server error (5xx).
     #[error("{0}")]
     ServerError(ApiError),
-    /// The object is not as the plan saw it.
+    /// The live object differs from what the plan was made with.
     #[error("{0}")]
     ObjectChanged(String),
-    /// The service took the value and shows another one.
+    /// The service accepted a value, but the object shows another one.
     #[error("{0}")]
     NotKept(String),
-    /// It did not settle in time, or ended in a failed state.
+    /// The object was not ready in time, or ended in a failed state.
     #[error("{0}")]
     NotReady(String),
-    /// Nobody can tell what became of the request.
+    /// The intent is ambiguous: the outcome of its request is not known, and the user must resolve it.
     #[error("{0}")]
     Ambiguous(String),
-    /// The ledger could not be written: nothing more is sent.
+    /// The ledger could not be written: no further request is sent.
     #[error("{0}")]
     Ledger(String),
-    /// Someone else has the ledger, or may have it before a request is answered: nothing more is sent.
+    /// Another holder has the ledger, or may take it before a request is answered: no further request is sent.
     #[error("{0}")]
     LeaseLost(String),
     /// A value could not be computed, or a file not be written.
@@ -120,7 +120,7 @@ pub enum StepError {
 }
 
 impl ApplyEvent {
-    /// Returns the event with its texts redacted.
+    /// Returns the event with the secrets in its texts redacted.
     pub(super) fn redact_event(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
             Self::Recovering { address, text } => Self::Recovering { address, text: redact(text) },
@@ -135,7 +135,7 @@ impl ApplyEvent {
 }
 
 impl StepError {
-    /// Returns the error with its texts redacted. Those of a refusal are already.
+    /// Returns the error with the secrets in its texts redacted. The texts of a refusal are redacted already.
     pub(super) fn redact_error(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
             error @ (Self::Refused(_) | Self::NotGranted { .. } | Self::ServerError(_)) => error,
@@ -150,7 +150,7 @@ impl StepError {
         }
     }
 
-    /// Returns what a refusal of a creation means: denied may be what only the service's support grants.
+    /// Classifies the refusal of a creation: a plain 403 may be about a value that only the service's support enables.
     pub(super) fn of_creation(refusal: ApiError, kind: &Kind, values: &Attributes) -> Self {
         let is_denied = refusal.status == 403 && refusal.reason.is_none();
         let ungranted = kind.rules.iter().filter(|_| is_denied).find_map(|rule| match rule.check {
@@ -166,14 +166,15 @@ impl StepError {
         }
     }
 
-    /// Returns what it means that no request came to a known end: the service broke, where it said so.
+    /// Returns the error for a request without a known outcome: `ServerError` if the service answered with a server
+    /// error.
     pub(super) fn from_unanswered(reason: impl Into<String>, answer: Option<ApiError>) -> Self {
         answer.map_or_else(|| Self::Unreachable(reason.into()), Self::ServerError)
     }
 }
 
 impl Outcome {
-    /// Returns the outcome with what the service said redacted.
+    /// Returns the outcome with secrets redacted from all texts of the service.
     pub(super) fn redact_outcome(mut self, redact: &impl Fn(String) -> String) -> Self {
         self.failed = self.failed.into_iter().map(|(at, error)| (at, error.redact_error(redact))).collect();
         self.questions = self.questions.into_iter().map(redact).collect();
@@ -185,18 +186,18 @@ impl Outcome {
 /// How an apply ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// Resources whose steps are all done.
+    /// Resources whose steps all succeeded.
     pub done: Vec<Address>,
     /// Resources with a failed step.
     pub failed: Vec<(Address, StepError)>,
-    /// Resources with a step that did not run.
+    /// Resources with a step that was skipped or not started.
     pub skipped: Vec<Address>,
-    /// Open questions: what only a human can answer. Each one is recorded.
+    /// Ambiguous intents, which only the user can resolve. Each one is recorded.
     pub questions: Vec<String>,
-    /// What else there is to know: what could not be looked into or recorded in the end.
+    /// Other messages: late effects that could not be checked, and records that could not be written at the end.
     pub notes: Vec<String>,
-    /// It was told to stop.
+    /// The run was stopped from outside with steps still waiting.
     pub interrupted: bool,
-    /// The stack's outputs, where they are known.
+    /// The stack's outputs whose values are known.
     pub outputs: BTreeMap<Name, Value>,
 }

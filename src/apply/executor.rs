@@ -1,5 +1,5 @@
-//! The executor: runs a plan's steps on one task, as many at a time as it may, until all are done,
-//! failed or skipped, or something says stop.
+//! The executor: runs a plan's steps on one task, up to the concurrency limit, until every step is done, failed or
+//! skipped, or the run is stopped.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,30 +29,30 @@ use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::{Cause, NoteCode, Plan};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
-/// Steps at the same time that have sent nothing yet. Requests pass the limiter in the order in which
-/// they came: with more of them queued there, the step that everything waits for would stand behind.
+/// The limit on running steps that have not sent a request yet. The rate limiter serves requests in order of arrival:
+/// with more of them queued, the step on the critical path would wait behind them.
 const MAX_STARTING_STEPS: usize = 64;
 
-/// What the running steps came to.
+/// An event that the executor's loop handles.
 enum ExecutorEvent {
-    /// One of them ended.
+    /// A running step ended.
     StepEnded(StepOutcome),
-    /// There is room for another.
+    /// Another step may start.
     SlotFree,
-    /// None runs any more.
+    /// No step is running.
     Idle,
-    /// Nothing may be sent or recorded any more, and no request is out: they would wait in vain.
+    /// Nothing may be sent or recorded any more, and no request is under way: waiting would be useless.
     Stopped,
 }
 
-/// What a step came to.
+/// The result of one step.
 struct StepOutcome {
     step: usize,
     result: Result<Option<Name>, StepError>,
     took: Duration,
 }
 
-/// Runs a plan.
+/// Runs all steps of a plan and returns the outcome of each resource.
 pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
@@ -96,7 +96,7 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
         tell_end(parts, plan, &ended);
         match ended.result {
             Ok(_) => schedule.mark_done(ended.step),
-            // Known before, and blocks nothing: what needs the resource is not skipped.
+            // The plan already reported it, and it blocks nothing: dependents of the resource are not skipped.
             Err(error @ StepError::NotKept(_)) if is_sent_again(plan, ended.step) => {
                 schedule.mark_done(ended.step);
                 errors.insert(ended.step, error);
@@ -118,8 +118,8 @@ fn has_room<C, K, R, S>(parts: &StepParts<'_, C, K, R, S>, running: usize, enter
     running < parts.context.parallel.max(1) && entering.get() < MAX_STARTING_STEPS
 }
 
-/// Returns a lock for each address with several steps. The ledger takes one request at a time for an
-/// address, and not all of its steps wait for each other by the plan.
+/// Returns a mutex for each address with several steps. The ledger allows one open intent for an address, and the plan
+/// does not order all of its steps.
 fn address_locks(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
     let mut turns = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -131,14 +131,14 @@ fn address_locks(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
     turns
 }
 
-/// Returns the addresses that something is deleted at.
+/// Returns the addresses of all delete steps.
 fn deletion_addresses(plan: &Plan) -> BTreeSet<&Address> {
     let deletes = |step: &&Step| matches!(step.operation, Operation::Delete { .. });
     plan.steps.iter().filter(deletes).map(|step| &step.address).collect()
 }
 
-/// Tells whether nothing more can be done: the ledger is not written any more, or the service does
-/// not know us. A refusal with a reason is about billing, and stops only its own branch.
+/// Returns whether the run must stop: the ledger cannot be written, or the service does not accept the credentials. A
+/// 403 with a reason is about billing and stops only the steps that depend on the failed one.
 fn ends_everything(error: &StepError) -> bool {
     match error {
         StepError::Ledger(_) | StepError::LeaseLost(_) => true,
@@ -179,7 +179,7 @@ async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
         }
         LedgerUpdate::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
         LedgerUpdate::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
-        // Generated secrets are kept before the first step: then they are pinned by now.
+        // Generated secrets are kept before the first step, so their recipients are pinned already.
         LedgerUpdate::PinRecipients(names)
             if parts.context.journal.ledger().secrets.recipients == *names =>
         {
@@ -197,7 +197,7 @@ async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
             } else if known == entry.current {
                 vec![Record::Applied { address, entry }]
             } else {
-                // A human confirmed what was only found: its certificate changes, too.
+                // The user confirmed an unconfirmed object: its recorded identity changes, too.
                 vec![Record::Forgotten { address: address.clone() }, Record::Adopted { address, entry }]
             }
         }
@@ -226,7 +226,7 @@ async fn run_step<C: Transport, K: Clock, R: Random, S: Store>(
     StepOutcome { step: number, result, took: parts.clock().elapsed().saturating_sub(begun) }
 }
 
-/// Returns the open question of an address: while it stands, nothing is done there.
+/// Returns the text of the address's ambiguous intent: until it is resolved, no step runs for the address.
 fn describe_unresolved_intent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
@@ -273,7 +273,7 @@ async fn run_operation<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns the parent of a child that rolls it out by going, where the parent does not go itself.
+/// Returns the parent that a child's deletion rolls out, unless the parent is deleted, too.
 fn parent_that_stays<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -287,7 +287,7 @@ fn parent_that_stays<C: Transport, K: Clock, R: Random, S: Store>(
     (!going.contains(parent)).then(|| parent.clone())
 }
 
-/// Returns what an object stands under or was built on: while that changes, the object cannot go.
+/// Returns the parent and the dependencies of an object: while one of them changes, the object cannot be deleted.
 fn built_on<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
@@ -315,8 +315,8 @@ fn tell_end<C: Transport, K: Clock, R: Random, S: Store>(
     });
 }
 
-/// Tells whether the object of a creation was found after a lost answer: it is there, and nothing says that this
-/// apply made it.
+/// Returns whether the object of a creation was found after a lost answer: it exists, but nothing proves that this
+/// apply created it.
 fn is_found<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     step: &Step,
@@ -328,7 +328,7 @@ fn is_found<C: Transport, K: Clock, R: Random, S: Store>(
     matches!(step.operation, Operation::Create { .. }) && found() == Some(true)
 }
 
-/// Ends the steps that still run: what they wait for can not be recorded any more.
+/// Fails the steps that still run: their outcome cannot be recorded any more.
 fn abandon_running<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
@@ -385,7 +385,7 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
         questions: outcome.questions.len(),
     };
     let key = parts.context.journal.ledger().identity.key.clone();
-    // What an apply that broke off could not compute is as it was.
+    // An output that an incomplete apply could not compute keeps its last value.
     let before = parts.context.journal.ledger().outputs.clone().filter(|_| !complete);
     let mut outputs = before.unwrap_or_default();
     let given = outcome.outputs.iter();
@@ -393,12 +393,12 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     let outputs = Some(outputs);
     let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
     if let Err(error) = parts.commit([ended]).await {
-        // Everything that was done is recorded: only the word that the run is over is missing.
+        // Everything that was done is recorded: only the record of the run's end is missing.
         outcome.notes.push(error.to_string());
     }
 }
 
-/// Tells whether a step sends a value again that the service did not keep before.
+/// Returns whether a step resends a value that the service did not keep before.
 fn is_sent_again(plan: &Plan, step: usize) -> bool {
     let mut changes = plan.changes.iter().filter(|change| change.steps.contains(&step));
     changes.any(|change| change.attributes.iter().any(|line| line.cause == Cause::NotKept))
@@ -439,7 +439,7 @@ fn operation_past_tense(operation: &Operation) -> &'static str {
     }
 }
 
-/// The outcome when not even the start could be recorded.
+/// Returns the outcome of a run whose first records could not be written.
 fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     let first = plan.steps.first().map(|step| &step.address);
     let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrected_address));

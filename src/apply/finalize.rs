@@ -1,4 +1,4 @@
-//! The end of an apply: the closing sweep for late effects, open questions, and the outputs.
+//! The end of an apply: the check of watched creations for late effects, ambiguous intents, and the outputs.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::value::Value;
 
-/// The closing sweep: asks about every watched creation whose object has turned up, and lets go of
-/// those that were watched long enough. Returns what could not be looked into.
+/// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared, and
+/// closes those that were watched long enough. Returns a message for each one that could not be checked.
 pub(super) async fn sweep_watched_creations<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Vec<String> {
@@ -31,7 +31,7 @@ pub(super) async fn sweep_watched_creations<C: Transport, K: Clock, R: Random, S
             Err(error) => Err(error),
         };
         match result {
-            // It is recorded, and told with all the others.
+            // The ambiguous intent is recorded, and reported with all the others.
             Ok(()) | Err(StepError::Ambiguous(_)) => {}
             Err(error) => notes.push(format!(
                 "{}: an earlier request was given up; whether it has had a late effect cannot be told: {error}",
@@ -64,7 +64,8 @@ pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
         if let Ok(value) = parts.evaluate_expression(expression).await
             && !value.is_unknown()
         {
-            // A reference alone is the service's text; anything else is the configuration's, too.
+            // A lone reference has the service's text, which may repeat a secret; other expressions hold the
+            // configuration's own text, too.
             let redact = |text: &str| parts.context.client.redact(text);
             let is_live = matches!(expression, Expression::Reference(_));
             outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });

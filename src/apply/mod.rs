@@ -1,4 +1,5 @@
-//! Plan, client and ledger → `Outcome`: the schedule, the executor and the crash-safe protocol.
+//! Apply: runs a plan's steps against the service. In: a plan, a client and a locked ledger. Out: an `Outcome`. The
+//! schedule orders the steps, the executor runs them, and the crash-safe protocol sends their requests.
 
 pub mod context;
 mod dependents;

@@ -1,5 +1,5 @@
-//! Recovery: every request whose outcome an earlier run did not record is looked up, by the same code
-//! that a run uses for a lost answer. It only adds records, so it can be killed and run again.
+//! Resolving open intents: looks up every request whose outcome an earlier run did not record, with the code that a run
+//! uses for a lost answer. It only adds records, so it can be killed and run again.
 
 use std::time::Duration;
 
@@ -27,19 +27,19 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
 
-/// Why a request of a holder that lost the ledger is asked about: it may still leave, or be under way,
-/// whatever the object shows now.
+/// Why the user must resolve a request of a holder that lost the ledger: the request may still be sent, or be under
+/// way, whatever the object shows now.
 const REQUEST_IN_FLIGHT_REASON: &str =
     "whoever sent the request lost the ledger and is not proven dead: it may still have its effect";
 
-/// What is asked about a deletion whose object is there where no bound is assumed.
+/// The text of an ambiguous deletion in strict mode, when the object still exists.
 const OBJECT_PRESENT_REASON: &str =
     "the object is there, and nobody knows whether its deletion is still to come";
 
-/// How often the usual time of an operation is waited for, before an object is left as it is.
+/// The wait for an object, as a multiple of its kind's usual operation time.
 const TIMEOUT_FACTOR: u32 = 4;
 
-/// Resolves every open intent, oldest first. Whoever recorded them is dead: the ledger's lock says so.
+/// Resolves every open intent, oldest first. The ledger's lock proves that their sender is dead.
 pub(super) async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
@@ -48,7 +48,7 @@ pub(super) async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: S
     let begun = parts.clock().elapsed();
     for intent in &open {
         match recover_one(parts, intent, begun).await {
-            // The question is recorded: it freezes its address, and the rest goes on.
+            // The ambiguous intent is recorded and freezes its address; the other intents are resolved.
             Ok(()) | Err(StepError::Ambiguous(_)) => {}
             Err(error) => return Err(error),
         }
@@ -65,7 +65,7 @@ async fn recover_one<C: Transport, K: Clock, R: Random, S: Store>(
     if let IntentAction::Update { id, call, .. } = &intent.action
         && intent.foreign
     {
-        // A late old call can undo a newer one: what the object shows now proves nothing.
+        // A late old call can undo a newer one: the object's present state proves nothing.
         let why = format!("{call} of {id}: {REQUEST_IN_FLIGHT_REASON}");
         return Err(record_ambiguous_intent(parts, intent, Vec::new(), &why).await);
     }
@@ -106,7 +106,7 @@ async fn wait_for<C: Transport, K: Clock, R: Random, S: Store>(
     if !wait.is_zero() {
         return Ok(wait);
     }
-    // This machine's clock says that it is long ago: the service's must agree.
+    // By this machine's clock the bounds have passed: the service's clock must agree.
     let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
     let (_, now) = parts.list_stable(kind, &scope).await?;
     let age = now.and_then(|now| wall_age(parse_http_date(date)?, parse_http_date(&now)?));
@@ -143,7 +143,7 @@ async fn recover_change<C: Transport, K: Clock, R: Random, S: Store>(
     let place = MutationTarget { key, project: intent.project.clone() };
     let object = match read_when_stable(parts, job, &place).await {
         Ok(object) => Some(object),
-        // The plan sees for itself that it is gone, or not at rest.
+        // The plan finds out itself that the object is gone or not ready.
         Err(StepError::ObjectChanged(_) | StepError::NotReady(_)) => None,
         Err(error) => return Err(error),
     };
@@ -185,11 +185,11 @@ async fn recover_deletion<C: Transport, K: Clock, R: Random, S: Store>(
     presume_absent(parts, intent, &format!("deletion of {}: {OBJECT_PRESENT_REASON}", object.id)).await
 }
 
-/// Returns how much of the bounds is left for a request.
+/// Returns the part of the bounds that a request has left.
 ///
-/// It left within the bound of sending after its intent was recorded, and before its sender died,
-/// which was before this recovery began: either gives an end of the waiting, and the earlier counts.
-/// An age is only believed when it is a whole one: a clock that was set back shows none.
+/// The request left within the sending bound after its intent was recorded, and before its sender died, which was
+/// before this recovery began. Each gives a deadline, and the earlier one counts. An age counts only if it is not
+/// negative: a clock that was set back gives none.
 fn remaining_bounds(bounds: TimingBounds, age: Option<Duration>, since_begun: Duration) -> Duration {
     let full = bounds.effect + bounds.listing;
     let by_death = full.saturating_sub(since_begun);
@@ -199,13 +199,13 @@ fn remaining_bounds(bounds: TimingBounds, age: Option<Duration>, since_begun: Du
     }
 }
 
-/// Returns how long ago a moment is; `None` when it is still to come.
+/// Returns the time since a moment; `None` if the moment is in the future.
 fn wall_age(then: Timestamp, now: Timestamp) -> Option<Duration> {
     let age: SignedDuration = now.duration_since(then);
     Duration::try_from(age).ok()
 }
 
-/// Reads the `Date` of an HTTP answer.
+/// Parses the `Date` header of an HTTP answer.
 fn parse_http_date(date: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
 }

@@ -1,4 +1,4 @@
-//! What a plan holds of an attribute with secrets, against what the configuration gives for it now. In: the planned
+//! Comparison of a planned attribute that holds secrets with what the configuration gives for it now. In: the planned
 //! expression, without any secret's text, and the configured one with them. Out: whether they are the same.
 //!
 //! Invariant: everything is compared, not only the secrets: a text, key, reference or expression beside a secret that
@@ -8,7 +8,7 @@ use crate::model::expression::{CelExpression, Expression};
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::value::Value;
 
-/// Tells whether a configured attribute, and the value that it has now, are what was planned.
+/// Returns whether a configured attribute, and its present value, are what was planned.
 pub(super) fn is_planned(
     planned: &Expression,
     configured: &Expression,
@@ -16,13 +16,13 @@ pub(super) fn is_planned(
     key: &FingerprintKey,
 ) -> bool {
     match planned {
-        // It was known when the plan was made: it has the same value.
+        // The value was known when the plan was made: it must be the same now.
         Expression::Value(planned) => is_same_value(planned, value, key),
         planned => is_same_expression(planned, configured, key),
     }
 }
 
-/// Compares expressions part by part; what was known when the plan was made may be computed by now.
+/// Compares expressions part by part; a part that was known when the plan was made may be an expression or a value now.
 fn is_same_expression(planned: &Expression, configured: &Expression, key: &FingerprintKey) -> bool {
     let all = |planned: &[Expression], configured: &[Expression]| {
         planned.len() == configured.len()
@@ -36,7 +36,7 @@ fn is_same_expression(planned: &Expression, configured: &Expression, key: &Finge
         (Expression::Text(planned), Expression::Text(configured))
         | (Expression::List(planned), Expression::List(configured)) => all(planned, configured),
         (Expression::Map(planned), Expression::Map(configured)) => {
-            // The plan has the keys of a map that no block writes and that stay, too.
+            // The plan also has the live keys of a map that no block writes and that stay.
             configured.iter().all(|(name, configured)| {
                 planned.get(name).is_some_and(|planned| is_same_expression(planned, configured, key))
             }) && planned.iter().all(|(name, planned)| {
@@ -72,14 +72,14 @@ fn is_same_value(planned: &Value, value: &Value, key: &FingerprintKey) -> bool {
         (Value::Map(planned), Value::Map(map)) => map.iter().all(|(name, value)| {
             planned.get(name).is_some_and(|planned| is_same_value(planned, value, key))
         }),
-        // A plan has the entries of a set in an order of its own.
+        // A plan sorts the entries of a set in its own order.
         (Value::List(planned), Value::List(items)) => {
             planned.len() <= items.len()
                 && items.iter().all(|item| planned.iter().any(|planned| is_same_value(planned, item, key)))
                 && planned.iter().all(|planned| items.iter().any(|item| is_same_value(planned, item, key)))
         }
         (Value::Secret(_), _) | (_, Value::Secret(_)) => false,
-        // A plan has values in the form of their type: `16` for a text is "16".
+        // A plan has values converted to their type: `16` for a string is "16".
         (planned, value) => planned == value || planned.to_string() == value.to_string(),
     }
 }

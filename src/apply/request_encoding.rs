@@ -1,5 +1,5 @@
-//! Attribute values on their way out: request bodies, what an answer must echo, and what the ledger
-//! may remember. Pure.
+//! Encoding of attribute values: request bodies, the values that an answer must show, and the values that the ledger
+//! may store. Pure.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,11 @@ use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 use crate::plan::model::step::LedgerMetadata;
 
-/// An attribute whose value must not be sent: a part of it is not known, or is a secret without its
-/// text.
+/// An attribute whose value must not be sent: a part of it is unknown, or is a secret without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnsendableValue(pub(super) Name);
 
-/// Returns the body of a creation: every attribute that it takes and that is set.
+/// Returns the body of a creation: every attribute that is set and that a creation accepts.
 pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<JsonBody, UnsendableValue> {
     let (mut body, mut secrets) = (Map::new(), SentSecrets::default());
     for attribute in kind.attributes.iter().filter(|attribute| attribute.at_creation) {
@@ -32,7 +31,7 @@ pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<JsonBody, 
             Some(value) => write_attribute((&mut body, &mut secrets), attribute, attribute.wire, value)?,
         }
     }
-    // What is there once, or off, is made by switching it on.
+    // An object that is absent when this attribute is off is created by switching it on.
     if let Some((attribute, Literal::Bool(off))) = kind.api.absent_when {
         body.entry(attribute).or_insert(Json::Bool(!off));
     }
@@ -92,18 +91,18 @@ fn write_attribute(
     Ok(())
 }
 
-/// Returns the field in which a call carries an attribute; a call that says all by its path has none.
+/// Returns the field in which a call carries an attribute; `None` if the call's path carries all.
 fn body_field(attribute: &Attribute, call: &ApiCall) -> Option<&'static str> {
     match attribute.change {
         UpdateStrategy::Patch { call: own, body } if own.name == call.name => Some(body),
         UpdateStrategy::Link { set, body, .. } if set.name == call.name => Some(body),
         UpdateStrategy::Upload { deliver, body, .. } if deliver.name == call.name => Some(body),
-        // What says which object is meant changes by no call, and may be carried by one all the same.
+        // No call changes an attribute that identifies the object, but a call may carry it.
         _ => call.always.contains(&attribute.name).then_some(attribute.wire),
     }
 }
 
-/// `null` in a configuration means the default, and the wire is told so.
+/// Replaces `null`, which means the default in a configuration, by the default that is sent.
 fn or_default(attribute: &Attribute, value: Value) -> Value {
     match (attribute.presence, value) {
         (Presence::Default(literal), Value::Null) => literal.value(),
@@ -127,8 +126,8 @@ fn request_value(
     }
 }
 
-/// Notes the texts of an attribute that are secrets by the kind's table, or may be somebody's: a value of an
-/// environment, which may be another's. Those of `Value::Secret` note themselves.
+/// Notes the texts of an attribute that the kind's table declares secret, or that may be secret because another writer
+/// may have set them (values of an environment). `Value::Secret` notes its own text.
 fn note_texts(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) {
     match value {
         Value::Text(text) if attribute.secret => secrets.push(text),
@@ -139,8 +138,8 @@ fn note_texts(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) {
     }
 }
 
-/// Returns what the object of a creation must show: the attributes that were sent, that lists carry,
-/// and that are no secrets. Only what a list shows can be compared when an answer was lost.
+/// Returns the attributes that the created object must show: those that were sent, that lists contain, and that are not
+/// secret. Only what a list shows can be compared when an answer was lost.
 pub(super) fn expected_attributes(kind: &Kind, values: &Attributes) -> Attributes {
     kind.attributes
         .iter()
@@ -152,10 +151,10 @@ pub(super) fn expected_attributes(kind: &Kind, values: &Attributes) -> Attribute
         .collect()
 }
 
-/// Returns what an intent records of a value that was sent.
+/// Returns the form in which an intent records a sent value.
 fn intent_value(attribute: &Attribute, value: &Value) -> Value {
     match (attribute.ty, value) {
-        // Ids of one catalog come as numbers here and as text there.
+        // The service writes ids of the same catalog as numbers in some places and as strings in others.
         (Type::Catalog(_), Value::Text(text)) => {
             text.parse().map_or_else(|_| value.clone(), Value::Integer)
         }
@@ -164,22 +163,22 @@ fn intent_value(attribute: &Attribute, value: &Value) -> Value {
     }
 }
 
-/// Returns the attribute that tells the objects of a kind apart best: the first that must be written
-/// and that lists show. Two objects that differ in it cannot come of the same request.
+/// Returns the attribute that best distinguishes the objects of a kind: the first that is required and that lists show.
+/// Two objects that differ in it cannot result from the same request.
 pub(super) fn distinguishing_attribute(kind: &Kind) -> Option<&'static Attribute> {
     kind.attributes.iter().find(|attribute| {
         attribute.presence == Presence::Required && attribute.listed && attribute.at_creation
     })
 }
 
-/// Tells whether the service gives the objects of a kind their ids. Where the name is the id, or there is
-/// only one, an id is no sign of anything: it was sent, and it comes again.
+/// Returns whether the service generates the ids of a kind. Where the name is the id, or there is only one object, an
+/// id proves nothing: it was sent, and may be used again.
 pub(super) fn gives_ids(kind: &Kind) -> bool {
     kind.api.absent_when.is_none() && kind.attribute(kind.api.id).is_none_or(|own| !own.at_creation)
 }
 
-/// Returns the first attribute that an object shows otherwise than it was sent. What the object does
-/// not show at all says nothing: answers may leave fields out.
+/// Returns the first attribute that an object shows with another value than was sent. An attribute that the object does
+/// not show proves nothing: answers may omit fields.
 pub(super) fn first_mismatch<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> Option<&'a Name> {
     sent.iter()
         .find(|(name, value)| {
@@ -190,19 +189,20 @@ pub(super) fn first_mismatch<'a>(kind: &Kind, sent: &'a Attributes, object: &Obj
         .map(|(name, _)| name)
 }
 
-/// Tells whether two values of an attribute mean the same to the service.
+/// Returns whether the service treats two values of an attribute as equal.
 pub(super) fn is_equivalent(attribute: &Attribute, one: &Value, other: &Value) -> bool {
     meaning::same_of(attribute, one, other)
 }
 
-/// Tells the same across a secret's two forms, by the ledger's key.
+/// Returns whether two values are equal, also where one holds a secret's text and the other its fingerprint under
+/// `key`.
 pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     let comparable = |value| canonical_value(attribute, &fingerprint_value(attribute, value, key));
     is_equal_by_fingerprint(&comparable(one), &comparable(other), key)
 }
 
-/// Tells whether two values are the same, as far as their seals tell. One without a fingerprint, of a plan that was
-/// made before there was a ledger, only says that something is there.
+/// Returns whether two values are equal, as far as fingerprints can show. A secret without a fingerprint, from a plan
+/// that was made before there was a ledger, equals any other.
 pub(super) fn is_equal_by_fingerprint(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     match (one, other) {
         (Value::Secret(one), Value::Secret(other)) => {
@@ -227,8 +227,8 @@ pub(super) fn is_equal_by_fingerprint(one: &Value, other: &Value, key: &Fingerpr
     }
 }
 
-/// Leaves out the keys of open maps that a call only carried along: they were there before and are none of stead's,
-/// and what is remembered would count as stead's.
+/// Removes the keys of open maps that a call only carried along: other writers set them, and a key that the ledger
+/// stores would count as stead's own.
 pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attributes, applied: &Attributes) {
     for (name, value) in changed {
         let open = kind.attribute(name).is_some_and(|attribute| matches!(attribute.ty, Type::Map(_)));
@@ -240,13 +240,13 @@ pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attribute
     }
 }
 
-/// Writes a value in the one form that values of its attribute are compared in.
+/// Normalizes a value to the form in which values of its attribute are compared.
 fn canonical_value(attribute: &Attribute, value: &Value) -> Value {
     let value = or_default(attribute, value.clone());
     if meaning::is_unset(&value) { Value::Null } else { meaning::to_comparable(&attribute.ty, &value) }
 }
 
-/// Returns values as the ledger remembers them: secrets by fingerprint only, nothing that is not set.
+/// Returns values in the form that the ledger stores: secrets as fingerprints only, and unset values left out.
 pub(super) fn fingerprint_secrets(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
     values
         .iter()
@@ -258,7 +258,7 @@ pub(super) fn fingerprint_secrets(kind: &Kind, values: &Attributes, key: &Finger
         .collect()
 }
 
-/// Returns a value without any secret's text.
+/// Returns a value of an attribute without the text of its secrets.
 pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
     match value {
         Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).to_recorded(key)),
@@ -266,12 +266,12 @@ pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &Fing
     }
 }
 
-/// Returns a value without any secret's text, wherever in it that is.
+/// Returns a value without the text of its secrets, at any depth.
 pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
     value.map_secrets(&|secret| secret.to_recorded(key))
 }
 
-/// Returns values as `Merged` and intents tell them: as `sealed`, but with `Null` where one is reset.
+/// Returns values in the form of `Merged` records and intents: as `sealed`, but with `Null` for a reset attribute.
 pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
     let mut sealed = fingerprint_secrets(kind, values, key);
     for (name, _) in values.iter().filter(|(_, value)| matches!(value, Value::Null)) {
@@ -280,7 +280,7 @@ pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey)
     sealed
 }
 
-/// Returns the calls from one value of an attribute to another, each with its own two ends.
+/// Returns the calls that change an attribute from one value to another, each with its own start and target value.
 pub(super) fn calls_between(
     attribute: &'static Attribute,
     live: &Value,
@@ -303,7 +303,7 @@ pub(super) fn calls_between(
     }
 }
 
-/// Returns what the ledger remembers of a resource besides its objects.
+/// Returns the ledger entry of a resource, without its objects.
 pub(super) fn ledger_entry(
     job: &StepContext<'_>,
     parent: Option<&Address>,
@@ -328,7 +328,7 @@ pub(super) fn ledger_entry(
     }
 }
 
-/// Says that a value is missing.
+/// Returns the error for a missing value.
 pub(super) fn missing_value_error(UnsendableValue(name): UnsendableValue) -> StepError {
     StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
 }

@@ -29,7 +29,7 @@ pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
 ) -> Result<(), StepError> {
     let session = RunState::new(context, None);
     let parts = session.parts();
-    // It only reads and records, so it can be dropped anywhere.
+    // It only reads and records, so it can be dropped at any await point.
     match select(pin!(open_intents::resolve_open_intents(&parts)), pin!(context.journal.keep_lease())).await
     {
         Either::Left((result, _)) => {
@@ -39,8 +39,8 @@ pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Runs a plan's steps to the end, or as far as they go. Never fails as a whole: the outcome says
-/// what happened to each resource.
+/// Runs a plan's steps to the end, or as far as possible. Never fails as a whole: the outcome states what happened to
+/// each resource.
 pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
     context: &ExecutionContext<'_, C, K, R, S>,
     plan: &Plan,

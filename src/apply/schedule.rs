@@ -1,46 +1,46 @@
-//! `Schedule`: which step may run next. Pure; the executor asks and tells.
+//! `Schedule`: which step may run next. Pure; the executor reports results and asks for steps.
 //!
-//! Among the steps whose needs are met, the one with the longest way still behind it goes first:
-//! that is what the whole apply waits for. A step that fails takes everything behind it along, and
-//! each skipped step knows the failed one.
+//! Among the steps whose dependencies are done, the one with the longest remaining chain runs first: the whole apply
+//! waits for that chain. A failed step skips all steps that depend on it, directly or not, and each skipped step
+//! records the failed one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::plan::model::step::Step;
 
-/// How far a step has come.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepProgress {
-    /// It waits for others, or for its turn.
+    /// It waits for other steps, or for a free slot.
     Waiting,
-    /// It was handed out.
+    /// The executor has started it.
     Running,
-    /// It did what it should.
+    /// It ended without an error.
     Done,
-    /// It did not.
+    /// It ended with an error.
     Failed,
-    /// It will not run, because of this step.
+    /// It will not run, because the step with this number failed.
     Skipped(usize),
 }
 
-/// The order of a plan's steps, kept while they run. Every step is handed out or skipped once.
+/// The scheduling state of a plan's steps. Every step is returned by `next_step` or skipped, at most once.
 #[derive(Debug)]
 pub struct Schedule {
-    /// Number of needs that are not done yet.
+    /// For each step, the number of its dependencies that are not done.
     needs: Vec<usize>,
-    /// For each step, the steps that need it: `followers[first[n]..first[n + 1]]`.
+    /// For each step, its dependents: `followers[first[n]..first[n + 1]]`.
     followers: Vec<usize>,
     first: Vec<usize>,
-    /// Seconds from the step's start to the end of the longest chain behind it.
+    /// For each step, the seconds from its start to the end of its longest chain of dependents.
     remaining: Vec<u64>,
     progress: Vec<StepProgress>,
     ready: BinaryHeap<(u64, Reverse<usize>)>,
 }
 
 impl Schedule {
-    /// Returns the schedule of a plan's steps. A need that does not come before its step can never
-    /// be met: such a step is never handed out.
+    /// Returns the schedule of a plan's steps. A dependency on a later step can never be met: a step with one is never
+    /// returned.
     #[must_use]
     pub fn new(steps: &[Step]) -> Self {
         let (first, followers) = index_followers(steps);
@@ -65,7 +65,7 @@ impl Schedule {
         }
     }
 
-    /// Hands out the most urgent step that can run now.
+    /// Returns the most urgent step that can run now, and marks it as running.
     pub fn next_step(&mut self) -> Option<usize> {
         while let Some((_, Reverse(step))) = self.ready.pop() {
             if self.progress[step] == StepProgress::Waiting {
@@ -76,7 +76,7 @@ impl Schedule {
         None
     }
 
-    /// Says that a step is done: what needs it comes nearer.
+    /// Marks a step as done and releases its dependents.
     pub fn mark_done(&mut self, step: usize) {
         self.progress[step] = StepProgress::Done;
         for at in self.first[step]..self.first[step + 1] {
@@ -88,8 +88,8 @@ impl Schedule {
         }
     }
 
-    /// Says that a step failed, and returns every step that is skipped because of it, each once over
-    /// the schedule's whole life, in the order of their numbers.
+    /// Marks a step as failed, and returns the steps that are skipped because of it, by number. No step is returned
+    /// twice over the schedule's life.
     pub fn mark_failed(&mut self, step: usize) -> Vec<usize> {
         self.progress[step] = StepProgress::Failed;
         let mut skipped = Vec::new();
@@ -107,14 +107,14 @@ impl Schedule {
         skipped
     }
 
-    /// Returns how far each step has come, by number.
+    /// Returns the state of each step, by number.
     #[must_use]
     pub fn progress(&self) -> &[StepProgress] {
         &self.progress
     }
 }
 
-/// Turns "comes after" around, in two flat lists.
+/// Inverts `after` into two flat lists of dependents.
 fn index_followers(steps: &[Step]) -> (Vec<usize>, Vec<usize>) {
     let legal = |number: usize, need: usize| need < number;
     let mut first = vec![0; steps.len() + 1];

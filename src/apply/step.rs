@@ -1,4 +1,4 @@
-//! A step under way: whose it is, until when it may run, and which object and project its requests name.
+//! The context of a running step: its resource, its deadline, and the object and project that its requests name.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,31 +10,29 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
 use crate::model::snapshot::ObjectKey;
 
-/// A durable intent, and when it was recorded by the clock that decides.
+/// A durable intent, with the time of its recording on the monotonic clock, which decides deadlines.
 pub(super) struct DurableIntent {
     pub(super) intent: Intent,
     pub(super) since: Duration,
 }
 
-/// A step under way, or an intent being resolved.
+/// A running step, or an intent that is being resolved.
 #[derive(Clone, Copy)]
 pub(super) struct StepContext<'p> {
-    /// The step's number; an intent of an earlier run has none.
+    /// The step's number; `None` for an intent of an earlier run.
     pub(super) step: Option<usize>,
-    /// Which resource.
     pub(super) address: &'p Address,
-    /// Its kind.
     pub(super) kind: &'static Kind,
-    /// When its patience ends, in the clock's elapsed time.
+    /// The deadline, in the clock's elapsed time.
     pub(super) until: Duration,
-    /// Resources that it refers to.
+    /// Resources that the step's resource refers to.
     pub(super) needs: &'p [Address],
-    /// Its place among the steps that have sent nothing yet.
+    /// Its slot among the steps that have not sent a request yet.
     pub(super) entrance: Option<&'p ConcurrencySlot<'p>>,
 }
 
-/// A place among the steps that have sent nothing yet. It is given back when the step's first request
-/// is answered, or the step ends.
+/// A slot among the steps that have not sent a request yet. It is freed when the step's first request is answered, or
+/// when the step ends.
 pub(super) struct ConcurrencySlot<'p> {
     entering: &'p Cell<usize>,
     left: Cell<bool>,
@@ -59,7 +57,7 @@ impl Drop for ConcurrencySlot<'_> {
     }
 }
 
-/// An object and the project in whose name it is changed.
+/// An object, and the project that a request for it names.
 #[derive(Clone)]
 pub(super) struct MutationTarget {
     pub(super) key: ObjectKey,
@@ -73,7 +71,7 @@ impl MutationTarget {
     }
 }
 
-/// Where a request goes: the parent object of a child, and the project.
+/// The scope of a request: the parent object of a child, and the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MutationScope {
     pub(super) parent: Option<Name>,
@@ -86,7 +84,7 @@ impl MutationScope {
     }
 }
 
-/// Says of a step what a failed read means.
+/// Converts a failed read into a step's error.
 pub(super) fn read_failed(error: ReadError) -> StepError {
     match error {
         ReadError::Refused { refusal, .. } => StepError::Refused(refusal),

@@ -47,12 +47,12 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.context.client.clock()
     }
 
-    /// Tells of an event, without the secrets that the service may have repeated.
+    /// Emits an event, with secrets redacted that the service may have repeated.
     pub(super) fn emit_event(&self, event: ApplyEvent) {
         (self.context.tell)(event.redact_event(&|text| self.context.client.redact(&text)));
     }
 
-    /// Tells of a step's progress; an intent of an earlier run has no step to tell of.
+    /// Emits a step's progress; an intent of an earlier run has no step and emits `Recovering`.
     pub(super) fn emit_progress(&self, job: &StepContext<'_>, text: String) {
         match job.step {
             Some(step) => {
@@ -62,7 +62,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         }
     }
 
-    /// Returns a kind's table, unless the ledger or the plan is of another stead.
+    /// Returns a kind's table; fails if the ledger or the plan is of another version of stead.
     pub(super) fn kind(&self, name: &str) -> Result<&'static Kind, StepError> {
         let unknown = || StepError::Failed(format!("this stead does not know the kind {name}"));
         self.context.client.registry().kind(name).ok_or_else(unknown)
@@ -73,18 +73,18 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.context.journal.ledger().identity.key.clone()
     }
 
-    /// Returns the object that an address owns.
+    /// Returns the current object of an address.
     pub(super) fn current_object(&self, address: &Address) -> Option<OwnedObject> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
 
-    /// Makes records durable, together with those of other steps.
+    /// Makes records durable, grouped with those of other steps.
     pub(super) async fn commit(&self, records: impl IntoIterator<Item = Record>) -> Result<(), StepError> {
         self.writer.commit(self.context.journal, records, self.context.rescue).await
     }
 
-    /// Records an intent, and returns it once it is durable: only then may its request leave. There is
-    /// one at a time for each address.
+    /// Records an intent and returns it once it is durable: only then may its request be sent. Each address has at most
+    /// one open intent.
     pub(super) async fn record_intent(
         &self,
         job: &StepContext<'_>,
@@ -117,18 +117,18 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         Ok(())
     }
 
-    /// Records how a request ended that made no object.
+    /// Records the outcome of a request that created no object.
     pub(super) async fn close(&self, intent: &Intent, outcome: ClosedOutcome) -> Result<(), StepError> {
         self.commit([Record::Closed { op: intent.op, outcome }]).await
     }
 
-    /// Records that a request did not leave, and tells whether another may.
+    /// Records that a request was not sent, and checks that another one may be.
     pub(super) async fn not_sent(&self, intent: &Intent) -> Result<(), StepError> {
         self.close(intent, ClosedOutcome::NotSent).await?;
         self.check_may_send()
     }
 
-    /// Waits until a request whose outcome is unknown has had its effect and shows it, or never will.
+    /// Waits until a request with an unknown outcome has had its effect and shows it, or never will.
     pub(super) async fn wait_until_visible(&self, settled: bool) {
         let bounds = self.context.bounds;
         let wait = if settled { bounds.listing } else { bounds.effect + bounds.listing };
@@ -148,8 +148,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         Ok(values)
     }
 
-    /// Computes all written attributes of a resource for the ledger: a secret of which the plan holds
-    /// the fingerprint needs no text; one that this apply generates has none there yet.
+    /// Evaluates all written attributes of a resource for the ledger. A secret whose fingerprint the plan holds needs
+    /// no text; a secret that this apply generates has no fingerprint in the plan yet.
     pub(super) async fn evaluate_stored(
         &self,
         address: &Address,
@@ -158,7 +158,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         let mut values = Attributes::new();
         for (name, expression) in desired {
             let value = match expression {
-                // The ledger has more of a computed value than the plan: the fingerprint of what it gave.
+                // The ledger has more of a computed value than the plan: the fingerprint of its result.
                 Expression::Value(value) if value.is_derived() => match self.last_applied(address, name) {
                     Some(applied) if applied == *value => applied,
                     _ => self.evaluate(address, name, expression).await?,
@@ -173,8 +173,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         Ok(values)
     }
 
-    /// Adds to values that were computed from secrets what only the ledger has of them. One that cannot be computed
-    /// now stays as the plan has it: the live value is not compared with it then.
+    /// Replaces values that were computed from secrets by the ledger's form, which has the result's fingerprint. A
+    /// value that cannot be computed now stays as the plan has it: then the live value is not compared with it.
     pub(super) async fn record_computed(&self, address: &Address, applied: &mut Attributes) {
         for (name, value) in applied.iter_mut().filter(|(_, value)| value.is_derived()) {
             let planned = Expression::Value(value.clone());
@@ -188,13 +188,13 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         }
     }
 
-    /// Returns what was last applied of an attribute.
+    /// Returns the last applied value of an attribute.
     fn last_applied(&self, address: &Address, name: &Name) -> Option<Value> {
         self.context.journal.ledger().entries.get(address)?.applied.get(name).cloned()
     }
 
-    /// Computes one written attribute; a secret comes from the configuration and must be the one
-    /// that the plan saw.
+    /// Evaluates one written attribute. A secret's text is read from the configuration and must be the secret that the
+    /// plan was made with.
     pub(super) async fn evaluate(
         &self,
         address: &Address,
@@ -219,7 +219,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         Ok(if configured.is_some() { with_what_stays(planned, value) } else { value })
     }
 
-    /// Computes an expression, reading the objects that it looks into.
+    /// Evaluates an expression, reading the objects whose attributes it uses.
     pub(super) async fn evaluate_expression(&self, expression: &Expression) -> Result<Value, StepError> {
         for address in looked_into(expression) {
             self.look_at(address).await?;
@@ -252,12 +252,12 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         }
     }
 
-    /// Reads one object; `None` when nothing has the id.
+    /// Reads one object; `None` if no object has the id.
     pub(super) async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, StepError> {
         self.context.client.get(key).await.map_err(read_failed)
     }
 
-    /// Returns what the ledger may remember of values.
+    /// Returns values in the form that the ledger stores, without secrets' texts.
     pub(super) fn fingerprint_secrets(&self, kind: &Kind, values: &Attributes) -> Attributes {
         request_encoding::fingerprint_secrets(kind, values, &self.secret_key())
     }
@@ -290,8 +290,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     }
 }
 
-/// Adds the keys of a map that no block writes and that stay: the plan has them, and the configuration, which
-/// the secrets beside them are taken from, has not.
+/// Adds the keys of a map that no block writes and that stay: the plan has them, but the configuration, from which the
+/// secrets are read, does not.
 fn with_what_stays(planned: &Expression, value: Value) -> Value {
     let Value::Map(mut all) = value else { return value };
     let mut add = |key: &Name, part: &Value| {

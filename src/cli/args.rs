@@ -1,4 +1,4 @@
-//! The command line, declared once: parser, help, completions and their tests derive from it.
+//! The command line, declared once: the parser, `--help`, completions, manual pages and their tests derive from it.
 
 pub(super) mod actions;
 mod books;

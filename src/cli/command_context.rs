@@ -1,4 +1,4 @@
-//! `CommandContext`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
+//! The context of one command: its settings, and factories for its stack, its ledger, its connection and its output.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -24,28 +24,28 @@ use crate::report::diagnostics;
 use crate::report::json::CommandFailure;
 use crate::report::text::escape;
 
-/// Waits before a further try of a read that are worth telling.
+/// Shortest retry delay of a read that is reported to the user.
 const REPORTED_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// Time within which several of them are told once.
+/// Interval within which several retries are reported once.
 const RETRY_REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// One command's settings and doors.
+/// Settings and factories of one command.
 pub(super) struct CommandContext {
-    /// What was asked for.
+    /// Merged settings of the command.
     pub(super) settings: Settings,
-    /// Its voice.
+    /// Output and prompts of the command.
     pub(super) ui: Ui,
-    /// What is wrong with the user's settings file, for the command that tells of it.
+    /// Error of the user's settings file, if the command reports it instead of failing.
     pub(super) slip: Option<String>,
-    /// `user@host`, and the job in CI, for locks and journals.
+    /// Actor of this process: `user@host`, and the CI job, for locks and journals.
     pub(super) who: String,
-    /// The commit that the CI job says it checked out.
+    /// Commit that the CI job reports as checked out; `None` outside of CI.
     pub(super) commit: Option<Name>,
 }
 
 impl CommandContext {
-    /// Tells why a command failed; returns its exit code.
+    /// Prints why a command failed; returns its exit code.
     pub(super) fn report_failure(&self, failure: &CliFailure) -> Exit {
         let ui = &self.ui;
         let ended = CommandFailure {
@@ -77,18 +77,18 @@ impl CommandContext {
         failure.exit
     }
 
-    /// Reads and resolves the stack; says its warnings.
+    /// Reads and resolves the stack; prints its warnings.
     ///
     /// # Errors
-    /// All its problems together.
+    /// All errors of the stack together.
     pub(super) fn open(&self) -> Result<LoadedStack, CliFailure> {
         self.open_with(&self.settings)
     }
 
-    /// Reads and resolves the stack with settings that say more; says its warnings.
+    /// Reads and resolves the stack with modified settings; prints its warnings.
     ///
     /// # Errors
-    /// All its problems together.
+    /// All errors of the stack together.
     pub(super) fn open_with(&self, settings: &Settings) -> Result<LoadedStack, CliFailure> {
         let project = LoadedStack::open(settings)?;
         if !project.warnings.is_empty() && !self.ui.json {
@@ -105,7 +105,7 @@ impl CommandContext {
     /// Reads the stack and evaluates an expression in it.
     ///
     /// # Errors
-    /// All problems of the stack and the expression together.
+    /// All errors of the stack and the expression together.
     pub(super) fn evaluate_expression(&self, text: &str) -> Result<Expression, CliFailure> {
         let project = LoadedStack::open_with(&self.settings, Some(text))?;
         let nothing = || CliFailure::new(Exit::Failed, "the expression has no value");
@@ -113,24 +113,24 @@ impl CommandContext {
         Ok(substitute_known_values(&project.stack, evaluated))
     }
 
-    /// Says which command comes next, with the flags that this one had; `why` follows it.
+    /// Prints the next command, with the global flags of this one, followed by the reason `why`.
     pub(super) fn next(&self, command: &str, why: &str) {
         self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
     }
 
-    /// Returns a command line to copy, with the flags that this one had.
+    /// Returns a command line with the global flags of this one, so that the user can copy it.
     pub(super) fn command_line(&self, command: &str) -> String {
         let said = self.settings.said.iter().map(String::as_str);
         let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
         escape::escape_line(words.join(" ").trim_end()).into_owned()
     }
 
-    /// Returns a text in which the lines that answer a question are ones to copy.
+    /// Returns a text in which the command lines have the global flags of this one, so that the user can copy them.
     pub(super) fn to_copy(&self, text: &str) -> String {
         text.replace("stead resolve ", &format!("{} ", self.command_line("resolve")))
     }
 
-    /// Returns what a plan is told besides the stack.
+    /// Returns the options of a plan that do not come from the stack.
     pub(super) fn options(&self, scope: &PlanScopeArgs, destroy: bool) -> PlanningOptions {
         PlanningOptions {
             destroy,
@@ -152,7 +152,7 @@ impl CommandContext {
         }
     }
 
-    /// Returns the options of a command that only looks.
+    /// Returns the plan options of a read-only command.
     pub(super) fn read_only_options(&self) -> PlanningOptions {
         PlanningOptions {
             project: self.settings.project.clone(),
@@ -161,18 +161,18 @@ impl CommandContext {
         }
     }
 
-    /// Returns where the stack's ledger is kept.
+    /// Returns the location of the stack's ledger.
     ///
     /// # Errors
-    /// When what was said names no place, or nothing was said and the stack demands it.
+    /// When the configured backend is invalid, or none is configured and the stack requires one.
     pub(super) fn ledger_location(&self, project: &LoadedStack) -> Result<LedgerLocation, CliFailure> {
         ledger_settings::ledger_location(&self.settings, &project.stack, &project.directory)
     }
 
-    /// Asks whether to go on, unless it was said beforehand.
+    /// Asks for confirmation, unless `yes` is set.
     ///
     /// # Errors
-    /// When nobody is there to answer.
+    /// When there is no terminal to ask on.
     pub(super) async fn confirm_action(&self, yes: bool, question: &str) -> Result<bool, CliFailure> {
         if yes {
             return Ok(true);
@@ -188,10 +188,10 @@ impl CommandContext {
         Ok(agreed)
     }
 
-    /// Connects to the cloud that was asked for.
+    /// Connects to the service, or starts the built-in cloud, as configured.
     ///
     /// # Errors
-    /// When no address or key is set, or the embedded cloud cannot start.
+    /// When no address or key is configured, or the built-in cloud cannot start.
     pub(super) fn connect(&self, project: &LoadedStack) -> Result<StackConnection, CliFailure> {
         let connection = StackConnection::open(&self.settings, &project.stack, &project.directory)?;
         let (ui, last) = (self.ui, Cell::new(None::<Duration>));
@@ -206,7 +206,7 @@ impl CommandContext {
         Ok(connection)
     }
 
-    /// Returns what tells of an apply while it runs.
+    /// Returns the reporter of an apply's progress.
     pub(super) fn progress_reporter<'a>(
         &self,
         connection: &'a StackConnection,

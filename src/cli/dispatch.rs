@@ -1,4 +1,4 @@
-//! The way in: arguments, settings, one command, the exit code.
+//! Entry point of the program: parses arguments, merges settings, runs one command, and returns the exit code.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -92,8 +92,8 @@ fn run() -> Exit {
     }
 }
 
-/// Tells a program, which reads standard output alone, why there is no result: the command line or the
-/// settings could not be used, so that the form it wants is only looked for.
+/// Prints why there is no result as JSON, for programs that read only standard output. The command line or the settings
+/// are invalid, so the output format is determined without them.
 fn for_programs(message: &str, variables: &EnvVariables) {
     let mut form = variables.get("STEAD_OUTPUT").cloned();
     let mut words = std::env::args().skip(1);
@@ -105,7 +105,7 @@ fn for_programs(message: &str, variables: &EnvVariables) {
         }
     }
     let ended = json::CommandFailure { message, help: &[], rejected: None, exit: Exit::Usage.code() };
-    // A reader that went away is no reason to fail.
+    // A closed pipe is not an error.
     let _ = match form.as_deref() {
         Some("json") => write!(std::io::stdout(), "{}", ended.document()),
         Some("ndjson") => writeln!(std::io::stdout(), "{}", ended.event(SystemClock.now())),
@@ -113,8 +113,8 @@ fn for_programs(message: &str, variables: &EnvVariables) {
     };
 }
 
-/// Merges what was said. For the command that tells what is wrong, a settings file that cannot be used is
-/// left out, and why is returned besides.
+/// Merges flags, variables and profile. For a command that reports errors of the settings file, an invalid file is
+/// ignored, and its error is returned, too.
 fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Settings, Option<String>)> {
     let global = cli.global.clone();
     let mut read = stack_files::read_profiles(variables);
@@ -131,14 +131,14 @@ fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Setting
             let mut bare = variables.clone();
             bare.remove("STEAD_PROFILE");
             let settings = settings::merge(global, &bare, &Profiles::none("settings.toml"));
-            // What is wrong elsewhere is wrong without the file, too.
+            // An error that remains without the file does not come from the file.
             settings.map(|settings| (settings, Some(error.to_string()))).map_err(|_| error)
         }
         (merged, _) => merged.map(|settings| (settings, None)),
     }
 }
 
-/// Runs a command that asks no service; `None` for the others.
+/// Runs a command that sends no request; `None` for the others.
 fn at_once(session: &CommandContext, command: &Command) -> Option<Result<Exit, CliFailure>> {
     Some(match command {
         Command::Init(args) => commands::init::run(session, args),
@@ -212,20 +212,21 @@ fn dispatch_command(session: &CommandContext, command: &Command) -> Result<Exit,
             | Command::Version => Ok(Exit::Done),
         }
     });
-    // Someone may still be asked for an answer that nobody waits for any more.
+    // A blocking read of the terminal may still be pending, and its result is no longer needed.
     runtime.shutdown_background();
     ended
 }
 
-/// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.
+/// Prints help and version to standard output, and other messages as usage errors, with exit code 64 instead of clap's
+/// 2.
 fn print_usage(error: &clap::Error) -> Exit {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.render().to_string();
     if asked_for || text.lines().all(|line| escape::page_line(line) == line) {
-        // A closed pipe is no reason to fail.
+        // A closed pipe is not an error.
         let _ = error.print();
     } else {
-        // It quotes what was typed, and that may act on a terminal.
+        // The message quotes the command line, which can contain terminal escape sequences.
         text.lines().for_each(|line| Ui::write_error(&escape::page_line(line)));
     }
     if asked_for { Exit::Done } else { Exit::Usage }

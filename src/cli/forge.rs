@@ -1,5 +1,5 @@
-//! Where code is reviewed: GitHub, GitLab, and what speaks like them. A CI job leaves one comment for each stack and
-//! environment there, and one issue while there is drift; both are found again and rewritten in place.
+//! Access to the forge: GitHub, GitLab and compatible servers. A CI job posts one comment for each stack and
+//! environment, and one issue while there is drift; later jobs find both and update them in place.
 
 pub(super) mod api;
 pub(super) mod ci_job;

@@ -1,4 +1,4 @@
-//! The commands: each wires the floors below and prints.
+//! The commands, with the access to files, ledgers, secrets, the service and the process that they share.
 
 mod actions;
 pub mod args;

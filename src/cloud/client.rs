@@ -31,26 +31,25 @@ use crate::model::schema::{Kind, Registry, RunSchema};
 use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::value::Attributes;
 
-/// A client of one account.
+/// A client for one account of the service.
 pub struct Client<C, K, R> {
     pub(super) reader: ObjectReader<C, K, R>,
     settling: Waiter,
 }
 
 impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
-    /// Returns a client that keeps to the standard tier's limits until the service says otherwise.
+    /// Returns a client with the standard tier's limits until the service reports others.
     pub fn new(cloud: C, clock: K, random: R, registry: Registry) -> Self {
         let reader = ObjectReader::new(Requests::new(cloud, clock, random), registry);
         Self { reader, settling: Waiter::default() }
     }
 
-    /// Calls `listener` whenever a request is to be sent again, or waits a second or more for the
-    /// limiter.
+    /// Sets a callback for every retry, and for every wait of a second or more for the rate limiter.
     pub fn on_wait(&self, listener: impl Fn(&RequestDelay) + 'static) {
         self.reader.requests.on_wait(listener);
     }
 
-    /// Shares the limiters with other processes of this user: the account's, and the catalog's.
+    /// Shares the rate limiters with other processes of this user: the account's, and the catalog's.
     pub fn share_limits(
         &self,
         keyed: Option<Box<dyn SharedRateLimit>>,
@@ -65,53 +64,53 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         }
     }
 
-    /// Says how long a list may lag behind.
+    /// Sets the time by which a list may lag behind.
     pub fn expect_lag(&self, lag: Duration) {
         self.reader.lag.set(lag);
     }
 
-    /// Makes a secret known: from now on it is replaced in what the service says.
+    /// Registers a secret: from now on it is redacted in the service's text.
     pub fn learn_secret(&self, secret: &str) {
         self.reader.requests.redactor.borrow_mut().add_secret(secret);
     }
 
-    /// Returns text of the service with `(secret)` in place of every secret that this run knows.
+    /// Returns text of the service with `(secret)` in place of every known secret.
     pub fn redact(&self, text: &str) -> String {
         self.reader.requests.redactor.borrow().redact(text).into_owned()
     }
 
-    /// Does the same with every text of a document.
+    /// Redacts every text of a document in the same way.
     pub fn redact_json(&self, json: &mut serde_json::Value) {
         self.reader.requests.redactor.borrow().redact_json(json);
     }
 
-    /// Returns the clock that everything above shares.
+    /// Returns the clock that all users of this client share.
     pub fn clock(&self) -> &K {
         &self.reader.requests.clock
     }
 
-    /// Returns the way to the service.
+    /// Returns the transport to the service.
     pub fn cloud(&self) -> &C {
         &self.reader.requests.cloud
     }
 
-    /// Returns the source of chance that everything above shares.
+    /// Returns the source of randomness that all users of this client share.
     pub fn random(&self) -> &R {
         &self.reader.requests.random
     }
 
-    /// Returns the tables.
+    /// Returns the tables of kinds and catalogs.
     pub fn registry(&self) -> Registry {
         self.reader.registry
     }
 
-    /// Returns what all requests so far cost.
+    /// Returns the number of all requests so far.
     pub fn request_count(&self) -> RequestCount {
         self.reader.requests.count.get()
     }
 
-    /// Reads what a plan needs: the account, lists of kinds and children (at the same time, within
-    /// the limiter), details, and by-id proofs of absence.
+    /// Reads the live state for a plan: the account, lists of kinds and children (concurrently, within the rate limit),
+    /// details, and proofs of absence by id.
     ///
     /// # Errors
     /// When a read is refused (401, 403 …) or has no usable answer.
@@ -127,8 +126,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         catalog::read_catalog(&self.reader, tables).await
     }
 
-    /// Lists all objects of a kind in a project or under a parent, each once, as they were at one
-    /// instant. That a first page holds all is believed; `list_stable` sees for itself.
+    /// Lists all objects of a kind in a project or under a parent, without duplicates, as of one moment. A first page
+    /// that claims to be complete is accepted; `list_stable` verifies it.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.
@@ -141,7 +140,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         paging::list_consistently(&self.reader, &paging::ListScope { kind, parent, project }).await
     }
 
-    /// Does the same, and returns the service's `Date` at the start of the last pass besides.
+    /// Does the same, and also returns the service's `Date` at the start of the last pass.
     ///
     /// # Errors
     /// As `refresh`, or when the list never holds still.
@@ -154,8 +153,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         paging::list_stable(&self.reader, &paging::ListScope { kind, parent, project }).await
     }
 
-    /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list. An object with
-    /// several ids is known by one of them, whichever it is asked for by.
+    /// Reads one object; `None` is a 404. A kind without a read by id is searched in its list. The result always has
+    /// the main id of an object with several ids.
     ///
     /// # Errors
     /// As `refresh`, and when the answer describes another object.
@@ -163,8 +162,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         find_object(&self.reader, key).await
     }
 
-    /// Reads the secret that an object's creation showed once, of a kind that shows it again; `None`
-    /// when the kind does not, or the answer holds none.
+    /// Reads again the secret that an object's creation showed; `None` when the kind does not support that, or the
+    /// response has none.
     ///
     /// # Errors
     /// As `refresh`.
@@ -182,13 +181,13 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.name_references(kind, attributes).await;
     }
 
-    /// Lets an object be known by this id: a ledger is about to have it.
+    /// Makes this id the main id of its object, because a ledger is about to record it.
     pub fn keep_id(&self, key: &ObjectKey) {
         self.reader.ids.prefer_ids([key]);
     }
 
-    /// Returns the project that a change of an object states: the one that is `known`, else the one that the service
-    /// says; `None` where no change of the kind states one.
+    /// Returns the project that a change of an object must state: the `known` one, otherwise the one that the service
+    /// shows; `None` where changes of the kind state none.
     ///
     /// # Errors
     /// What stands in the way: then the change must not be sent.
@@ -196,7 +195,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         object_project::project_of(&self.reader, key, known).await
     }
 
-    /// Asks what the service tells of `key`, which this client uses.
+    /// Reads the service's information about `key`, which this client uses.
     ///
     /// # Errors
     /// When the service refuses the key or does not answer.
@@ -204,8 +203,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         account::read_account(&self.reader, key).await
     }
 
-    /// Returns by how many seconds this machine's clock is ahead of the service's; `None` where the service
-    /// does not tell its time.
+    /// Returns the number of seconds by which this machine's clock is ahead of the service's; `None` where the service
+    /// does not send its time.
     ///
     /// # Errors
     /// When the service refuses the read or does not answer.
@@ -213,7 +212,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         account::clock_skew(&self.reader).await
     }
 
-    /// Goes by what was learned of the service, until an answer says otherwise.
+    /// Applies the capabilities of the service, until a response shows otherwise.
     pub fn goes_by(&self, learned: &ServiceCapabilities) {
         self.reader.requests.use_capabilities(learned);
     }
@@ -226,8 +225,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         probe::collect_evidence(&self.reader.requests, self.reader.registry).await
     }
 
-    /// Sends what changes nothing, whatever its verb, and returns its whole answer: again while that can
-    /// help.
+    /// Sends a request that changes nothing, whatever its method, and returns its whole response; retries while that
+    /// can help.
     ///
     /// # Errors
     /// When it is refused, or has no usable answer.
@@ -248,7 +247,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         action_request::ask_rows(&self.reader.requests, ask, enough).await
     }
 
-    /// Returns the id of a project by its name or id; of the account's default one without either.
+    /// Returns the id of a project by its name or id; without either, of the account's default one.
     ///
     /// # Errors
     /// When projects cannot be listed.
@@ -270,7 +269,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         run_records::read_run_status(&self.reader.requests, kind, object, run, id).await
     }
 
-    /// Reads the newest records of an object, newest first; none when the service keeps no such list.
+    /// Reads the newest records of an object, newest first; none when the service has no such list.
     ///
     /// # Errors
     /// As `refresh`.
@@ -283,7 +282,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         run_records::read_runs(&self.reader.requests, kind, object, run).await
     }
 
-    /// Reads what was last told of an object's records, oldest first.
+    /// Reads the last log lines of an object's records, oldest first.
     ///
     /// # Errors
     /// As `refresh`.
@@ -336,8 +335,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.settling.settled_anew(&self.reader, watch, before, on_status).await
     }
 
-    /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
-    /// when nothing does `within` the time.
+    /// Returns an object as soon as any read shows it: its list, which many waits share, or its read by id. `None` when
+    /// none does `within` the time.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -385,7 +384,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.settling.wait_until_gone(&self.reader, watch, on_status).await
     }
 
-    /// Returns the way to send requests that change something: each passes `gate` first.
+    /// Returns the interface for mutating requests: each passes `gate` first.
     pub fn changes<'c>(&'c self, gate: SendPermit<'c>) -> MutationClient<'c, C, K, R> {
         MutationClient { reader: &self.reader, gate, back: &|| () }
     }

@@ -1,39 +1,39 @@
-//! What reading and changing can come to: errors, refusals, and secrets that an answer shows once.
+//! Results of reads and changes: errors, refusals, and secrets that a response shows once.
 
 use thiserror::Error;
 
 use crate::model::secret::Secret;
 use crate::model::snapshot::Object;
 
-/// How a request that changes something ended.
+/// The outcome of a mutating request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MutationOutcome {
-    /// 2xx in a legal envelope. The object, where the answer has one with a legal id.
+    /// 2xx in a valid envelope. The object, where the response has one with a valid id.
     Done(Option<Box<Object>>, Option<OneTimeSecret>),
-    /// A complete 4xx answer in the documented envelope: it had no effect.
+    /// A complete 4xx response in the documented envelope: it had no effect.
     Refused(ApiError),
-    /// Not a byte left.
+    /// No byte of the request was sent.
     NotSent(String),
-    /// Anything else. `settled`: a complete 5xx envelope, so nothing is still under way.
+    /// Any other outcome. `settled`: a complete 5xx envelope, so nothing is still in progress.
     Unknown {
-        /// Why.
+        /// The reason, as text for a message.
         reason: String,
-        /// The service answered, if only with an error: the request is not under way any more.
+        /// The service responded, if only with an error: the request is no longer in progress.
         settled: bool,
-        /// What it answered: a complete 5xx envelope.
+        /// The response: a complete 5xx envelope.
         answer: Option<ApiError>,
     },
 }
 
-/// A secret that an answer showed once.
+/// A secret that a response showed once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OneTimeSecret(pub Secret);
 
-/// A complete error answer.
+/// A complete error response.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{status} {error}: {message}")]
 pub struct ApiError {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
     /// The envelope's `error`.
     pub error: String,
@@ -43,55 +43,55 @@ pub struct ApiError {
     pub reason: Option<String>,
 }
 
-/// Why a read has no result.
+/// The reason why a read has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// The service said no, and will say so again.
+    /// The service refused the read, and would refuse it again.
     #[error("{request}: {refusal}")]
     Refused {
-        /// `GET /api/v1/vms`.
+        /// The method and path, such as `GET /api/v1/vms`.
         request: String,
-        /// What it said.
+        /// The service's error response.
         refusal: ApiError,
     },
-    /// The service answered with an error of its own, 5xx, as often as it was asked.
+    /// Every attempt returned an error of the service itself, 5xx.
     #[error("{request}: {refusal}")]
     ServerError {
-        /// `GET /api/v1/vms`.
+        /// The method and path, such as `GET /api/v1/vms`.
         request: String,
-        /// What it said.
+        /// The service's error response.
         refusal: ApiError,
     },
-    /// The server's certificate is not accepted.
+    /// The server's certificate is not trusted.
     #[error("{request}: the certificate of {host} is not accepted: {reason}")]
     Untrusted {
-        /// `GET /api/v1/vms`.
+        /// The method and path, such as `GET /api/v1/vms`.
         request: String,
-        /// The host.
+        /// The host name of the server.
         host: String,
-        /// Why.
+        /// The reason, as text for a message.
         reason: String,
     },
-    /// No usable answer within the bound of retries.
+    /// No attempt returned a usable response.
     #[error("{request}: {reason}")]
     Failed {
-        /// `GET /api/v1/vms`.
+        /// The method and path, such as `GET /api/v1/vms`.
         request: String,
-        /// Why.
+        /// The reason, as text for a message.
         reason: String,
     },
-    /// A list was another one on each page: others make and delete objects meanwhile.
+    /// A list changed during every pass, because others create and delete objects.
     #[error("{request}: the list changed under each of {reads} reads")]
     ListChanging {
-        /// `GET /api/v1/vms`.
+        /// The method and path, such as `GET /api/v1/vms`.
         request: String,
-        /// How often it was read.
+        /// The number of passes.
         reads: u32,
     },
 }
 
 impl ReadError {
-    /// Tells whether the service said, in a complete answer, that there is no such object.
+    /// Returns whether the service reported, in a complete response, that there is no such object.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Refused { refusal, .. } if refusal.status == 404)

@@ -1,4 +1,4 @@
-//! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
+//! The only client of the service: transport, rate limit, retries, paging, refresh, catalog.
 
 pub mod client;
 pub mod probe;

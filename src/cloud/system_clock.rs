@@ -1,4 +1,4 @@
-//! `SystemClock` and `SystemRandom`: time and chance of the real machine.
+//! `SystemClock` and `SystemRandom`: time and randomness of the real machine.
 #![allow(clippy::disallowed_methods, reason = "the edge where clock and chance come from")]
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::model::clock::{Clock, Random};
 
-/// The machine's clock.
+/// The clock of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -27,8 +27,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// Time since the machine started, suspended time included: a limiter's second and a wait's bound
-/// pass while a laptop sleeps.
+/// Returns the time since the machine started, suspended time included: the window of the rate limit and the limit of a
+/// wait pass while a laptop sleeps.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn since_boot() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -37,15 +37,15 @@ fn since_boot() -> Duration {
     Duration::new(seconds, nanos)
 }
 
-/// Time since the first call; elsewhere than on Linux it counts suspended time as the system's
-/// monotonic clock does.
+/// Returns the time since the first call; on systems other than Linux, the monotonic clock decides whether suspended
+/// time counts.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn since_boot() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// The machine's source of chance.
+/// The random generator of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 

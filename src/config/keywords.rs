@@ -1,33 +1,33 @@
-//! The words of the language: where each may stand, what it says, how it is written. One table, for whoever
-//! reads files, completes them, explains them or makes a schema of them.
+//! Keywords of the language: where each is allowed, what it means, and how it is written. One table for the
+//! parser, completion, `explain` and the JSON Schema.
 
 use std::fmt;
 
-/// A word and what it says.
+/// Keyword of the language, with its documentation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Keyword {
-    /// The word.
+    /// Keyword as it is written in a file.
     pub name: &'static str,
-    /// What it says, in a sentence.
+    /// Meaning of the keyword, in one sentence.
     pub summary: &'static str,
     /// How it is written in YAML; empty where the sentence is enough.
     pub example: &'static str,
-    /// What stands behind it.
+    /// Form of the keyword's value.
     pub takes: KeywordValue,
-    /// It must be written.
+    /// Whether the keyword is mandatory.
     pub needed: bool,
-    /// A module, which is told by its caller, does not have it.
+    /// Whether only a stack may have it. A module may not, because its caller decides.
     pub of_stacks: bool,
 }
 
-/// What stands behind a word.
+/// Form of the value that a keyword takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeywordValue {
-    /// A value of its own kind.
+    /// A value whose form only this keyword has.
     Value,
     /// One of a few values, each with a sentence.
     OneOf(Keywords),
-    /// `true` or `false`.
+    /// A boolean: `true` or `false`.
     Boolean,
     /// An address, or several, without a `$`.
     Address,
@@ -35,11 +35,11 @@ pub enum KeywordValue {
     AddressOrModule,
     /// The names of kinds.
     Kinds,
-    /// A map from the variables' names.
+    /// A map from variable names to values.
     Variables,
-    /// A map, or a list of maps, of these words.
+    /// A map, or a list of maps, with these keywords.
     Block(Keywords),
-    /// A map from names of one's own to blocks of these words; to anything, where there are none.
+    /// A map from user-defined names to blocks with these keywords; if the list is empty, to any value.
     Named(Keywords),
 }
 
@@ -75,21 +75,21 @@ impl fmt::Debug for Keyword {
     }
 }
 
-/// The words that may stand in one place.
+/// Keywords that are allowed in one context.
 pub type Keywords = &'static [Keyword];
 
-/// Returns the names of words.
+/// Returns the names of keywords, in the order of the table.
 pub fn word_names(words: Keywords) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
     words.iter().map(|word| word.name)
 }
 
-/// Returns a word by its name.
+/// Returns a keyword by its name; `None` if it is not in the table.
 #[must_use]
 pub fn find_word(words: Keywords, name: &str) -> Option<&'static Keyword> {
     words.iter().find(|word| word.name == name)
 }
 
-/// Blocks besides kinds.
+/// Top-level keywords that are not kinds.
 pub const TOP: Keywords = &[
     word("backend", "The local ledger is refused: settings say where it is kept.")
         .example("backend: required")
@@ -133,7 +133,7 @@ pub const TOP: Keywords = &[
         .example("vars: { size: { one_of: [small, large], default: small } }   # then $vars.size"),
 ];
 
-/// Words of every resource's block.
+/// Keywords that the block of every resource may have.
 pub const BODY: Keywords = &[
     word("deliver_secret", "Where the secret goes that the service shows once: a file, a line of an env file, or a program of your own settings.")
         .takes(KeywordValue::Block(DELIVER))
@@ -186,14 +186,14 @@ pub const LIFECYCLE: Keywords = &[
         .example("lifecycle: { timeouts: { create: 30m, update: 1h, delete: 10m } }"),
 ];
 
-/// Words of an entry of `ignore_drift`.
+/// Keywords allowed in an entry of `ignore_drift`.
 pub const IGNORED: Keywords = &[
     word("field", "The attribute.").mark_required(),
     word("reason", "Why, for whoever reads it."),
     word("until", "The last day that it holds."),
 ];
 
-/// Words of an open map, such as `env_vars`, besides its keys.
+/// Keywords of an open map such as `env_vars`, besides its user-defined keys.
 pub const MAP: Keywords = &[word(
     "exclusive",
     "With `exclusive: true` what else stands in the live map goes; in quotes it is a key like any other.",
@@ -222,7 +222,7 @@ pub const DELIVER: Keywords = &[
     word("variable", "The name in an `env_file`."),
 ];
 
-/// Words of a variable.
+/// Keywords allowed in a variable's declaration.
 pub const VARIABLE: Keywords = &[
     word("check", "What must hold of `self`."),
     word("default", "Its value when nobody gives one; without it, one must be given."),
@@ -253,7 +253,7 @@ pub const TYPES: Keywords = &[
     word("map(string)", "Texts by key."),
 ];
 
-/// Words of an environment.
+/// Keywords allowed in an environment's block.
 pub const ENVIRONMENT: Keywords = &[
     word("confirm", "How an apply asks.").one_of(&[
         word("ask", "Yes or no."),
@@ -265,14 +265,14 @@ pub const ENVIRONMENT: Keywords = &[
     word("vars", "Values of variables.").takes(KeywordValue::Variables),
 ];
 
-/// Words of a policy.
+/// Keywords allowed in a policy's block.
 pub const POLICY: Keywords = &[
     word("deny", "What must not be true.").mark_required(),
     word("message", "What to tell then.").mark_required(),
     word("on", "The kinds that it is about; without it, the plan as a whole.").takes(KeywordValue::Kinds),
 ];
 
-/// Words of a use.
+/// Keywords allowed in a module call (`use`).
 pub const USE: Keywords = &[
     word("for_each", "One instance of the module for each entry."),
     word(
@@ -285,13 +285,13 @@ pub const USE: Keywords = &[
     word("with", "Values of the module's variables."),
 ];
 
-/// Words of another stack.
+/// Keywords allowed in an entry of `stacks`.
 pub const STACK: Keywords = &[
     word("env", "The environment of that stack."),
     word("source", "The stack's directory.").mark_required(),
 ];
 
-/// Words of an entry of `moved`.
+/// Keywords allowed in an entry of `ignore_drift`.
 pub const MOVED: Keywords = &[
     word(
         "from",
@@ -303,14 +303,14 @@ pub const MOVED: Keywords = &[
     word("to", "The address or name that it has now.").takes(KeywordValue::AddressOrModule).mark_required(),
 ];
 
-/// Words of an entry of `import`.
+/// Keywords allowed in an entry of `ignore_drift`.
 pub const IMPORT: Keywords = &[
     word("to", "The address that takes it over.").takes(KeywordValue::Address).mark_required(),
     word("id", "The live object's id.").mark_required(),
     word("when", "Only when this is true.").takes(KeywordValue::Boolean),
 ];
 
-/// Words of an entry of `removed`.
+/// Keywords allowed in an entry of `ignore_drift`.
 pub const REMOVED: Keywords = &[
     word("from", "The address that it had, or the name that a module had.")
         .takes(KeywordValue::AddressOrModule)
@@ -320,7 +320,7 @@ pub const REMOVED: Keywords = &[
         .one_of(&[word("forget", "The object stays live."), word("delete", "The object is removed.")]),
 ];
 
-/// What a `$` can begin with, besides kinds.
+/// Roots of a `$` path that are not kinds.
 pub const ROOTS: Keywords = &[
     word("data", "A live object that this stack does not manage."),
     word("each", "Inside of `for_each`: `each.key`, `each.value`."),
@@ -333,15 +333,15 @@ pub const ROOTS: Keywords = &[
     word("vars", "A variable."),
 ];
 
-/// What `each` has.
+/// Attributes of `each` in a block with `for_each`.
 pub const EACH: Keywords = &[word("key", "The instance's key."), word("value", "The entry's value.")];
 
-/// What stands at the top of a file of tests.
+/// Top-level keywords of a test file.
 pub const TEST_FILE: Keywords = &[word("test", "Tests of the stack, in files *.test.yaml or *.test.kdl; `stead test` runs them.")
     .example("test: { two are made: { given: { env: prod }, plan: { create: [vpc.main, vm.web] } } }   # in a.test.yaml")
     .takes(KeywordValue::Named(TEST))];
 
-/// The words of a test.
+/// Keywords allowed in a test's block.
 pub const TEST: Keywords = &[
     word("given", "What is there before the plan.").takes(KeywordValue::Block(TEST_GIVEN)),
     word("plan", "What the plan must be; what is not said is not looked at, but for what blocks it.")
@@ -350,7 +350,7 @@ pub const TEST: Keywords = &[
         .takes(KeywordValue::Block(TEST_APPLY)),
 ];
 
-/// What a test gives.
+/// Keywords of a test's preconditions (`given`).
 pub const TEST_GIVEN: Keywords = &[
     word("env", "The environment."),
     word("vars", "Values of variables.").takes(KeywordValue::Variables),
@@ -359,11 +359,11 @@ pub const TEST_GIVEN: Keywords = &[
         .takes(KeywordValue::Block(TEST_APPLIED)),
 ];
 
-/// What an apply before the plan is given.
+/// Keywords of the apply that precedes the plan in a test.
 pub const TEST_APPLIED: Keywords =
     &[word("vars", "Values over those of the test.").takes(KeywordValue::Variables)];
 
-/// What a test's plan must be.
+/// Keywords of the expectations about a test's plan.
 pub const TEST_PLAN: Keywords = &[
     word("create", "Exactly these addresses are created.").takes(KeywordValue::Address),
     word("update", "Exactly these are updated in place.").takes(KeywordValue::Address),
@@ -380,11 +380,11 @@ pub const TEST_PLAN: Keywords = &[
     word("problems", "Exactly these codes are the stack's problems, warnings included."),
 ];
 
-/// Between which amounts a bill must be.
+/// Lower and upper bound of an expected monthly bill.
 pub const TEST_BILL: Keywords =
     &[word("min", "It is no less than this."), word("max", "It is no more than this.")];
 
-/// What must come of a test's apply.
+/// Keywords of the expectations about a test's apply.
 pub const TEST_APPLY: Keywords = &[
     word("outputs", "Values of outputs.").takes(KeywordValue::Named(&[])),
     word("objects", "How many live objects of each kind there are afterwards."),

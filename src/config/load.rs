@@ -1,4 +1,5 @@
-//! `load`: from file texts to a `Stack`, collecting every problem on the way.
+//! `load`: entry point of the configuration phase. In: file texts and the request. Out: a `Stack`, or every
+//! problem that was found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,34 +38,34 @@ use crate::model::expression::Expression;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, SourceId, Sources, Span};
 
-/// A configuration with problems: nothing is done with it.
+/// Diagnostics of a configuration with errors; it yields no stack.
 #[derive(Debug)]
 pub struct LoadFailure {
-    /// The files, for showing places.
+    /// Source files, to resolve the spans of the diagnostics.
     pub sources: Sources,
-    /// At least one error among them.
+    /// All diagnostics; at least one is an error.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The parsed files of a run.
+/// Parsed files and inputs of one load.
 struct ParsedConfig {
-    /// The stack, then the modules that it uses.
+    /// Documents of the stack, followed by those of its modules.
     units: Vec<Vec<Document>>,
-    /// Where they stand.
+    /// Directories of the units, in the same order.
     places: Vec<ConfigPath>,
-    /// The modules that are used, by the place of their `source`.
+    /// Index of the unit for each module call, by the span of its `source`.
     calls: BTreeMap<Span, usize>,
-    /// Strongest first.
+    /// Variable files, highest precedence first.
     vars: Vec<(Name, Document)>,
-    /// Where the expression stands that is to be evaluated.
+    /// Span of the expression to evaluate (`stead eval`).
     expression: Option<Span>,
-    /// The environment asked for.
+    /// Name of the requested environment; `None` chooses the default.
     environment: Option<Name>,
-    /// What all values of the stack may take.
+    /// Budget for all values of the stack.
     budget: Budget,
 }
 
-/// What resolving gives; a `Stack` without its files.
+/// Result of resolving: a `Stack` without its files.
 struct ResolvedConfig {
     name: Name,
     environment: Environment,
@@ -89,7 +90,7 @@ struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
-    /// Returns what was found wrong, without what is not to be shown.
+    /// Returns the diagnostics with confidential text redacted.
     fn diagnostics(
         problems: DiagnosticCollector,
         withheld: &VariableFileRedactor,
@@ -128,25 +129,25 @@ pub fn load(
     Ok((stack, warnings))
 }
 
-/// What is wrong with a stack in one environment, and which others there are to look at.
+/// Diagnostics of a stack in one environment, with the other environments to check.
 #[derive(Debug)]
 pub struct CheckedConfig {
-    /// What is wrong.
+    /// Diagnostics of this environment, including warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// The files, for showing places.
+    /// Source files, to resolve the spans of the diagnostics.
     pub sources: Sources,
-    /// The environment; where several could be meant and none is asked for, the first.
+    /// The checked environment; if several are possible and none was requested, the first.
     pub environment: Name,
     /// The others, unless one was asked for.
     pub others: Vec<Name>,
-    /// Those that surely have what another one has, with that one.
+    /// Environments that certainly have the same diagnostics as another one, paired with that one.
     pub alike: Vec<(Name, Name)>,
-    /// The stack, for whoever asks its policies; `None` where it has none, or problems.
+    /// The stack, to evaluate its policies; `None` if it has no policies, or has errors.
     pub stack: Option<Box<Stack>>,
 }
 
-/// Returns everything that is wrong with a stack in one environment: what an editor asks at every keystroke.
-/// The stack is made for its policies only. What the files were read as stays in `trees`.
+/// Returns all diagnostics of a stack in one environment: an editor calls it at every keystroke. The stack
+/// is built only if it has policies. Parsed files stay in the cache `trees`.
 #[must_use]
 pub fn check(
     registry: Registry,
@@ -192,14 +193,14 @@ pub fn check(
     checked
 }
 
-/// Puts the values of the environment's `set` in their places.
+/// Replaces values by those of the environment's `set`.
 fn apply_overrides(
     registry: &Registry,
     files: &mut ParsedConfig,
     problems: &DiagnosticCollector,
 ) -> AppliedOverrides {
     let Some(documents) = files.units.first_mut() else { return AppliedOverrides::default() };
-    // What is wrong with the environments is said when they are read for good.
+    // Problems of the environments are reported later, when they are read completely.
     let quiet = DiagnosticCollector::default();
     let declared = merge_environments(documents);
     let chosen = choose_environment(&declared, files.environment.as_ref(), &quiet);
@@ -296,7 +297,7 @@ fn check_sinks(
     sinks
 }
 
-/// Runs the phases, each on what the one before gave.
+/// Runs the phases in order, each on the result of the one before.
 fn run_phases(
     registry: Registry,
     sources: &Sources,
@@ -307,7 +308,8 @@ fn run_phases(
 ) -> ResolvedConfig {
     let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
     let merged: MergedDocuments<'_> = merge_documents(&registry, own, &problems);
-    // Counted as the calls count: the stack is none of its modules.
+    // Module calls hold unit numbers, in which the stack itself is 0: a placeholder keeps the indices
+    // aligned.
     let mut modules = vec![MergedDocuments::default()];
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = resolve_header(&merged, &problems);
@@ -323,7 +325,7 @@ fn run_phases(
     resolver.var_files = files.vars.iter().map(|(_, document)| document.source).collect();
     let givers = VariableSources { request, var_files: &files.vars, environment: chosen.vars, others };
     resolver.resolve_variables(&merged.vars, &givers);
-    // What it says decides whether a secret needs a sink.
+    // Resolved first, because the recipients decide whether a secret needs a sink.
     resolver.recipients = resolver.resolve_recipients(merged.secrets);
     resolver.keeps_secrets = merged.secrets.is_some();
     resolver.declare_stacks(&merged.stacks);
@@ -368,7 +370,7 @@ fn run_phases(
     }
 }
 
-/// Evaluates the expression that was asked for: `$path`, `${…}`, or CEL by itself.
+/// Resolves the requested expression: `$path`, `${…}`, or bare CEL.
 fn evaluate_requested(
     resolver: &Evaluator<'_>,
     request: &LoadRequest,
@@ -419,7 +421,7 @@ fn parse_files(
             &gathered.budget,
         ));
     }
-    // A file that cannot be parsed hides declarations: going on would report what is there.
+    // A file that does not parse hides its declarations: continuing would report them as missing.
     if !problems.is_empty() {
         let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
         sources.hide(&redact_sources::secret_spans(&units, &gathered.calls));
@@ -437,8 +439,8 @@ fn parse_files(
     Ok(ParsedConfig { units, places, calls, vars, expression: None, environment, budget })
 }
 
-/// Returns the name of the stack that these files, and those that they include, make up, its environments
-/// and the one that is chosen by itself, without resolving anything; `None` when they are no stack.
+/// Returns the header of a stack without resolving it: its name, environments and default environment. In:
+/// the stack's own files; included files are read. `None` if the files are not a stack.
 #[must_use]
 pub fn read_header(registry: Registry, sources: &Sources, read: FilesRef<'_>) -> Option<StackHeader> {
     let documents = read_own_files(registry, &mut sources.clone(), read).ok()?;
@@ -455,16 +457,16 @@ pub fn read_header(registry: Registry, sources: &Sources, read: FilesRef<'_>) ->
     })
 }
 
-/// What a stack says of itself.
+/// Header of a stack, read without resolving it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackHeader {
-    /// Its name.
+    /// Name of the stack, as `stack:` declares it.
     pub name: Name,
-    /// The local ledger is refused.
+    /// Whether the stack refuses the local ledger (`backend: required`).
     pub backend_required: bool,
-    /// Its environments.
+    /// Names of all declared environments.
     pub environments: BTreeSet<Name>,
-    /// Those whose applies somebody confirms by typing their name.
+    /// Environments whose applies require the user to type the environment's name.
     pub confirmed: BTreeSet<Name>,
     /// The environment that is chosen when none is asked for; empty when there are several.
     pub default: Name,

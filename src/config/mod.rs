@@ -1,4 +1,5 @@
-//! Text to `Stack`: files → `Document` → names, variables and expressions → checks.
+//! Configuration phase: text to `Stack`. Files are parsed to `Document`s, units are merged, names,
+//! variables and expressions are resolved, and the result is checked.
 
 pub mod edit;
 pub mod load;

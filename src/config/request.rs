@@ -7,7 +7,7 @@ use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::secret::Secret;
 
-/// What decides besides the files.
+/// Inputs of a load besides the files.
 #[derive(Debug, Clone, Default)]
 pub struct LoadRequest {
     /// The environment asked for (`-e`, `STEAD_ENV`).
@@ -21,27 +21,28 @@ pub struct LoadRequest {
     pub var_files: Vec<(String, String)>,
     /// Pinned catalog names, for checks without a network.
     pub pinned: Option<Catalog>,
-    /// Secrets that stand in no file and are at hand, by the paths of their variables.
+    /// Deferred secrets whose values this run has, by the paths of their variables.
     pub at_hand: BTreeMap<Name, Secret>,
-    /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
+    /// Whether placeholders of deferred secrets are used as if they were the secrets, because the run
+    /// creates nothing real.
     pub pretend: bool,
-    /// What the run has of secrets.
+    /// Access of this run to secrets.
     pub secrets: SecretAccess,
     /// An expression to evaluate besides, as an output would be (`stead eval`).
     pub expression: Option<String>,
 }
 
-/// What a run has of secrets.
+/// Access of a run to secrets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SecretAccess {
-    /// It needs them: one that nobody gives is a problem.
+    /// The run needs secrets: a secret without a value is a problem.
     #[default]
     Required,
-    /// It has no use for them: one that nobody gives, or that cannot be read, counts as what is in use.
+    /// The run does not use secrets: one without a value, or with an unreadable one, counts as unchanged.
     Optional,
-    /// They are kept from it: none is asked for or read, and each counts as what is in use.
+    /// The run must not read secrets: none is requested or read, and each counts as unchanged.
     Denied,
 }
 
-/// Reads what `file("…")`, `from_file` and directories of sources name, below the stack's directory.
+/// File access for `file("…")`, `from_file` and directories of sources, below the stack's directory.
 pub type FilesRef<'a> = &'a dyn Files;

@@ -1,4 +1,5 @@
-//! Tests of a stack: what is given, and what its plan and its apply must come to.
+//! Tests of a stack (`*.test.yaml`, `*.test.kdl`): preconditions, and expectations about the plan and the
+//! apply. In: a test file. Out: `StackTest`s, or its problems.
 
 use std::collections::BTreeMap;
 
@@ -16,74 +17,74 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
 use crate::model::value::Value;
 
-/// What a test may say that its plan does, and under which word.
+/// Keywords for the actions of a plan that a test may expect.
 pub const ACTIONS: [&str; 8] = ["create", "update", "replace", "delete", "adopt", "move", "forget", "read"];
 
-/// One test.
+/// One test of a test file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackTest {
-    /// Its name, in words.
+    /// Name of the test, as its author describes it.
     pub name: Name,
-    /// Where the name stands.
+    /// Span of the test's name.
     pub span: Span,
-    /// The variables and the live world.
+    /// Preconditions: variables and live objects.
     pub given: TestSetup,
-    /// What the plan must be.
+    /// Expectations about the plan; `None` if there are none.
     pub plan: Option<PlanExpectation>,
-    /// What must come of an apply.
+    /// Expectations about an apply; `None` if the test has none.
     pub apply: Option<ApplyExpectation>,
 }
 
-/// What is there before the plan.
+/// Preconditions of a test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TestSetup {
-    /// The environment.
+    /// Environment of the test; `None` selects the default.
     pub environment: Option<Name>,
-    /// Files of variables, each as the ending of its name and its text.
+    /// Variable files, each with its extension and its text.
     pub vars: Vec<(&'static str, String)>,
-    /// The live world, as the emulator's seeds have it; empty when nothing is said.
+    /// Live objects in the emulator's seed format; `None` for an empty account.
     pub world: Option<Spanned<Name>>,
-    /// The stack is applied before, perhaps with other variables and another environment's.
+    /// An apply that precedes the plan, possibly with other variables.
     pub applied: Option<PriorApply>,
 }
 
-/// An apply before the plan.
+/// Apply that precedes the plan of a test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PriorApply {
-    /// Files of variables over those of the test, likewise.
+    /// Variable files that override those of the test, each with its extension and its text.
     pub vars: Vec<(&'static str, String)>,
 }
 
-/// Something that was said, and where.
+/// A written value with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spanned<T> {
-    /// What.
+    /// Value as the test states it.
     pub value: T,
-    /// Where.
+    /// Span of the value in its file.
     pub span: Span,
 }
 
-/// What a plan must be. What is not said is not looked at, but for what blocks it.
+/// Expectations about a plan. What is not written is not checked, except that no blocker may occur.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanExpectation {
-    /// Where it is said.
+    /// Span of the keyword in its file.
     pub span: Span,
-    /// By action: exactly these addresses.
+    /// By action, the exact set of addresses.
     pub actions: BTreeMap<&'static str, Spanned<Vec<Name>>>,
-    /// By action, and `unchanged`: how many.
+    /// By action, or `unchanged`, the number of resources.
     pub count: BTreeMap<Name, Spanned<i64>>,
-    /// The monthly bill afterwards.
+    /// Monthly bill after the plan is applied.
     pub monthly: Option<Spanned<MonthlyCostExpectation>>,
-    /// Codes of what blocks it: exactly these.
+    /// The exact set of blocker codes.
     pub blocks: Option<Spanned<Vec<Name>>>,
     /// Verdicts of policies: `pass`, `deny` or `unknown`.
     pub policy: BTreeMap<Name, Spanned<Name>>,
-    /// Codes of the configuration's problems, warnings included: exactly these.
+    /// The exact set of diagnostic codes of the configuration, including warnings.
     pub problems: Option<Spanned<Vec<Name>>>,
 }
 
 impl PlanExpectation {
-    /// Returns one that wants nothing.
+    /// Returns the default expectations, without any that are written.
     #[must_use]
     pub const fn new_empty(span: Span) -> Self {
         Self {
@@ -101,20 +102,20 @@ impl PlanExpectation {
 /// A monthly bill in dollars.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MonthlyCostExpectation {
-    /// This much.
+    /// Exactly this amount in dollars.
     Exactly(Name),
-    /// From and up to.
+    /// Between these amounts, inclusive; `None` is no bound.
     Within(Option<Name>, Option<Name>),
 }
 
-/// What must come of an apply. It succeeds, and the plan after it is empty.
+/// Expectations about an apply. It must succeed, and the plan after it must be empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApplyExpectation {
-    /// Where it is said.
+    /// Span of the keyword in its file.
     pub span: Span,
-    /// Values of outputs.
+    /// Expected values of outputs, by name.
     pub outputs: BTreeMap<Name, Spanned<Value>>,
-    /// Live objects of each kind afterwards, those of the given world included.
+    /// Number of live objects of each kind afterwards, including those of the precondition.
     pub objects: BTreeMap<Name, Spanned<i64>>,
 }
 
@@ -365,7 +366,7 @@ impl TestFileReader {
         Some(Spanned { value: scalar.text.clone(), span: node.span })
     }
 
-    /// A list of words; in KDL, one word is a list of one.
+    /// Reads a list of words; in KDL, one word is a list of one.
     fn read_words(&mut self, node: &Node) -> Spanned<Vec<Name>> {
         let one =
             node.scalar().filter(|scalar| scalar.sole_argument).map(|scalar| vec![scalar.text.clone()]);
@@ -400,7 +401,7 @@ fn untyped_node_value(node: &Node) -> Value {
     }
 }
 
-/// Writes a value on one line of YAML; what was a number or a text stays one.
+/// Returns a value as YAML on one line; numbers and texts keep their types.
 fn node_as_yaml(node: &Node) -> String {
     let all = |parts: Vec<String>| parts.join(", ");
     match &node.value {

@@ -1,6 +1,6 @@
-//! `explain`: what stead knows of a kind, an attribute, a word of the language or a diagnostic's code.
+//! `explain`: reference pages for kinds, attributes, keywords of the language, functions and codes.
 //!
-//! Everything is read off the tables; nothing is asked of a service.
+//! All content comes from built-in tables; no request is sent to a service.
 
 mod code;
 mod examples;
@@ -21,34 +21,34 @@ use crate::config::keywords::{MAP, find_word};
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 
-/// What is known of one subject.
+/// The reference page for one subject.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "subject", rename_all = "snake_case")]
 pub enum ExplainPage {
     /// A kind of resource.
     Kind(KindPage),
-    /// One of its attributes, or a part of one.
+    /// An attribute of a kind, or a part of one.
     Attribute(AttributePage),
     /// The code of a diagnostic.
     Code(CodePage),
-    /// A word or block of the language.
+    /// A keyword or block of the language.
     Word(KeywordPage),
-    /// A function of expressions.
+    /// A function for expressions.
     Function(FunctionPage),
-    /// A code that a plan carries.
+    /// A code that appears in plans.
     PlanCode(PlanCodePage),
 }
 
-/// Nothing is known of a subject.
+/// The error for an unknown subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownTopic {
-    /// What was asked for, and why there is nothing.
+    /// The subject, and why there is no page for it.
     pub message: String,
-    /// What may have been meant.
+    /// Suggestions of similar subjects.
     pub help: String,
 }
 
-/// Returns what is known of a subject: `database`, `database.plan`, `database.users.name`, `R0301`,
+/// Returns the page for a subject: `database`, `database.plan`, `database.users.name`, `R0301`,
 /// `lifecycle.protect`, `environments.set`, `cidr_subnet`, `data_loss`.
 ///
 /// # Errors
@@ -66,14 +66,13 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
     }
 }
 
-/// Returns what is known of a word, a function, a code of plans, or a word that stands in others only, in this
-/// order.
+/// Returns the page for a keyword, a function, a plan code, or a nested keyword, in this order.
 fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     let bare = subject.trim_start_matches('$');
     let word = word::word_page(bare).map(ExplainPage::Word);
     let function = || function::function_page(bare).map(ExplainPage::Function);
     let code = || plan_code::plan_code_page(&bare.to_ascii_lowercase()).map(ExplainPage::PlanCode);
-    // What an attribute is called, too, may be meant as either.
+    // If an attribute has the same name, the subject could mean either one.
     let is_attribute = registry.kinds.iter().any(|kind| kind.attribute(bare).is_some());
     let inner = || word::inner_page(bare).filter(|_| !is_attribute).map(ExplainPage::Word);
     word.or_else(function).or_else(code).or_else(inner)
@@ -88,7 +87,7 @@ fn explain_path(
         return Ok(ExplainPage::Kind(kind::kind_page(registry, kind)));
     };
     if let Some(attribute) = kind.attribute(step).or_else(|| on_the_wire(kind, step)) {
-        // The word of open maps besides their keys.
+        // Keywords that an open map accepts besides its keys.
         if let (Type::Map(_), [word]) = (attribute.ty, rest)
             && let Some(page) = find_word(MAP, word).and_then(|word| word::word_page(word.name))
         {
@@ -101,7 +100,7 @@ fn explain_path(
     if let Some(child) = registry.child(kind.name, step) {
         return explain_path(registry, child, rest);
     }
-    // Children that may stand here, too: their own kind says what they are.
+    // Child blocks that are also allowed here: the page of their own kind describes them.
     if let Some(child) = registry.kinds.iter().find(|child| is_also_in(child, kind, step)) {
         return explain_path(registry, child, rest);
     }
@@ -116,17 +115,17 @@ fn explain_path(
     Err(UnknownTopic { message: format!("a {} has no `{step}`", kind.name), help })
 }
 
-/// Tells whether children of another kind may be written under a key of this kind's block.
+/// Returns whether blocks of a child kind are also allowed under a key of this kind's block.
 fn is_also_in(child: &Kind, kind: &Kind, key: &str) -> bool {
     child.also_in.is_some_and(|also| also.kind == kind.name && also.key == key)
 }
 
-/// Finds an attribute by the API's own name: `vpc_id` is what the language calls `vpc`.
+/// Finds an attribute by its name in the API: `vpc_id` for the attribute `vpc`.
 fn on_the_wire(kind: &'static Kind, name: &str) -> Option<&'static Attribute> {
     kind.attributes.iter().find(|attribute| attribute.wire == name || attribute.returned == name)
 }
 
-/// The names of a kind's attributes and of the collections of its children.
+/// Returns the names of a kind's attributes and child collections.
 fn member_names<'r>(
     registry: &'r Registry,
     kind: &'static Kind,
@@ -174,7 +173,7 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTo
     if let Some(near) = nearest_name(&subject.to_ascii_uppercase(), codes.iter().copied()) {
         return UnknownTopic { message, help: format!("Did you mean {near}?") };
     }
-    // An attribute without its kind.
+    // The name of an attribute, given without its kind.
     let kinds = registry.kinds.iter().filter(|kind| kind.attribute(first).is_some());
     let inner = word::nested_word_paths().into_iter().map(|(way, _)| way);
     let inner = inner.filter(|way| way.rsplit('.').next() == Some(first));
@@ -188,26 +187,26 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTo
     UnknownTopic { message, help }
 }
 
-/// Everything that can be asked for by one word.
+/// All subjects that consist of one word, by category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainIndex {
-    /// Kinds, each with a sentence.
+    /// Kinds, each with its summary.
     pub kinds: Vec<(&'static str, &'static str)>,
-    /// Words and blocks of the language, each with a sentence.
+    /// Keywords and blocks of the language, each with its summary.
     pub words: Vec<(&'static str, &'static str)>,
-    /// Functions of expressions, each with a sentence.
+    /// Functions for expressions, each with its summary.
     pub functions: Vec<(&'static str, &'static str)>,
-    /// Codes of diagnostics, each with a sentence.
+    /// Codes of diagnostics, each with its summary.
     pub codes: Vec<(&'static str, &'static str)>,
 }
 
-/// Returns every word that stands in another one, with its way and a sentence.
+/// Returns all nested keywords, each with its full path and summary.
 #[must_use]
 pub fn inner_words() -> Vec<(String, &'static str)> {
     word::nested_word_paths()
 }
 
-/// Returns everything that can be asked for by one word.
+/// Returns all subjects that consist of one word.
 #[must_use]
 pub fn build_index(registry: &Registry) -> ExplainIndex {
     ExplainIndex {

@@ -1,6 +1,6 @@
-//! What the tables say of an attribute, in sentences: its type, its default, its limits, what changing it does.
+//! Descriptions of attributes from the schema tables: type, default, limits, and the effect of a change.
 //!
-//! The schema of stacks, `explain` and whatever else shows help say the same, for they say it from here.
+//! The JSON schema of stacks, `explain` and the language server take their texts from here, so that they agree.
 
 use crate::config::keywords::{self, Keyword, KeywordValue};
 use crate::model::schema::{
@@ -8,7 +8,7 @@ use crate::model::schema::{
     UpdateStrategy,
 };
 
-/// Returns what people call a type, without an article: `whole number`, `set of IPv4 network`.
+/// Returns the readable name of a type, without an article: `whole number`, `set of IPv4 network`.
 #[must_use]
 pub fn type_name(ty: &Type) -> String {
     match ty {
@@ -33,7 +33,7 @@ pub fn type_name(ty: &Type) -> String {
     }
 }
 
-/// Returns what a text of a form is; `None` where anything is allowed.
+/// Returns the description of a text format; `None` if any text is allowed.
 #[must_use]
 pub const fn describe_format(format: TextFormat) -> Option<&'static str> {
     Some(match format {
@@ -55,7 +55,7 @@ pub const fn describe_format(format: TextFormat) -> Option<&'static str> {
     })
 }
 
-/// Returns the bounds of a type's values in words; `None` where it has none worth telling.
+/// Returns the limits of a type's values as text; `None` if there are none to mention.
 #[must_use]
 pub fn describe_limits(ty: &Type) -> Option<String> {
     match ty {
@@ -86,7 +86,7 @@ pub fn describe_limits(ty: &Type) -> Option<String> {
     }
 }
 
-/// Returns who sets an attribute, in words.
+/// Returns a phrase on whether an attribute is required, optional or set by the service.
 #[must_use]
 pub const fn describe_presence(presence: Presence) -> &'static str {
     match presence {
@@ -98,7 +98,7 @@ pub const fn describe_presence(presence: Presence) -> &'static str {
     }
 }
 
-/// Returns who sets an attribute, in a word or two.
+/// Returns a short phrase on whether an attribute is required, optional or set by the service.
 #[must_use]
 pub fn short_presence(attribute: &Attribute) -> String {
     match attribute.presence {
@@ -110,7 +110,7 @@ pub fn short_presence(attribute: &Attribute) -> String {
     }
 }
 
-/// Returns the value that the service begins with, as a file would say it.
+/// Returns an attribute's default in the syntax of the language; `None` if it has none.
 #[must_use]
 pub fn default_text(attribute: &Attribute) -> Option<String> {
     match attribute.presence {
@@ -119,7 +119,7 @@ pub fn default_text(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns a table's value as a file would say it.
+/// Returns a literal of the schema tables in the syntax of the language.
 #[must_use]
 pub fn render_literal(literal: Literal) -> String {
     match literal {
@@ -132,7 +132,7 @@ pub fn render_literal(literal: Literal) -> String {
     }
 }
 
-/// Returns what changing an attribute does, in one sentence; `None` for what the configuration does not set.
+/// Returns the effect of changing an attribute, as a sentence; `None` if the configuration cannot set it.
 #[must_use]
 pub fn describe_change(attribute: &Attribute) -> Option<String> {
     let mut sentence = match attribute.change {
@@ -157,7 +157,7 @@ pub fn describe_change(attribute: &Attribute) -> Option<String> {
     Some(sentence)
 }
 
-/// Returns what comes first when an object is replaced, in a sentence without its full stop.
+/// Returns the order of creation and deletion in a replacement, as a sentence without its full stop.
 #[must_use]
 pub const fn describe_replacement(kind: &Kind) -> &'static str {
     match kind.replace {
@@ -167,7 +167,7 @@ pub const fn describe_replacement(kind: &Kind) -> &'static str {
     }
 }
 
-/// Returns what a word of the language says, with what it takes.
+/// Returns the description of a keyword, with the values or keywords that it takes.
 #[must_use]
 pub fn describe_word(word: &Keyword) -> String {
     let listed = |words| keywords::word_names(words).collect::<Vec<_>>().join(", ");
@@ -179,7 +179,7 @@ pub fn describe_word(word: &Keyword) -> String {
     }
 }
 
-/// Returns the calls that change an attribute, as they go over the wire.
+/// Returns the API requests that change an attribute.
 #[must_use]
 pub fn wire_calls(attribute: &Attribute) -> Vec<String> {
     let mut calls: Vec<String> = attribute.calls().into_iter().map(wire_call).collect();
@@ -191,7 +191,7 @@ fn wire_call(call: &ApiCall) -> String {
     format!("{} {}{}", call.endpoint.method, call.endpoint.path, assumed_suffix(call.endpoint.provenance))
 }
 
-/// Returns ` (assumed)` for what the service's own document does not say.
+/// Returns ` (assumed)` for a fact that the service's specification does not document; else an empty text.
 #[must_use]
 pub const fn assumed_suffix(provenance: Provenance) -> &'static str {
     match provenance {

@@ -1,4 +1,4 @@
-//! `graph`: what waits for what in a stack, and its drawings.
+//! `graph`: the dependency graph of a stack, and its renderings.
 
 mod layout;
 mod reduce;
@@ -16,46 +16,46 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::KindScope;
 use crate::model::source::{SourceLocation, Span};
 
-/// A stack's resources, and what each waits for.
+/// The dependency graph of a stack.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DependencyGraph {
-    /// The resources by address; what is looked up elsewhere comes after them.
+    /// Resources by address, followed by lookups and remote stack outputs.
     pub nodes: Vec<DependencyNode>,
-    /// What waits for what, by numbers of nodes.
+    /// Dependencies between nodes, by index.
     pub edges: Vec<DependencyEdge>,
 }
 
-/// A resource, or something that is looked up elsewhere.
+/// A resource, a lookup, or a remote stack output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DependencyNode {
-    /// Its address.
+    /// Address of the node.
     pub address: Address,
-    /// Its kind; nothing for another stack's output.
+    /// Kind of the resource; `None` for a remote stack output.
     pub kind: Option<Name>,
-    /// Where its block stands.
+    /// Location of the node's block; `None` if it has none.
     #[serde(serialize_with = "serialize_location")]
     pub source: Option<SourceLocation>,
-    /// This stack does not manage it.
+    /// Whether the node is not managed by this stack.
     pub elsewhere: bool,
 }
 
-/// `from` waits for `to`.
+/// A dependency: `from` waits for `to`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DependencyEdge {
-    /// Who waits.
+    /// Index of the dependent node.
     pub from: usize,
-    /// For whom.
+    /// Index of the node that it depends on.
     pub to: usize,
-    /// Why, and where that is written: an attribute, `depends_on`, `project`, or that it is inside of it.
+    /// Reasons for the dependency, each with its location.
     pub ties: Vec<DependencyReason>,
 }
 
-/// One reason to wait.
+/// One reason for a dependency.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DependencyReason {
-    /// The attribute, `depends_on`, `project` or `inside`.
+    /// An attribute, `depends_on`, `project` or `inside` (nested in the other block).
     pub by: Name,
-    /// Where it is written.
+    /// Location of the reference; `None` if it is implicit.
     #[serde(serialize_with = "serialize_location")]
     pub source: Option<SourceLocation>,
 }
@@ -71,17 +71,17 @@ fn serialize_location<S: serde::Serializer>(
     }
 }
 
-/// Which way edges are followed.
+/// The direction in which edges are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraversalDirection {
-    /// To what is waited for.
+    /// From a node to its dependencies.
     Dependencies,
-    /// To what waits.
+    /// From a node to its dependents.
     Dependents,
 }
 
 impl DependencyGraph {
-    /// Returns the graph of a stack.
+    /// Builds the graph of a stack.
     #[must_use]
     pub fn from_stack(stack: &Stack) -> Self {
         let mut graph = Self::default();
@@ -117,7 +117,7 @@ impl DependencyGraph {
         graph
     }
 
-    /// Returns the numbers of the nodes at an address, or of the instances and children below it.
+    /// Returns the index of the node at an address; else those of the instances and children within it.
     #[must_use]
     pub fn nodes_at(&self, address: &str) -> Vec<usize> {
         let Ok(address) = Address::parse(address) else { return Vec::new() };
@@ -126,7 +126,7 @@ impl DependencyGraph {
         exact.map_or_else(|| (0..self.nodes.len()).filter(within).collect(), |n| vec![n])
     }
 
-    /// Returns the neighbours of every node, one way.
+    /// Returns the neighbors of each node in one direction.
     #[must_use]
     pub fn adjacent_nodes(&self, way: TraversalDirection) -> Vec<Vec<usize>> {
         let mut found = vec![Vec::new(); self.nodes.len()];
@@ -139,8 +139,8 @@ impl DependencyGraph {
         found
     }
 
-    /// Returns the nodes that edges lead to from some nodes, one way and within a number of steps; without
-    /// those nodes themselves.
+    /// Returns the nodes that are reachable from some nodes in one direction within `depth` steps, without the
+    /// starting nodes.
     #[must_use]
     pub fn reachable_from(&self, from: &[usize], way: TraversalDirection, depth: usize) -> Vec<usize> {
         let neighbours = self.adjacent_nodes(way);
@@ -164,7 +164,7 @@ impl DependencyGraph {
         found
     }
 
-    /// Returns the part of the graph around some nodes: what they wait for and what waits for them.
+    /// Returns the subgraph around some nodes: their dependencies and dependents up to `depth`.
     #[must_use]
     pub fn subgraph_around(&self, focus: &[usize], depth: usize) -> Self {
         let mut kept: Vec<usize> = focus.to_vec();
@@ -185,7 +185,7 @@ impl DependencyGraph {
     }
 }
 
-/// Returns every address that a block refers to, why, and where that is written.
+/// Returns all addresses that a block refers to, each with the reason and the location.
 fn block_dependencies<'s>(
     stack: &'s Stack,
     resource: &'s Resource,

@@ -1,4 +1,5 @@
-//! What other tools and curious people read of the registry and of a stack.
+//! Output for editors and other tools, generated from the registry and from stacks: help pages, schemas,
+//! graphs, and the language server.
 
 pub mod explain;
 pub mod facts;

@@ -1,7 +1,7 @@
-//! `openapi`: the service's API as an OpenAPI 3.1 document, made from the registry.
+//! `openapi`: the service's API as an OpenAPI 3.1 document, generated from the registry.
 //!
-//! Every endpoint of a kind, its actions and the catalogs is in it once, with what the tables know of
-//! its parameters, its body and its answer. Where two uses share an endpoint, it takes what either sends.
+//! It contains all endpoints of the kinds, actions and catalogs once, with the known parameters, bodies and
+//! responses. If two uses share an endpoint, its body allows the fields of both.
 
 mod answer;
 mod body;
@@ -18,21 +18,21 @@ use self::operation::ApiOperation;
 use super::openapi::schema_names::{HEALTH, creation_schema_name, shown_once_schema_name};
 use crate::model::schema::{CatalogShape, CatalogTable, Registry};
 
-/// Begins the paths that need no key.
+/// Prefix of the paths that need no API key.
 const OPEN: &str = "/api/v1/public/";
 
 const OTHER_PLANS: &str = "Plans of databases: another spelling of `/api/v1/databases/plans`.";
 
-/// Paths, and the operations of each by verb.
+/// Paths, each with its operations by HTTP method.
 type Paths = BTreeMap<String, BTreeMap<String, ApiOperation>>;
 
-/// Returns the document as text, as it is committed.
+/// Returns the document as text, in the form that is committed to the repository.
 #[must_use]
 pub fn render_document(registry: &Registry) -> String {
     format!("{:#}\n", build_document(registry))
 }
 
-/// Returns the document.
+/// Returns the OpenAPI document as JSON.
 #[must_use]
 pub fn build_document(registry: &Registry) -> Value {
     let tags: Vec<_> = registry
@@ -67,7 +67,8 @@ fn build_paths(registry: &Registry) -> Value {
             add_operation(&mut paths, operation);
         }
     }
-    // Tables beside another one's list share its path, and kinds that are catalogs too have been added.
+    // Tables that are part of another table's response share its path, so they must come after it. Kinds that are
+    // also catalogs are already present.
     let (beside, own): (Vec<_>, Vec<_>) =
         registry.catalogs.iter().partition(|table| matches!(table.shape, CatalogShape::Beside(_)));
     for table in own.into_iter().chain(beside) {

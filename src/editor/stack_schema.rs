@@ -1,8 +1,8 @@
-//! `stack_schema`: the configuration language as a JSON Schema (draft 7), made from the registry.
+//! `stack_schema`: the configuration language as a JSON Schema (draft 7), generated from the registry.
 //!
-//! Editors complete and check YAML files by it. It refuses what no environment could make right: unknown
-//! keys, wrong types, wrong words, missing attributes. Where the language computes, it lets any `$path` and
-//! `${…}` through: what those mean is checked by stead alone.
+//! Editors use it to complete and check YAML files. It rejects what is invalid in each environment: unknown
+//! keys, wrong types, invalid keywords, missing attributes. It accepts any `$path` and `${…}` where the
+//! language allows expressions; only stead itself checks those.
 
 mod blocks;
 mod fields;
@@ -16,13 +16,13 @@ pub use self::vocabulary::CatalogSlugs;
 use self::vocabulary::{SchemaInputs, definition_ref};
 use crate::model::schema::Registry;
 
-/// Returns the schema as text, as it is committed.
+/// Returns the schema as text, in the form that is committed to the repository.
 #[must_use]
 pub fn render_schema(registry: &Registry, slugs: &CatalogSlugs) -> String {
     format!("{:#}\n", build_schema(registry, slugs))
 }
 
-/// Returns the schema of one file of a stack.
+/// Returns the JSON Schema for one file of a stack.
 #[must_use]
 pub fn build_schema(registry: &Registry, slugs: &CatalogSlugs) -> Value {
     let known = SchemaInputs { registry, slugs };

@@ -1,26 +1,27 @@
-//! `VirtualClock`: the world's time: real time, faster, slower, or moved ahead.
+//! `VirtualClock`: the emulated service's time, which runs at real speed, at another speed, or is moved ahead.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Fastest allowed, in virtual seconds for a real one.
+/// Highest speed, in virtual seconds per real second.
 const MAX_SPEED: f64 = 1_000_000.0;
-/// Largest step ahead: ten years.
+/// Largest single advance in seconds: ten years.
 const MAX_STEP_SECS: f64 = 10.0 * 366.0 * 86_400.0;
 
-/// Why a clock cannot be set so.
+/// Why a speed or an advance of the clock was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ClockError {
-    /// The speed is out of bounds.
+    /// The speed is not within `0..=FASTEST`.
     #[error("speed must be a number from 0 (the clock stands) to 1000000")]
     Speed,
-    /// The step is out of bounds.
+    /// The advance is not within `0..=LARGEST_STEP` seconds.
     #[error("advance_seconds must be a number from 0 to 316224000 (ten years): the clock does not go back")]
     Step,
 }
 
-/// A line through a point: virtual time as a function of real time. The real time is always handed in.
+/// Virtual time as a linear function of real time. The caller passes in the real time; the clock never reads
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VirtualClock {
     base_real: Timestamp,
@@ -29,7 +30,7 @@ pub struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// Returns a clock that shows the real time now and runs at a speed.
+    /// Returns a clock that shows `real` now and runs at `speed`.
     ///
     /// # Errors
     /// When the speed is out of bounds.
@@ -37,20 +38,21 @@ impl VirtualClock {
         Self { base_real: real, base_virtual: real, speed: 1.0 }.with_speed(real, speed)
     }
 
-    /// Returns the virtual time at a real time. A real clock that was set back makes it stand still.
+    /// Returns the virtual time at a real time. If the real clock was set back, virtual time stops until it catches
+    /// up.
     #[must_use]
     pub fn now(&self, real: Timestamp) -> Timestamp {
         let elapsed = real.duration_since(self.base_real).max(SignedDuration::ZERO);
         self.virtual_time_after(elapsed.as_secs_f64() * self.speed)
     }
 
-    /// Returns how many virtual seconds pass in a real one.
+    /// Returns how many virtual seconds pass per real second.
     #[must_use]
     pub fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// Returns the clock with another speed from a real time on.
+    /// Returns the clock with a new speed that applies from the real time on.
     ///
     /// # Errors
     /// When the speed is out of bounds.
@@ -61,7 +63,7 @@ impl VirtualClock {
         Ok(Self { base_real: real, base_virtual: self.now(real), speed })
     }
 
-    /// Returns the clock moved ahead.
+    /// Returns the clock moved ahead by a number of virtual seconds.
     ///
     /// # Errors
     /// When the step is out of bounds.
@@ -72,7 +74,8 @@ impl VirtualClock {
         Ok(Self { base_virtual: self.virtual_time_after(seconds), ..self })
     }
 
-    /// Returns the clock, moved ahead where it shows less than a time that the world has seen.
+    /// Returns the clock, moved ahead to `seen` if it shows an earlier time, so that the world's time never runs
+    /// back.
     #[must_use]
     pub fn not_before(self, real: Timestamp, seen: Timestamp) -> Self {
         if self.now(real) >= seen {

@@ -1,24 +1,24 @@
-//! The console page at `/`: what is served of it, and what a browser may do with it.
+//! The console page at `/`: its files, and the content security policy that they are served with.
 
 use super::message::CONTROL_PREFIX;
 use super::world::ApiResponse;
 use crate::model::page::BASE_STYLE;
 
-/// The page's style sheet, without what all pages share.
+/// The page's own style sheet, without the styles that all pages share.
 const CSS: &str = include_str!("console/console.css");
 
-/// What the page may load and run: its own two files, and nothing that stands in its markup. Its script
-/// cannot turn text into markup either.
+/// Content security policy of the page: it may load its own two files only, and no inline code or style runs.
+/// Its script cannot turn text into markup either.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Tells whether a path is the emulator's own, and not the service's.
+/// Returns whether a path belongs to the emulator itself and not to the emulated service.
 pub(super) fn is_own(path: &str) -> bool {
     path == "/" || path.starts_with(CONTROL_PREFIX)
 }
 
-/// Returns one of the page's files.
+/// Returns one of the page's files, or `None` for another path.
 pub(super) fn console_file(path: &str) -> Option<ApiResponse> {
     let (kind, text) = match path {
         "/" => ("text/html; charset=utf-8", include_str!("console/index.html")),

@@ -1,5 +1,5 @@
-//! The emulator's own calls, under `/_emulator/`: log, counts, clock, faults, objects, drift, export,
-//! import; and its page.
+//! The emulator's own endpoints, under `/_emulator/`: log, counts, clock, faults, objects, drift, export and
+//! import; and the files of its console page.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,12 +10,13 @@ use super::service_state::HttpService;
 use super::world::{ApiResponse, MutateError, RecordSearch, World};
 use super::{console, faults};
 
-/// The form of an export.
+/// Format version of an export.
 const EXPORT_FORMAT: u32 = 1;
 
 type ControlResult = Result<Value, ApiResponse>;
 
-/// Answers one of the emulator's own calls. It needs no key, and works from this machine only.
+/// Answers a request to one of the emulator's own endpoints. They need no API key, and accept requests from
+/// this machine only.
 pub(super) fn handle_control_request(
     shell: &mut HttpService,
     incoming: &IncomingRequest,
@@ -64,10 +65,10 @@ fn query_parameter<'a>(incoming: &'a IncomingRequest, wanted: &str) -> Option<&'
     incoming.query.iter().find(|(name, _)| name == wanted).map(|(_, text)| text.as_str())
 }
 
-/// Most objects of one answer.
+/// Limit on the objects in one response.
 const MAX_OBJECTS: usize = 1_000;
 
-/// Without a kind, the kinds; with one, its objects; with an id too, that object.
+/// Lists the kinds; with a kind, its objects; with a kind and an id, that object.
 fn inspect_objects(
     shell: &mut HttpService,
     incoming: &IncomingRequest,
@@ -210,7 +211,7 @@ fn import_world(
     Ok(json!({"objects": shell.world.object_count()}))
 }
 
-/// Reads an export: the answer of the call, or its `data` alone.
+/// Reads an export: the whole response of the export endpoint, or its `data` alone.
 ///
 /// # Errors
 /// When it is none, in words.
@@ -221,7 +222,7 @@ pub fn read_export(text: &[u8]) -> Result<World, String> {
     }
     let read = serde_json::from_slice::<WorldExport>(text);
     let read = read.or_else(|error| {
-        // The error of the bare form says more, unless this is the answer as it came.
+        // The error of the bare form is more precise, unless the text is the whole response.
         serde_json::from_slice::<ExportResponse>(text).map(|answer| answer.data).map_err(|_| error)
     });
     let export = read.map_err(|error| format!("this is not an export of the emulator: {error}"))?;

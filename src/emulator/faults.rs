@@ -1,4 +1,4 @@
-//! `FaultPlan`: which requests go wrong, and how: by route, and by probability or count, from a seed.
+//! `FaultPlan`: which requests fail and how, chosen by route and by probability or count, from a seed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,20 +10,20 @@ use thiserror::Error;
 use super::seeded_rng;
 use crate::model::schema::Method;
 
-/// How a request goes wrong.
+/// How an injected fault changes the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Answered with this status, and not handled.
+    /// The request is not handled; the response has this status.
     Status(u16),
     /// The connection is reset before the request is handled.
     ResetBefore,
     /// The request is handled, and the connection is reset before the answer.
     ResetAfter,
-    /// The answer comes late.
+    /// The response is delayed by this duration.
     Delay(Duration),
-    /// Handled; the answer's body ends in the middle.
+    /// The request is handled; the response body ends in the middle.
     Truncate,
-    /// Handled; the answer's body is no JSON.
+    /// The request is handled; the response body is not valid JSON.
     Malformed,
 }
 
@@ -40,16 +40,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How many requests of those that fit go wrong.
+/// How many of the matching requests fail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FaultAmount {
-    /// A fraction of them.
+    /// This fraction of the matching requests, chosen at random.
     Share(f64),
-    /// The next so many.
+    /// The next matching requests, until this count is used up.
     Next(u64),
 }
 
-/// One line of the plan: `POST /vms=503:10%`.
+/// One rule of the plan, written as `POST /vms=503:10%`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultRule {
     method: Option<Method>,
@@ -58,7 +58,7 @@ pub struct FaultRule {
     amount: FaultAmount,
 }
 
-/// Why a line is not a rule.
+/// Why a text cannot be parsed as a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "`{text}` is not a fault: {reason}. Write [METHOD] PATH=FAULT[:AMOUNT], such as `POST /vms=503:10%`, `GET *=delay-200ms` or `POST /databases=reset-after:1`"
@@ -191,29 +191,29 @@ impl FaultRule {
     }
 }
 
-/// Faults that are to happen. In a rule's path `*` and `{…}` stand for one part, `**` for the rest.
+/// The faults to inject. In a rule's path `*` and `{…}` match one segment, `**` matches the rest.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultPlan {
-    /// What chance follows from.
+    /// Seed of the pseudo-random choices.
     #[serde(default)]
     pub seed: u64,
-    /// The rules; of those that fit, the first one that strikes counts.
+    /// The rules, in order; the first matching rule that causes a fault wins.
     #[serde(default)]
     pub rules: Vec<FaultRule>,
-    /// How often chance was asked.
+    /// How many pseudo-random numbers were drawn.
     #[serde(skip)]
     drawn: u64,
 }
 
 impl FaultPlan {
-    /// Returns a plan of these rules.
+    /// Returns a plan that applies these rules with this seed.
     #[must_use]
     pub fn new(seed: u64, rules: Vec<FaultRule>) -> Self {
         Self { seed, rules, drawn: 0 }
     }
 
-    /// Decides on one request. It follows from the seed and the requests before it, and nothing else.
+    /// Decides whether one request fails, and how. The result depends on the seed and the earlier requests only.
     pub fn decide_fault(&mut self, method: Method, path: &str) -> Option<Fault> {
         for rule in self.rules.iter_mut().filter(|rule| rule.matches_request(method, path)) {
             match &mut rule.amount {

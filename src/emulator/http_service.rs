@@ -1,5 +1,5 @@
-//! `HttpService`: one request on its way through log, limiter, faults and world; the server around it only
-//! reads and writes sockets. It owns the cloud, and runs on one thread.
+//! `HttpService`: leads one request through log, limiter, faults and world. It owns the world and runs on one thread;
+//! the server around it only reads and writes sockets.
 
 use super::faults::Fault;
 use super::limiter::RateLimitStatus;
@@ -10,10 +10,10 @@ use super::world::{ApiRequest, ApiResponse, RateTier, handle_request, handle_upl
 use super::{console, control};
 use crate::model::schema::Method;
 
-/// Where the service's API is described.
+/// Path of the OpenAPI document.
 const OPENAPI_PATH: &str = "/openapi.json";
 
-/// Answers one request.
+/// Handles one request and returns what to send.
 pub(super) fn handle_incoming(
     shell: &mut HttpService,
     incoming: IncomingRequest,
@@ -96,7 +96,8 @@ fn run(
     }
 }
 
-/// Asks the limiter: a key counts for itself, everyone else by address. Health is free.
+/// Asks the limiter about a request. Each API key has its own limit; requests without a valid key, and those to
+/// public catalogs, are limited by address. Health checks are not limited.
 fn admit(
     shell: &mut HttpService,
     incoming: &IncomingRequest,

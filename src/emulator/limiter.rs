@@ -1,4 +1,6 @@
-//! `ServerRateLimiter`: a sliding one-second window, and a burst budget that is refilled whole each minute.
+//! `ServerRateLimiter`: rate limiting by a sliding one-second window, and a burst allowance that is restored in full
+//! each
+//! minute.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,22 +9,22 @@ use super::world::RateTier;
 
 const WINDOW: Duration = Duration::from_secs(1);
 const REFILL: Duration = Duration::from_mins(1);
-/// Callers that are remembered before idle ones are forgotten.
+/// Number of callers to remember before idle ones are forgotten.
 const MAX_REMEMBERED_CALLERS: usize = 1_024;
 
-/// What a limiter says to one request.
+/// The limiter's decision on one request, with the numbers for the rate limit headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimitStatus {
-    /// Whether the request may go on.
+    /// Whether the request is within the limit.
     pub allowed: bool,
-    /// Requests in a second, for this tier.
+    /// Requests per second that the tier allows.
     pub limit: usize,
-    /// How many more fit into the window now.
+    /// How many more requests the current window allows.
     pub remaining: usize,
 }
 
 impl RateTier {
-    /// Returns `(requests a second, burst a minute)`.
+    /// Returns `(requests per second, burst per minute)`.
     #[must_use]
     pub fn bounds(self) -> (usize, usize) {
         match self {
@@ -32,12 +34,12 @@ impl RateTier {
     }
 }
 
-/// The window and the budget of one caller. Time is real, and handed in.
+/// The window and the burst allowance of one caller. Times are real and passed in by the caller.
 #[derive(Debug, Default)]
 struct CallerBudget {
-    /// Times of the requests that went through within the last second.
+    /// Times of the requests that were admitted within the last second.
     recent: VecDeque<Duration>,
-    /// When the burst window began, and what was spent since.
+    /// When the burst window began, and how much of the allowance was used since.
     burst: Option<(Duration, usize)>,
 }
 
@@ -53,7 +55,7 @@ impl CallerBudget {
         };
         let above = self.recent.len() >= limit;
         let allowed = !above || spent < budget;
-        // A refused request costs nothing; the first one of all starts the burst window.
+        // A refused request uses up nothing; the very first request starts the burst window.
         self.burst = Some((start, spent + usize::from(above && allowed)));
         if allowed {
             self.recent.push_back(now);
@@ -67,14 +69,14 @@ impl CallerBudget {
     }
 }
 
-/// All callers: keys, and peers that come without one.
+/// The limiters of all callers: one per API key, and one per peer address for requests without a valid key.
 #[derive(Debug, Default)]
 pub struct ServerRateLimiter {
     callers: HashMap<String, CallerBudget>,
 }
 
 impl ServerRateLimiter {
-    /// Decides on one request of a caller at a time since some fixed moment.
+    /// Decides on one request of a caller. `now` counts from some fixed moment.
     pub fn admit(&mut self, caller: &str, tier: RateTier, now: Duration) -> RateLimitStatus {
         if let Some(known) = self.callers.get_mut(caller) {
             return known.admit(tier, now);

@@ -1,4 +1,4 @@
-//! `RequestLog`: the requests that came, with counts and the busiest second.
+//! `RequestLog`: the latest requests, counts by route and status, and the busiest second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,34 +6,34 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Requests that are remembered one by one.
+/// How many requests are kept as single entries.
 const MAX_LOG_ENTRIES: usize = 10_000;
-/// Most entries of one answer.
+/// Limit on the entries in one response.
 pub const MAX_ENTRIES_PER_PAGE: usize = 1_000;
-/// Characters of a key, or a path, that are remembered.
+/// How many characters of an API key are kept; `MAX_PATH_CHARS` is the same for a path.
 const KEY_PREFIX_CHARS: usize = 8;
 const MAX_PATH_CHARS: usize = 512;
 
-/// One request.
+/// One request, as the log shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RequestLogEntry {
-    /// Its number, from 1.
+    /// Sequence number of the request, from 1.
     pub seq: u64,
-    /// Real time.
+    /// Real time at which the request arrived.
     pub time: Timestamp,
-    /// The verb.
+    /// HTTP method of the request.
     pub method: String,
-    /// The route's template; empty where no route fits.
+    /// Path template of the route; empty if no route matches.
     pub route: &'static str,
-    /// The path.
+    /// Path of the request, cut to a limit.
     pub path: String,
-    /// The answer's status; 0 where the connection was reset instead.
+    /// HTTP status of the response; 0 if the connection was reset instead.
     pub status: u16,
-    /// The first characters of the key.
+    /// The first characters of the API key.
     pub key_prefix: String,
 }
 
-/// All requests of a server since it began.
+/// The requests that a server received since it started.
 #[derive(Debug, Default)]
 pub struct RequestLog {
     entries: VecDeque<RequestLogEntry>,
@@ -43,21 +43,21 @@ pub struct RequestLog {
     peak: usize,
 }
 
-/// Requests of a route with one status.
+/// Number of requests to one route that ended with one status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RouteCount {
-    /// The verb.
+    /// HTTP method of the request.
     pub method: String,
-    /// The route's template.
+    /// Path template of the route.
     pub route: &'static str,
-    /// The status.
+    /// HTTP status of the responses.
     pub status: u16,
-    /// How many.
+    /// Number of requests counted here.
     pub count: u64,
 }
 
 impl RequestLog {
-    /// Remembers a request that came at a time since some fixed moment.
+    /// Records a request that arrived at `arrived`, a time since some fixed moment.
     pub fn add(&mut self, mut entry: RequestLogEntry, arrived: Duration) {
         self.total += 1;
         entry.seq = self.total;
@@ -81,24 +81,24 @@ impl RequestLog {
         self.entries.push_back(entry);
     }
 
-    /// Returns the requests after a number, oldest first, and at most `MAX_ENTRIES_PER_PAGE` of them.
+    /// Returns the entries with a sequence number above `seq`, oldest first, at most `MAX_ENTRIES_PER_PAGE`.
     pub fn entries_after(&self, seq: u64) -> impl Iterator<Item = &RequestLogEntry> {
         let first = self.entries.front().map_or(1, |entry| entry.seq);
         let skip = usize::try_from(seq.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
         self.entries.iter().skip(skip).take(MAX_ENTRIES_PER_PAGE)
     }
 
-    /// Returns how many requests there were.
+    /// Returns the number of requests since the start.
     pub fn request_count(&self) -> u64 {
         self.total
     }
 
-    /// Returns the most requests within any one second.
+    /// Returns the largest number of requests within any one second.
     pub fn peak_per_second(&self) -> usize {
         self.peak
     }
 
-    /// Returns the counts by route and status.
+    /// Returns the number of requests by route and status.
     pub fn counts_by_route(&self) -> impl Iterator<Item = RouteCount> {
         self.counts.iter().map(|((method, route, status), count)| RouteCount {
             method: method.clone(),

@@ -7,42 +7,42 @@ use jiff::Timestamp;
 use super::faults::Fault;
 use super::world::{ApiResponse, ReceivedArchive};
 
-/// One request as it came from the socket.
+/// One request as the socket delivered it.
 pub(super) struct IncomingRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) query: Vec<(String, String)>,
     pub(super) api_key: Option<String>,
     pub(super) project: Option<String>,
-    /// The address that the client reached this server at.
+    /// The `ServerHost` that the client addressed this server by.
     pub(super) host: Option<String>,
     pub(super) peer: String,
-    /// Whether the emulator's own calls are open to this request.
+    /// Whether this request may use the emulator's own endpoints.
     pub(super) trusted: bool,
     pub(super) body: Vec<u8>,
-    /// What the body was, where it is an archive.
+    /// Digest and size of the body, if the body is an archive.
     pub(super) archive: Option<ReceivedArchive>,
 }
 
-/// The two times of a request.
+/// The arrival time of a request on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestTimes {
-    /// Wall time.
+    /// Wall clock time.
     pub(super) real: Timestamp,
-    /// Time since the server began.
+    /// Time since the server started.
     pub(super) elapsed: Duration,
 }
 
-/// What is to be done with the socket.
+/// The response of a request, and how to send it.
 pub(super) struct OutgoingResponse {
     pub(super) response: ApiResponse,
-    /// The world's time, for `Date`.
+    /// The world's time, for the `Date` header.
     pub(super) date: Timestamp,
-    /// What goes wrong on the way out.
+    /// The fault to apply while sending.
     pub(super) fault: Option<Fault>,
-    /// What must be on the disk before the answer leaves.
+    /// Number of the journal batch that must be on disk before the response is sent.
     pub(super) sequence: u64,
 }
 
-/// Begins the path of the emulator's own calls.
+/// Prefix of the emulator's own paths.
 pub(super) const CONTROL_PREFIX: &str = "/_emulator/";

@@ -1,8 +1,8 @@
-//! The whole service as a server: a pure world, and the shell that puts it on a socket.
+//! An emulator of the whole service: a pure state machine, and an HTTP server around it.
 //!
-//! `world` is a state machine without IO; `store` makes what it changes durable; `limiter`, `faults`
-//! and `clock` decide, in plain values, what the shell in `server` then does; `control` is the
-//! emulator's own small API.
+//! `world` is a state machine without IO; `store` makes its changes durable; `limiter`, `faults` and `clock`
+//! make decisions in plain values, which the server in `server` carries out; `control` is the emulator's own
+//! small API.
 
 pub mod clock;
 mod console;

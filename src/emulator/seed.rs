@@ -1,4 +1,5 @@
-//! Seeds: a generated world of a given size, the same each time, and the world of the example `shop`.
+//! Seeds: initial content for a world. Either a generated world of a given size, the same each time, or the
+//! world of the example `shop`.
 
 mod shop;
 
@@ -18,21 +19,21 @@ use crate::model::schema::Method;
 
 pub use shop::seed_shop;
 
-/// What a new world is to hold.
+/// The initial content of a new world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seed {
-    /// A generated world of so many objects.
+    /// A generated world with this many objects.
     Objects(usize),
-    /// What the example `shop` makes.
+    /// The objects that the example `shop` creates.
     Shop,
-    /// An export.
+    /// An export file to read in.
     File(PathBuf),
 }
 
-/// Most objects of a generated world.
+/// Limit on the objects of a generated world.
 const MAX_SEED_OBJECTS: usize = 1_000_000;
 
-/// Why a text is no seed.
+/// Why a text cannot be parsed as a seed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is not a seed: write shop, objects=N with N up to 1000000, or the file of an export")]
 pub struct SeedError(String);
@@ -53,7 +54,7 @@ impl FromStr for Seed {
     }
 }
 
-/// Fills a world with objects of all kinds in its default project, by requests like anyone's.
+/// Fills a world with objects of all kinds in its default project, by ordinary API requests.
 ///
 /// # Errors
 /// When a request is refused, with its answer.
@@ -81,7 +82,7 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
             filler.add_app(group * 2 + index)?;
         }
     }
-    // By then everything runs, so that things can be attached to it.
+    // After this time all objects are running, and volumes and pools can be attached to them.
     filler.advance_time(jiff::SignedDuration::from_mins(3));
     for cluster in &clusters {
         filler.add_pool(cluster)?;
@@ -104,7 +105,7 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
     Ok(())
 }
 
-/// Machines of each group of objects.
+/// Number of machines in each group of objects.
 const VMS_PER_GROUP: usize = 6;
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl seed@example.com";
@@ -118,7 +119,7 @@ struct SeedWriter<'a> {
 }
 
 impl SeedWriter<'_> {
-    /// Makes an object, unless there are enough; returns its id.
+    /// Creates an object and returns its id, or `None` once the requested number exists.
     fn create_object(&mut self, collection: &str, body: &Value) -> Result<Option<Uuid>, String> {
         if self.left == 0 {
             return Ok(None);
@@ -132,7 +133,7 @@ impl SeedWriter<'_> {
         }
     }
 
-    /// Posts, and returns the answer.
+    /// Sends a POST request and returns the response body.
     fn post_json(&mut self, collection: &str, body: &Value) -> Result<Value, String> {
         let request = ApiRequest {
             method: Method::Post,
@@ -149,7 +150,7 @@ impl SeedWriter<'_> {
         serde_json::from_slice(&answer.body).map_err(|error| format!("{collection}: {error}"))
     }
 
-    /// Lets time pass.
+    /// Advances the time of the following requests.
     fn advance_time(&mut self, time: jiff::SignedDuration) {
         self.now = self.now.checked_add(time).unwrap_or(self.now);
     }

@@ -1,4 +1,4 @@
-//! Chance that repeats: numbers, ids and passwords that follow from a seed and a counter.
+//! Repeatable pseudo-randomness: numbers, ids and passwords computed from a seed and a counter.
 
 use uuid::{Builder, Uuid};
 
@@ -10,7 +10,7 @@ pub(super) fn nth_number(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns the `index`-th fraction in `0.0..1.0` of the sequence.
+/// Returns the `index`-th number of the sequence as a fraction in `0.0..1.0`.
 pub(super) fn nth_fraction(seed: u64, index: u64) -> f64 {
     let [a, b, c, d, ..] = nth_number(seed, index).to_be_bytes();
     f64::from(u32::from_be_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0)
@@ -23,7 +23,7 @@ pub(super) fn nth_uuid(seed: u64, index: u64) -> Uuid {
     Builder::from_random_bytes(*Uuid::from_u64_pair(halves.0, halves.1).as_bytes()).into_uuid()
 }
 
-/// Returns `length` characters of `alphabet` that follow from an id and a purpose.
+/// Returns `length` characters of `alphabet`, computed from an id and a number for the purpose.
 pub(super) fn derive_text(id: Uuid, purpose: u64, alphabet: &[u8], length: usize) -> String {
     let (high, low) = id.as_u64_pair();
     let size = u64::try_from(alphabet.len()).unwrap_or(1).max(1);

@@ -1,4 +1,4 @@
-//! The sockets: connections are read, answered, reset or cut short as `HttpService` says.
+//! The sockets: accepts connections, reads requests, and answers, resets or cuts them as `HttpService` decides.
 
 #![allow(
     clippy::disallowed_methods,
@@ -35,27 +35,27 @@ use super::service_state::HttpService;
 use super::store::wait_until_durable;
 use super::world::{ApiResponse, ArchiveReceiver, LARGEST_ARCHIVE, ReceivedArchive, UPLOADS};
 
-/// Largest body of a request.
+/// Limit on the body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 16 << 20;
-/// Largest body of an import: a whole cloud.
+/// Limit on the body of an import, in bytes; an import carries a whole world.
 const MAX_IMPORT_BYTES: usize = 1 << 30;
-/// How long what is under way may still take when the server stops.
+/// How long requests in progress may still take when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
-/// What all connections share.
+/// State that all connections share.
 struct ServerState {
     shell: RefCell<HttpService>,
     began: Instant,
-    /// Whether only this machine can reach the server.
+    /// Whether the server listens on a loopback address, which only this machine can reach.
     loopback: bool,
 }
 
-/// Why a connection ends without an answer: that is what was asked for.
+/// The error that ends a connection without a response, because a fault rule demands it.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection is reset, as the fault plan says")]
 struct ConnectionReset;
 
-/// Serves until told to stop; then answers what is under way.
+/// Serves until `stop` is set; then finishes the requests in progress.
 pub(super) async fn run(
     listener: std::net::TcpListener,
     shell: HttpService,
@@ -74,14 +74,14 @@ pub(super) async fn run(
             Ok((stream, peer)) => {
                 connections.spawn_local(handle_connection(shared.clone(), stream, peer, stop.clone()));
             }
-            // Out of file descriptors, most likely: let connections end before the next try.
+            // The process is most likely out of file descriptors: let connections end before the next attempt.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
         while connections.try_join_next().is_some() {}
     }
     drop(listener);
     let all = async { while connections.join_next().await.is_some() {} };
-    // What takes longer is cut off: it was not answered, so nothing was promised.
+    // Requests that take longer are cut off: they were not answered, so nothing was promised.
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, all).await;
 }
 
@@ -91,13 +91,13 @@ async fn handle_connection(
     peer: SocketAddr,
     mut stop: watch::Receiver<bool>,
 ) {
-    // Answers are small and each is written whole: waiting for more to send would only delay them.
+    // Responses are small and written in one piece: Nagle's algorithm would only delay them.
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| serve_request(shared.clone(), request, peer));
     let connection =
         http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
-    // Errors are clients that went away, or resets that were asked for: nobody is left to tell.
+    // Errors are clients that disconnected, or requested resets: there is no one to report them to.
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
@@ -164,7 +164,7 @@ async fn read_request(
     })
 }
 
-/// Reads a body whole.
+/// Reads a whole body into memory.
 async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, ApiResponse> {
     match Limited::new(body, most).collect().await {
         Ok(body) => Ok(body.to_bytes().to_vec()),
@@ -172,7 +172,7 @@ async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, ApiResp
     }
 }
 
-/// Reads an archive piece by piece: it may be large, and only its digest matters.
+/// Reads an archive in chunks: it may be large, and only its digest is needed.
 async fn receive_archive(body: RequestBody) -> Result<ReceivedArchive, ApiResponse> {
     if body.size_hint().lower() > LARGEST_ARCHIVE as u64 {
         return Err(too_large(LARGEST_ARCHIVE));
@@ -204,9 +204,9 @@ fn too_large(most: usize) -> ApiResponse {
     ApiResponse::error(413, "Payload Too Large", &message)
 }
 
-/// Tells whether a request comes from this machine's programs, or from the emulator's own page: not from
-/// another page in someone's browser, be it of this machine, and not under a name that someone pointed
-/// here.
+/// Returns whether a request comes from a program on this machine or from the emulator's own page. It rejects
+/// other pages in a browser, even those of this machine, and requests under a foreign host name that resolves
+/// to this machine (DNS rebinding).
 fn is_local(path: &str, headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| {
         headers.get(name).map(|value: &hyper::header::HeaderValue| value.to_str().unwrap_or_default())
@@ -215,7 +215,7 @@ fn is_local(path: &str, headers: &HeaderMap) -> bool {
     if !host.is_none_or(is_loopback) {
         return false;
     }
-    // The page itself may be opened by a link from anywhere: it says nothing, and no other can frame it.
+    // A link from anywhere may open the page itself: it contains no data, and other pages cannot frame it.
     let site = text(HeaderName::from_static("sec-fetch-site"));
     let same_site = path == "/" || site.is_none_or(|site| matches!(site, "same-origin" | "none"));
     let same_origin = text(ORIGIN).is_none_or(|origin| origin.strip_prefix("http://") == host);
@@ -240,7 +240,7 @@ fn parse_query(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Decodes `%41` and `+`; what is no code stands for itself.
+/// Decodes `%41` and `+` in a query; keeps an invalid escape unchanged.
 fn decode_query_text(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -261,7 +261,7 @@ fn to_http_response(
 ) -> HttpResponse<ResponseBody> {
     let mut body = response.body;
     if matches!(fault, Some(Fault::Malformed)) {
-        // The last brace is what makes the difference between a whole object and none.
+        // Without the last brace the body is no longer valid JSON.
         body.pop();
     }
     let cut = matches!(fault, Some(Fault::Truncate)).then_some(body.len() / 2);
@@ -279,7 +279,7 @@ fn to_http_response(
     built.body(text(cut)).unwrap_or_else(|_| HttpResponse::new(ResponseBody::default()))
 }
 
-/// A body that is sent whole, or up to a point at which the connection breaks.
+/// A response body that is sent in full, or up to a point at which the connection breaks.
 #[derive(Default)]
 struct ResponseBody {
     bytes: Bytes,

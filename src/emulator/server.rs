@@ -1,4 +1,4 @@
-//! The emulator as a server: it opens the data, starts a thread that owns the cloud, and stops it.
+//! The emulator as a server: opens the data, starts the thread that owns the world, and stops it.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the emulator's shell is an edge")]
 
@@ -24,28 +24,28 @@ use super::service_state::HttpService;
 use super::store::{self, StoredWorld, WorldStore, WorldStoreError, WriteQueue};
 use super::world::{RateTier, World, WorldSetup};
 
-/// What to serve, and where.
+/// Settings of one emulator: address, data, seed, clock, faults and limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmulatorOptions {
-    /// The address; port 0 takes a free one.
+    /// Address to listen on; port 0 selects a free port.
     pub bind: SocketAddr,
-    /// The caller knows what it means to serve others than this machine.
+    /// Confirmation that other machines may reach the server; required for an address that is not loopback.
     pub i_know: bool,
-    /// The file that keeps the cloud; without one it ends with the server.
+    /// File that stores the world; without one the world is lost when the server stops.
     pub data: Option<PathBuf>,
-    /// What a new cloud is to hold.
+    /// Initial content of a new world; `None` for an empty one.
     pub seed: Option<Seed>,
-    /// Virtual seconds in a real one; without it, what the data says, or 1.
+    /// Virtual seconds per real second; `None` for the stored speed, or 1.
     pub speed: Option<f64>,
-    /// What goes wrong.
+    /// The faults to inject into requests.
     pub faults: faults::FaultPlan,
-    /// Whether the rate is limited as the service's.
+    /// Whether to apply the service's rate limit.
     pub limited: bool,
-    /// The rate of the key.
+    /// Rate tier of the API key.
     pub tier: RateTier,
-    /// The key; without one, the data's, or a random one.
+    /// The API key; `None` for the stored key, or a random one.
     pub api_key: Option<String>,
-    /// What `/openapi.json` answers with.
+    /// Document to serve at `/openapi.json`; `None` serves none.
     pub openapi: Option<String>,
 }
 
@@ -66,60 +66,60 @@ impl Default for EmulatorOptions {
     }
 }
 
-/// Why the emulator does not run.
+/// Why the emulator could not start or stopped early.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// Others than this machine would reach it.
+    /// The address is not loopback, and the caller did not confirm access by other machines.
     #[error(
         "the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or say --i-know"
     )]
     NotLoopback(SocketAddr),
-    /// The address cannot be used.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address.
+        /// Address from the options.
         address: SocketAddr,
-        /// Why.
+        /// What went wrong, in detail.
         source: io::Error,
     },
-    /// The data cannot be used.
+    /// The data file cannot be opened or written.
     #[error(transparent)]
     Store(#[from] WorldStoreError),
-    /// The speed cannot be used.
+    /// The clock rejected the speed.
     #[error(transparent)]
     Clock(#[from] ClockError),
-    /// The seed cannot be used.
+    /// The seed is invalid, or a request of it was refused.
     #[error("cannot start from {seed}: {reason}")]
     Seed {
-        /// The seed, as it was said.
+        /// The seed as the user wrote it.
         seed: String,
-        /// Why.
+        /// What went wrong, in detail.
         reason: String,
     },
-    /// The thread cannot be started, or ended early.
+    /// The thread could not be started, or it ended early.
     #[error("the emulator's thread did not start: {0}")]
     Thread(String),
 }
 
-/// A running emulator. Dropping it stops it, after what is under way.
+/// A running emulator. Dropping it stops it, after the requests in progress are answered.
 #[derive(Debug)]
 pub struct EmulatorHandle {
-    /// Where it listens.
+    /// Address that the server listens on, with the actual port.
     pub address: SocketAddr,
-    /// The key that requests must carry.
+    /// API key that requests must carry.
     pub api_key: String,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl EmulatorHandle {
-    /// Returns the base address for clients.
+    /// Returns the base URL for clients.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Stops it: what is under way is answered, and everything is on the disk on return.
+    /// Stops the emulator: on return the requests in progress are answered and all changes are on disk.
     pub fn stop(mut self) {
         self.shut_down();
     }
@@ -127,7 +127,7 @@ impl EmulatorHandle {
     fn shut_down(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic there was printed by the thread itself, and nothing is left to do about it.
+            // A panic of that thread was already printed, and nothing more can be done about it.
             let _ = thread.join();
         }
     }
@@ -139,18 +139,18 @@ impl Drop for EmulatorHandle {
     }
 }
 
-/// Starts an emulator from asynchronous code.
+/// Starts an emulator from asynchronous code, without blocking the executor.
 ///
 /// # Errors
 /// As `spawn`.
 pub async fn spawn_emulator_async(options: EmulatorOptions) -> Result<EmulatorHandle, ServeError> {
     let (done, started) = oneshot::channel();
-    // Opening the data reads files, which an executor should not wait for.
+    // Opening the data reads files, which must not block the executor's threads.
     thread::spawn(move || done.send(spawn_emulator(options)));
     started.await.map_err(|error| ServeError::Thread(error.to_string()))?
 }
 
-/// Starts an emulator on a thread of its own; it listens on return.
+/// Starts an emulator on its own thread; on return it accepts connections.
 ///
 /// # Errors
 /// When the address, the data, the seed or the speed cannot be used.
@@ -179,7 +179,7 @@ pub fn spawn_emulator(options: EmulatorOptions) -> Result<EmulatorHandle, ServeE
     Ok(EmulatorHandle { address, api_key, stop, thread: Some(thread) })
 }
 
-/// Opens or makes the cloud.
+/// Opens the stored world, or creates a new one.
 fn open_cloud(options: EmulatorOptions) -> Result<(HttpService, String), ServeError> {
     let real = Timestamp::now();
     let opened = options.data.as_deref().map(WorldStore::open).transpose()?;

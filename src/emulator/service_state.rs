@@ -7,7 +7,7 @@ use super::log::RequestLog;
 use super::store::WriteQueue;
 use super::world::World;
 
-/// The cloud, and what stands before it.
+/// The world, and the limiter, fault plan, clock, log and journal around it.
 pub(super) struct HttpService {
     pub(super) world: World,
     pub(super) clock: VirtualClock,
@@ -15,6 +15,6 @@ pub(super) struct HttpService {
     pub(super) faults: faults::FaultPlan,
     pub(super) log: RequestLog,
     pub(super) journal: WriteQueue,
-    /// The description of the service's API.
+    /// OpenAPI document of the service.
     pub(super) openapi: Option<String>,
 }

@@ -1,7 +1,7 @@
-//! `WorldStore`: the cloud in one crash-safe file, and the key beside it.
+//! `WorldStore`: the world in one crash-safe file, and the API key in a file beside it.
 //!
-//! Requests change rows; `WriteQueue` hands them to a thread that writes all that wait in one commit, and
-//! tells how far it is. An answer leaves when what it saw is on the disk.
+//! Requests change rows; `WriteQueue` passes them to a thread that writes all waiting rows in one commit, and
+//! reports its progress. A response is sent once the state that it depends on is on disk.
 
 #![allow(clippy::disallowed_methods, reason = "the emulator's file and its writer are an edge")]
 
@@ -22,76 +22,76 @@ use super::world::StoredRow;
 
 const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
 const METADATA: TableDefinition<&str, &[u8]> = TableDefinition::new("about");
-/// What this program writes and reads.
+/// The file format that this program writes and reads.
 const FORMAT: &[u8] = b"stead-cloud-1";
 const MAX_KEY_BYTES: u64 = 1_024;
 
-/// Why the cloud's file cannot be used.
+/// Why the world's file or its key file cannot be used.
 #[derive(Debug, Error)]
 pub enum WorldStoreError {
-    /// Another process has it.
+    /// Another process has the file open.
     #[error(
         "{path} is in use by another process: stop the other `--cloud local` or `stead emulator`, or use another data directory"
     )]
     Locked {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is damaged, or no such file at all.
+    /// The file is damaged or is not a world file.
     #[error(
         "{path} cannot be read as a cloud: {reason}. Restore it from a copy, or move it away to start anew"
     )]
     Corrupt {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was found.
+        /// What is wrong with the content.
         reason: String,
     },
-    /// The file beside it holds no key.
+    /// The key file does not contain a key.
     #[error("{path} holds no API key: remove it, and a new one is made")]
     Key {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Another version of stead wrote it.
+    /// Another version of stead wrote the file.
     #[error(
         "{path} has the format `{found}`, and this stead reads `stead-cloud-1`: use the stead that wrote it, or move it away"
     )]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its format.
+        /// Format that the file names.
         found: String,
     },
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("{path}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// What went wrong, in detail.
         source: io::Error,
     },
-    /// A commit failed.
+    /// A commit to the file failed.
     #[error("{path} cannot be written: {reason}")]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// What went wrong, in detail.
         reason: String,
     },
 }
 
-/// What a file held when it was opened.
+/// The content of a file at the time it was opened.
 #[derive(Debug, Default)]
 pub struct StoredWorld {
-    /// Rows by key; none in a new file.
+    /// Stored rows by key; empty for a new file.
     pub rows: Vec<(String, Vec<u8>)>,
-    /// The clock.
+    /// The stored clock; `None` in a new file.
     pub clock: Option<VirtualClock>,
 }
 
-/// Makes an empty file whole: a process that is killed meanwhile leaves none. Someone else may be
-/// quicker; then theirs is the one.
+/// Creates an empty file under a temporary name, then links it into place: a process that is killed meanwhile
+/// leaves no partial file. If another process is faster, its file is used.
 fn create_empty_file(path: &Path) -> Result<(), WorldStoreError> {
     let io = |source| WorldStoreError::Io { path: path.to_owned(), source };
     let beside = path.with_extension(format!("{}.new", std::process::id()));
@@ -104,12 +104,12 @@ fn create_empty_file(path: &Path) -> Result<(), WorldStoreError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io(error)),
         _ => Ok(()),
     });
-    // It has its own name now, or is of no use.
+    // The file is in place under its final name, or is not needed.
     let _ = std::fs::remove_file(&beside);
     placed
 }
 
-/// An open file. No other process can open it meanwhile.
+/// An open world file. No other process can open it at the same time.
 #[derive(Debug)]
 pub struct WorldStore {
     database: Database,
@@ -117,7 +117,7 @@ pub struct WorldStore {
 }
 
 impl WorldStore {
-    /// Opens the file, or makes it, readable by its owner only.
+    /// Opens the file; creates it, readable by its owner only, if it is missing.
     ///
     /// # Errors
     /// When it is in use, damaged, of another version, or cannot be made.
@@ -129,7 +129,7 @@ impl WorldStore {
         if !path.exists() {
             create_empty_file(path)?;
         }
-        // The library answers some damage with a panic; whoever asked gets an error all the same.
+        // The library answers some damage with a panic; the caller must get an error in that case, too.
         let opened = catch_unwind(AssertUnwindSafe(|| Self::read(path)));
         opened.unwrap_or_else(|_| {
             let reason = "it is damaged".to_owned();
@@ -182,7 +182,7 @@ impl WorldStore {
         Ok(StoredWorld { rows, clock })
     }
 
-    /// Writes rows and the clock; they are on the disk on return.
+    /// Writes rows and the clock in one commit; on return they are on disk.
     ///
     /// # Errors
     /// When they are not.
@@ -212,7 +212,7 @@ impl WorldStore {
     }
 }
 
-/// Lets only the owner read and write what is made.
+/// Restricts a file that is about to be created to its owner.
 fn restrict_to_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
@@ -222,7 +222,7 @@ fn restrict_to_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Returns the key beside the cloud's file; makes a random one where there is none.
+/// Returns the API key from the file beside the world's file; creates a random one if the file is missing.
 ///
 /// # Errors
 /// When it cannot be read or made, or holds no key.
@@ -250,17 +250,17 @@ pub fn read_or_create_key(data: &Path) -> Result<String, WorldStoreError> {
     }
 }
 
-/// Returns a new key from the system's random source.
+/// Returns a new API key from the system's random source.
 pub fn random_key() -> String {
     format!("sk_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
-/// How far the writer is.
+/// Progress of the journal's writer thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteProgress {
     /// Everything up to this batch is on the disk.
     Durable(u64),
-    /// A batch was not written; nothing after it is either.
+    /// Writing a batch failed; no later batch is written either.
     Failed(String),
 }
 
@@ -270,7 +270,7 @@ struct WriteBatch {
     clock: Option<VirtualClock>,
 }
 
-/// What still has to reach the disk, in order.
+/// The queue of changes that still have to reach the disk, in order.
 #[derive(Debug)]
 pub struct WriteQueue {
     batches: Option<mpsc::Sender<WriteBatch>>,
@@ -280,14 +280,14 @@ pub struct WriteQueue {
 }
 
 impl WriteQueue {
-    /// Returns a journal that keeps nothing.
+    /// Returns a journal that discards its batches, for a world without a file.
     #[must_use]
     pub fn in_memory() -> Self {
         let (_, progress) = watch::channel(WriteProgress::Durable(0));
         Self { batches: None, sequence: 0, progress, writer: None }
     }
 
-    /// Starts the writer of a store.
+    /// Starts the thread that writes to a store.
     #[must_use]
     pub fn start(store: WorldStore) -> Self {
         let (batches, waiting) = mpsc::channel();
@@ -296,19 +296,19 @@ impl WriteQueue {
         Self { batches: Some(batches), sequence: 0, progress, writer: Some(writer) }
     }
 
-    /// Hands over what a request changed; returns the number to wait for.
+    /// Queues the rows that a request changed; returns the sequence number to wait for.
     pub fn submit(&mut self, rows: Vec<StoredRow>, clock: Option<VirtualClock>) -> u64 {
         let Some(batches) = &self.batches else { return 0 };
         if rows.is_empty() && clock.is_none() {
             return self.sequence;
         }
         self.sequence += 1;
-        // A writer that is gone has failed, and the progress says so.
+        // If the writer ended, it has failed, and its progress reports the failure.
         let _ = batches.send(WriteBatch { sequence: self.sequence, rows, clock });
         self.sequence
     }
 
-    /// Returns where to see how far the writer is.
+    /// Returns a receiver for the writer's progress.
     pub fn watch_progress(&self) -> watch::Receiver<WriteProgress> {
         self.progress.clone()
     }
@@ -318,7 +318,7 @@ impl Drop for WriteQueue {
     fn drop(&mut self) {
         self.batches = None;
         if let Some(writer) = self.writer.take() {
-            // A panic of the writer was reported as a failure to those who waited.
+            // A panic of the writer was reported as a failure to the requests that waited.
             let _ = writer.join();
         }
     }
@@ -349,7 +349,7 @@ fn write_all(
     }
 }
 
-/// Waits until everything up to a number is on the disk.
+/// Waits until everything up to a sequence number is on disk.
 ///
 /// # Errors
 /// When it will never be, in words.

@@ -6,7 +6,6 @@ use crate::model::schema::{
     Type,
 };
 
-/// The table.
 pub(super) static API_KEY: Kind = Kind {
     name: "api_key",
     summary: "A key to the service's API; its secret is shown once, at creation.",

@@ -30,14 +30,13 @@ const AUTOSCALING: Type = Type::Record(&[
     ("target", Type::Integer { min: 1, max: 100_000, unit: "" }),
 ]);
 
-/// A change that is rolled out as a new deployment.
+/// The effect of a change that is rolled out as a new deployment.
 const ROLLS_OUT: &[Effect] = &[Effect::Deploys];
 
 const fn patch(body: &'static str) -> UpdateStrategy {
     UpdateStrategy::Patch { call: &PATCH, body }
 }
 
-/// The table.
 pub(super) static APP: Kind = Kind {
     name: "app",
     summary: "A service of the application platform: web, private, worker, cron or job.",
@@ -168,7 +167,7 @@ pub(super) static APP: Kind = Kind {
         field: "monthly_price",
         factors: &[
             PriceFactor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" },
-            // Billed by their runs.
+            // The service bills these types by their runs and not by the month.
             PriceFactor::Unless { attribute: "type", values: &["cron", "job"] },
         ],
     }]),
@@ -331,7 +330,7 @@ static RULES: &[Rule] = &[
     },
 ];
 
-/// How a run of a job ends.
+/// The record of a job's run and its final statuses.
 static JOB: RunSchema = RunSchema {
     listed_by: "runs",
     id: "id",
@@ -344,7 +343,7 @@ static JOB: RunSchema = RunSchema {
     told_by: None,
 };
 
-/// How a deployment ends.
+/// The record of a deployment and its final statuses.
 static DEPLOYMENT: RunSchema = RunSchema {
     listed_by: "deployments",
     id: "id",

@@ -1,4 +1,4 @@
-//! `app_database_link`: gives an app a login of a database, written in its `databases`.
+//! `app_database_link`: a login of a database for an app, written in its `databases`.
 
 use super::shared::{CREATED_AT, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
@@ -6,7 +6,6 @@ use crate::model::schema::{
     Type,
 };
 
-/// The table.
 pub(super) static APP_DATABASE_LINK: Kind = Kind {
     name: "app_database_link",
     summary: "Gives an app a login of a database, and the variables to use it.",

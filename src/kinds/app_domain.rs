@@ -3,7 +3,6 @@
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{Attribute, Kind, KindApi, KindScope, Rule, RuleCheck, TextFormat, Type};
 
-/// The table.
 pub(super) static APP_DOMAIN: Kind = Kind {
     name: "app_domain",
     summary: "A host name under which an app answers.",

@@ -6,7 +6,6 @@ use crate::model::schema::{
     PriceFactor, PriceTerm, ReadinessRule, Type,
 };
 
-/// The table.
 pub(super) static BACKUP: Kind = Kind {
     name: "backup",
     summary: "A copy of a VM, made once; schedules make others.",
@@ -49,7 +48,7 @@ pub(super) static BACKUP: Kind = Kind {
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
     copy_of: &["vm"],
-    // Contract, 6, 17.
+    // Contract, sections 6 and 17.
     made_by_service: Some(("name", "auto-")),
     goes_at: Some("expire_date"),
     actions: &[Action::post(

@@ -9,7 +9,6 @@ use crate::model::schema::{
 static PATCH: ApiCall =
     ApiCall::new("patch", Endpoint::documented(Method::Patch, "/api/v1/backup-schedules/{id}"));
 
-/// The table.
 pub(super) static BACKUP_SCHEDULE: Kind = Kind {
     name: "backup_schedule",
     summary: "Daily or weekly backups of one VM, with how many to keep.",

@@ -1,8 +1,8 @@
-//! The service's tables of names and prices.
+//! The service's catalog tables of names and prices.
 
 use crate::model::schema::CatalogTable;
 
-/// All of them, sorted by name.
+/// All catalog tables, sorted by name.
 pub(super) static CATALOGS: &[CatalogTable] = &[
     CatalogTable::list("app_size", "/api/v1/apps/sizes"),
     CatalogTable::single("backup", "/api/v1/public/pricing/backup"),

@@ -20,7 +20,6 @@ static MAINTENANCE: ApiCall = ApiCall::new(
     Endpoint::documented(Method::Patch, "/api/v1/k8s/clusters/{id}/maintenance"),
 );
 
-/// The table.
 pub(super) static CLUSTER: Kind = Kind {
     name: "cluster",
     summary: "A managed Kubernetes cluster; its workers stand under `node_pools`.",
@@ -142,14 +141,14 @@ pub(super) static CLUSTER: Kind = Kind {
                 ("taints", Type::List(&TEXT)),
             ])),
         ),
-        // Removed from the service: anything but zero is refused.
+        // The service has removed this feature: it refuses anything but zero.
         ("storage_node_count", Type::Integer { min: 0, max: 0, unit: "" }),
         ("storage_node_disk_gb", Type::Integer { min: 0, max: 0, unit: "" }),
     ],
     ..Kind::PLAIN
 };
 
-/// A pool as the record of its cluster holds it.
+/// The fields of a pool in the record of its cluster.
 const POOL_FIELDS: &[(&str, Type)] = &[
     ("id", TEXT),
     ("cluster_id", TEXT),

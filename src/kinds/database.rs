@@ -36,7 +36,6 @@ static RESUME: ApiCall = ApiCall::new(
 
 const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
 
-/// The table.
 pub(super) static DATABASE: Kind = Kind {
     name: "database",
     summary: "A managed database: postgres, mysql, valkey, clickhouse or kafka.",
@@ -253,7 +252,7 @@ pub(super) static DATABASE: Kind = Kind {
     ..Kind::PLAIN
 };
 
-/// All that a status can be. A word that is not here is waited on, not refused.
+/// All statuses that are documented. For a status that is not in the list the program waits; it does not refuse it.
 const STATUSES: &[&str] = &[
     "pending",
     "deploying",

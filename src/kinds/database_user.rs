@@ -6,7 +6,6 @@ use crate::model::schema::{
     TextFormat, Type,
 };
 
-/// The table.
 pub(super) static DATABASE_USER: Kind = Kind {
     name: "database_user",
     summary: "A login of a database.",

@@ -1,4 +1,4 @@
-//! `invitation`: asks a person to join the account.
+//! `invitation`: an invitation of a person to the account.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
@@ -6,7 +6,6 @@ use crate::model::schema::{
     Type,
 };
 
-/// The table.
 pub(super) static INVITATION: Kind = Kind {
     name: "invitation",
     summary: "Asks a person by mail to join the account, in a role.",

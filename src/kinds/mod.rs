@@ -1,4 +1,4 @@
-//! The service's kinds, one table a file, and the `Registry` that lists them.
+//! The service's kinds, one table per file, and the `Registry` that lists them.
 
 use crate::model::schema::Registry;
 
@@ -27,7 +27,7 @@ mod vm;
 mod volume;
 mod vpc;
 
-/// Everything that stead knows of the service.
+/// Everything that the program knows about the service.
 pub static REGISTRY: Registry = Registry {
     kinds: &[
         &api_key::API_KEY,

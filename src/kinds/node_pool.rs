@@ -12,7 +12,6 @@ const ITEM: &str = "/api/v1/k8s/clusters/{parent}/pools/{id}";
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, ITEM));
 
-/// The table.
 pub(super) static NODE_POOL: Kind = Kind {
     name: "node_pool",
     summary: "Workers of one size in a Kubernetes cluster.",

@@ -1,4 +1,4 @@
-//! `project`: the account's folder for everything else.
+//! `project`: a group of resources within the account.
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
@@ -8,7 +8,6 @@ use crate::model::schema::{
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
 
-/// The table.
 pub(super) static PROJECT: Kind = Kind {
     name: "project",
     summary: "The folder of the account that other resources belong to.",

@@ -9,7 +9,6 @@ use crate::model::schema::{
 static PATCH: ApiCall =
     ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{parent}/members/{id}"));
 
-/// The table.
 pub(super) static PROJECT_MEMBER: Kind = Kind {
     name: "project_member",
     summary: "Lets a person or an API key into a project, in a role.",

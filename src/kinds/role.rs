@@ -8,7 +8,6 @@ use crate::model::schema::{
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
 
-/// The table.
 pub(super) static ROLE: Kind = Kind {
     name: "role",
     summary: "A named set of permissions, beside owner, admin, developer and viewer.",

@@ -1,4 +1,4 @@
-//! `saved_query`: a query that a database's console keeps, written under its `saved_queries`.
+//! `saved_query`: a query saved in a database's console, written under its `saved_queries`.
 
 use super::shared::{TEXT, TIME};
 use crate::model::schema::{
@@ -11,7 +11,6 @@ const COLLECTION: &str = "/api/v1/databases/{parent}/saved-queries";
 static PUT: ApiCall =
     ApiCall::new("put", Endpoint::documented(Method::Put, COLLECTION)).always(&["name", "query"]);
 
-/// The table.
 pub(super) static SAVED_QUERY: Kind = Kind {
     name: "saved_query",
     summary: "A query that a database's console keeps by name.",

@@ -1,4 +1,4 @@
-//! `serverless_function`: code that runs on request.
+//! `serverless_function`: code that the service runs on request.
 
 use super::shared::{
     COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
@@ -13,7 +13,6 @@ static GRANT: ApiCall =
     ApiCall::new("source-upload", Endpoint::assumed(Method::Post, "/api/v1/functions/{id}/source-upload"));
 static DEPLOY: ApiCall = ApiCall::new("deploy", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
 
-/// The table.
 pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     name: "serverless_function",
     summary: "Code that runs on request, without a server of its own.",

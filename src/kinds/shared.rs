@@ -1,11 +1,11 @@
-//! Attributes and types that several kinds have in the same words.
+//! Attributes and types that several kinds share.
 
 use crate::model::schema::{Attribute, Literal, TextFormat, Type, UpdateStrategy};
 
 /// A name of 1–64 characters.
 pub(super) const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
 
-/// Any text up to the API's practical bounds.
+/// Any text up to the API's practical limit.
 pub(super) const TEXT: Type = Type::Text { min: 0, max: 65_535, format: TextFormat::Any };
 
 /// A point in time.
@@ -14,7 +14,7 @@ pub(super) const TIME: Type = Type::Text { min: 0, max: 64, format: TextFormat::
 /// A count without an upper bound.
 pub(super) const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
 
-/// The only region there is.
+/// The only region that the service offers.
 pub(super) const REGIONS: Type = Type::Enum(&["us-east"]);
 
 /// The region of an object.
@@ -27,7 +27,6 @@ pub(super) const BILLING: Attribute =
         .summary("payg is billed by the hour, subscription by the month, from the account balance first.")
         .on_change(UpdateStrategy::Replace);
 
-/// Creation time.
 pub(super) const CREATED_AT: Attribute =
     Attribute::computed("created_at", TIME).summary("When it was made.");
 
@@ -39,17 +38,17 @@ pub(super) const UPDATED_AT: Attribute =
 pub(super) const PROJECT_ID: Attribute =
     Attribute::computed("project_id", TEXT).summary("The id of the project that owns it.");
 
-/// The price of an hour.
+/// The price per hour.
 pub(super) const PRICE_PER_HOUR: Attribute =
     Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD.");
 
-/// A directory of sources below the stack's own.
+/// A directory with source code below the stack's own.
 pub(super) const SOURCE_DIR: Type = Type::Text { min: 1, max: 1_024, format: TextFormat::Directory };
 
-/// A text of a line or so.
+/// A text of about one line.
 pub(super) const SHORT_TEXT: Type = Type::Text { min: 1, max: 253, format: TextFormat::Any };
 
-/// Days as the service counts them.
+/// Weekdays and their numbers in the API.
 pub(super) const WEEKDAYS: &[(&str, i64)] = &[
     ("sunday", 0),
     ("monday", 1),

@@ -9,7 +9,6 @@ use crate::model::schema::{
 static RENAME: ApiCall =
     ApiCall::new("rename", Endpoint::documented(Method::Patch, "/api/v1/snapshots/{id}/rename"));
 
-/// The table.
 pub(super) static SNAPSHOT: Kind = Kind {
     name: "snapshot",
     summary: "The state of a VM or a volume at the time it was taken.",

@@ -11,7 +11,6 @@ const WRITE: Endpoint = Endpoint::documented(Method::Patch, PATH).answers(Envelo
 
 static PATCH: ApiCall = ApiCall::new("patch", WRITE);
 
-/// The table.
 pub(super) static SPEND_SETTINGS: Kind = Kind {
     name: "spend_settings",
     summary: "The account's monthly cap on what its apps spend; an account has one, or none.",

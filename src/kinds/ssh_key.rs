@@ -3,7 +3,6 @@
 use super::shared::{CREATED_AT, NAME, TEXT};
 use crate::model::schema::{Attribute, Endpoint, Kind, KindApi, KindScope, Method, TextFormat, Type};
 
-/// The table.
 pub(super) static SSH_KEY: Kind = Kind {
     name: "ssh_key",
     summary: "A public key that new VMs can be told to trust.",

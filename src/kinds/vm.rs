@@ -16,7 +16,6 @@ static CONSOLE: ApiCall =
 const START: ApiCall = ApiCall::new("start", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/start"));
 const STOP: ApiCall = ApiCall::new("stop", Endpoint::documented(Method::Post, "/api/v1/vms/{id}/stop"));
 
-/// The table.
 pub(super) static VM: Kind = Kind {
     name: "vm",
     summary: "A virtual machine from a template, of a size that its plan gives.",

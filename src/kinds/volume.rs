@@ -13,7 +13,6 @@ static ATTACH: ApiCall =
 static DETACH: ApiCall =
     ApiCall::new("detach", Endpoint::documented(Method::Post, "/api/v1/volumes/{id}/detach"));
 
-/// The table.
 pub(super) static VOLUME: Kind = Kind {
     name: "volume",
     summary: "Block storage that outlives the machine it is attached to.",

@@ -6,7 +6,6 @@ use crate::model::schema::{
     Rule, RuleCheck, TextFormat, Type,
 };
 
-/// The table.
 pub(super) static VPC: Kind = Kind {
     name: "vpc",
     summary: "A private network that VMs and databases join.",

@@ -1,9 +1,9 @@
-//! One kept secret as an age file: encrypted to the pinned recipients, decrypted and compared with its place.
+//! Encryption of one stored secret as an age file: encrypts to the pinned recipients, decrypts and checks the origin.
 //!
-//! In: a value and its `SecretLocation`. Out: base64 of an age file, which `age -d` opens, too. The plaintext is JSON,
-//! padded with blanks to steps of 256 bytes, so that a reader of the ledger does not learn a value's length.
-//! Invariant: a ciphertext that was made for another ledger, environment, address, version or object is refused.
-//! age does not authenticate the sender: who may write the ledger is what its MACs prove.
+//! In: a value and its `SecretLocation`. Out: base64 of an age file, which `age -d` also opens. The plaintext is JSON,
+//! padded with blanks to a multiple of 256 bytes, so that a reader of the ledger does not learn a value's length.
+//! Invariant: a ciphertext made for another ledger, environment, address, version or object is refused. age does not
+//! authenticate the sender; the MACs of the ledger prove who wrote it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,16 +21,16 @@ use crate::model::address::Name;
 use crate::model::recipient::Recipient;
 use crate::model::secret::Secret;
 
-/// A plaintext's length is a multiple of this.
+/// The plaintext is padded to a multiple of this length, in bytes.
 const PADDING_BYTES: usize = 256;
 
-/// Largest value that is kept.
+/// Maximum size of a stored value.
 pub const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// Largest ciphertext that is opened: more than any value, header and padding make.
+/// Maximum size of a ciphertext to decrypt: larger than any value with header and padding.
 const MAX_CIPHERTEXT_BYTES: usize = 1 << 20;
 
-/// A private key that opens what is encrypted to its recipient.
+/// A private key that decrypts files for its recipient.
 #[derive(Clone)]
 pub struct AgeIdentity(age::x25519::Identity);
 
@@ -41,7 +41,7 @@ impl fmt::Debug for AgeIdentity {
 }
 
 impl AgeIdentity {
-    /// Makes a new one.
+    /// Generates a new random identity.
     #[must_use]
     pub fn generate() -> Self {
         Self(age::x25519::Identity::generate())
@@ -50,7 +50,7 @@ impl AgeIdentity {
     /// Parses the text of an identity file: one `AGE-SECRET-KEY-1…` per line, and lines of comments.
     ///
     /// # Errors
-    /// The number of the first line that is none of both; 0 when there is no key at all. Never the line.
+    /// The number of the first line that is neither of these; 0 when there is no key at all. Never the line.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, usize> {
         let is_key = |line: &str| !line.is_empty() && !line.starts_with('#');
         let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| is_key(line));
@@ -59,35 +59,35 @@ impl AgeIdentity {
         if found.is_empty() { Err(0) } else { Ok(found) }
     }
 
-    /// Returns who has it, as stacks name it.
+    /// Returns the recipient (public key) of this identity, in the form that stacks use.
     #[must_use]
     pub fn recipient(&self) -> Name {
         self.0.to_public().to_string().into()
     }
 
-    /// Returns its text, for the one file that keeps it.
+    /// Returns the text of the private key, for the one file that stores it.
     #[must_use]
     pub fn text(&self) -> Secret {
         Secret::new(self.0.to_string().expose_secret())
     }
 }
 
-/// Where a kept secret belongs.
+/// The ledger position that a stored secret is encrypted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretLocation {
-    /// The ledger's lineage.
+    /// The lineage id of the ledger.
     pub lineage: Uuid,
-    /// The environment.
+    /// The environment of the ledger.
     pub environment: Name,
-    /// `vars.token` of a generated variable, else the resource's address.
+    /// `vars.token` for a generated variable, otherwise the resource's address.
     pub address: Name,
-    /// Which of the address's values.
+    /// The version of the address's value.
     pub version: u64,
-    /// The object that shows it once; `None` for a variable.
+    /// The object that showed the secret at its creation; `None` for a variable.
     pub object: Option<Name>,
 }
 
-/// What is encrypted.
+/// The plaintext document inside the age file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgePayload {
@@ -100,31 +100,31 @@ struct AgePayload {
     value: String,
 }
 
-/// Why a kept secret cannot be encrypted or used. No message holds it.
+/// The reason why a stored secret cannot be encrypted or used. No message contains the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AgeFileError {
-    /// There is nobody to encrypt it to.
+    /// There are no recipients to encrypt it to.
     #[error("no recipients are pinned")]
     NoRecipients,
-    /// A recipient that is recorded is none.
+    /// A recorded recipient is not valid.
     #[error("the recipient {0} cannot be used")]
     Recipient(Name),
-    /// Its text is not there, or too large.
+    /// Its text is missing or too large.
     #[error("the value is not at hand, or larger than {MAX_VALUE_BYTES} bytes")]
     Value,
-    /// The library failed.
+    /// The age library reported a failure.
     #[error("it cannot be encrypted")]
     Encryption,
-    /// It is no age file.
+    /// The file is not an age file.
     #[error("the ciphertext is damaged")]
     Damaged,
-    /// None of the identities opens it.
+    /// None of the identities can decrypt it.
     #[error("none of the identities opens it")]
     NoIdentity,
-    /// It was made for another place.
+    /// It was made for another ledger position.
     #[error("the ciphertext was made for another {0}: somebody put it there")]
     Place(&'static str),
-    /// It is not what the ledger's fingerprint says.
+    /// It does not match the ledger's fingerprint.
     #[error("the value does not match its fingerprint in the ledger: somebody put it there")]
     Fingerprint,
 }
@@ -132,7 +132,7 @@ pub enum AgeFileError {
 /// Encrypts a value. Returns base64 of the age file.
 ///
 /// # Errors
-/// When there are no recipients, or the value is not at hand or too large.
+/// When there are no recipients, or the value is not available or too large.
 pub fn encrypt_value(
     recipients: &BTreeSet<Name>,
     place: &SecretLocation,
@@ -157,7 +157,7 @@ pub fn encrypt_value(
     Ok(STANDARD.encode(bytes))
 }
 
-/// Returns the plaintext of a value.
+/// Returns the padded plaintext of a value.
 fn padded_plaintext(place: &SecretLocation, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFileError> {
     let SecretLocation { lineage, environment, address, version, object } = place.clone();
     let content = AgePayload { lineage, environment, address, version, object, value: value.to_owned() };
@@ -167,7 +167,7 @@ fn padded_plaintext(place: &SecretLocation, value: &str) -> Result<Zeroizing<Vec
     Ok(plain)
 }
 
-/// Decrypts a value, and compares what it was encrypted for with its place.
+/// Decrypts a value and checks that it was encrypted for this position.
 ///
 /// # Errors
 /// When it is damaged, none of the identities opens it, or it was made for another place.
@@ -188,7 +188,7 @@ pub fn decrypt_value(
     })?;
     let mut plain = Zeroizing::new(Vec::new());
     reader.read_to_end(&mut plain).map_err(|_| AgeFileError::Damaged)?;
-    // What is wrong with it could quote the value.
+    // The error of the parser could quote the value, so it is dropped.
     let content: AgePayload = serde_json::from_slice(&plain).map_err(|_| AgeFileError::Damaged)?;
     let secret = Secret::new(content.value);
     let fits = [

@@ -1,4 +1,4 @@
-//! Which live object each address owns: the journal, its replay, and the stores that keep it.
+//! The ledger: the record of the live object that each address owns. Contains the journal, its replay, and the stores.
 
 pub mod age_file;
 pub mod integrity;

@@ -1,4 +1,4 @@
-//! `Address`: the one path by which a resource is known in files, expressions, plans and flags.
+//! `Address`: the dotted path that names a resource in files, expressions, plans and flags.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -12,13 +12,13 @@ pub type Name = SmolStr;
 
 /// The dotted path of a resource: `vm.web`, `vm.web.a`, `database.main.users.reporting`.
 ///
-/// What a module makes has the module's name in front: `shop_eu.vm.web.a`, `shop.eu.vm.web` for an
-/// instance `eu` of the module `shop`. Segments are `[a-z0-9_-]+`, so an address is safe in a shell and needs no quotes.
+/// The address of a resource in a module begins with the module's name: `shop_eu.vm.web.a`, or `shop.eu.vm.web` for the
+/// instance `eu` of the module `shop`. Segments are `[a-z0-9_-]+`, so an address needs no quotes in a shell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "SmolStr", into = "SmolStr")]
 pub struct Address(SmolStr);
 
-/// Why a text is no address.
+/// The reason why a text is not a valid address.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not an address: {reason}")]
 pub struct AddressError {
@@ -33,7 +33,7 @@ impl Address {
         Self(smol_str::format_smolstr!("{kind}.{name}"))
     }
 
-    /// Returns the address of an instance or of a child's collection entry below this one.
+    /// Returns the address of an instance, or of an entry in a child collection, below this address.
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
         Self(smol_str::format_smolstr!("{}.{segment}", self.0))
@@ -45,7 +45,7 @@ impl Address {
         if module.is_empty() { self } else { Self(smol_str::format_smolstr!("{module}.{}", self.0)) }
     }
 
-    /// Returns the path as the module itself would write it; `None` for what is not in the module.
+    /// Returns the path as the module itself would write it; `None` for a resource outside the module.
     #[must_use]
     pub fn strip_module(&self, module: &str) -> Option<&str> {
         if module.is_empty() { Some(&self.0) } else { self.0.strip_prefix(module)?.strip_prefix('.') }
@@ -66,7 +66,7 @@ impl Address {
         Ok(Self(SmolStr::new(text)))
     }
 
-    /// Returns the place of everything in a module: its name alone, or an address in it.
+    /// Parses the path prefix that covers everything in a module: the module's name alone, or an address in it.
     ///
     /// # Errors
     /// When a part is empty or has an illegal character.
@@ -98,26 +98,26 @@ impl Address {
         self.0.rsplit('.').next().unwrap_or_default()
     }
 
-    /// Tells whether this address is `other`, or an instance or child below it.
+    /// Returns whether this address is `other`, or an instance or child below it.
     #[must_use]
     pub fn is_within(&self, other: &Address) -> bool {
         is_in(&self.0, &other.0)
     }
 }
 
-/// Tells whether a dotted path is a place, or leads into it.
+/// Returns whether a dotted path equals the prefix `place` or is below it.
 #[must_use]
 pub fn is_in(path: &str, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns the places that a dotted path leads through, outermost first, and itself at last; none of an empty one.
+/// Returns the prefixes of a dotted path, outermost first, ending with the path itself; none for an empty path.
 pub fn path_prefixes(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
     ends.filter(|end| *end > 0).map(|end| &path[..end])
 }
 
-/// Tells whether a text may stand as one part of an address.
+/// Returns whether a text is a legal segment of an address.
 #[must_use]
 pub fn is_legal_segment(text: &str) -> bool {
     !text.is_empty()

@@ -1,9 +1,9 @@
-//! `Budget`: how much memory the values of one stack may take together.
+//! `Budget`: a limit on the memory that all values of one stack may use together.
 //!
-//! A few lines can name more than any machine holds: each local twice the one before. So whoever builds a
-//! value charges it first, a copy like a new one, and stops where the budget ends. What is charged is what is
-//! alive: an evaluation gives back what it needed on the way and keeps its result. The files' own size is
-//! added to the limits, so that what is written plainly always fits.
+//! A few lines can describe more than any machine can store: each local twice the size of the one before. So the code
+//! that builds a value charges it first, a copy like a new value, and stops when the budget is used up. Only live
+//! values stay charged: an evaluation refunds its intermediate values and keeps its result. The size of the files is
+//! added to the limits, so that a value that is written out in a file always fits.
 
 use std::cell::Cell;
 
@@ -11,26 +11,26 @@ use super::address::Name;
 use super::secret::Secret;
 use super::value::Value;
 
-/// Bytes of text that the values of a stack may hold besides what its files hold.
+/// Bytes of text that the values of a stack may use in addition to the size of its files.
 pub const MAX_VALUE_TEXT_BYTES: usize = 64 << 20;
 
-/// Nodes that the values of a stack may have besides one for each byte of its files.
+/// Nodes that the values of a stack may have, in addition to one for each byte of its files.
 pub const MAX_VALUE_NODES: usize = 2_000_000;
 
-/// Levels that a value or an expression may have: everything that walks one is recursive.
+/// Levels that a value or an expression may have: the functions that walk one are recursive.
 pub(super) const MAX_NESTING: usize = 256;
 
-/// What a map takes besides its entries: its storage is allocated for several at once.
+/// Nodes charged for a map in addition to its entries: its storage is allocated for several entries at once.
 const EMPTY_MAP_NODES: usize = 8;
 
-/// Texts up to this length are stored in place.
+/// Bytes up to which `SmolStr` stores a text inline, without an allocation.
 const INLINE_TEXT_BYTES: usize = 23;
 
-/// The budget does not suffice.
+/// The error for a charge that exceeds the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetExceeded;
 
-/// So much was charged.
+/// The text bytes and nodes charged for something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BudgetCharge {
     text: usize,
@@ -45,14 +45,14 @@ impl std::ops::Add for BudgetCharge {
     }
 }
 
-/// What is left of it.
+/// The text bytes and nodes that may still be charged.
 #[derive(Debug)]
 pub struct Budget {
     text: Cell<usize>,
     nodes: Cell<usize>,
 }
 
-/// How much was left at some time.
+/// The remaining budget at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct RemainingBudget {
     text: usize,
@@ -66,7 +66,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Returns a budget with so much on top of the limits.
+    /// Returns a budget of the limits plus `text` bytes and `nodes` nodes.
     #[must_use]
     pub fn with_extra(text: usize, nodes: usize) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Budget {
         }
     }
 
-    /// Charges a text of so many bytes.
+    /// Charges a text of `bytes` bytes.
     ///
     /// # Errors
     /// When less is left; then nothing is charged.
@@ -83,7 +83,7 @@ impl Budget {
         charge_cell(&self.text, if bytes > INLINE_TEXT_BYTES { bytes } else { 0 })
     }
 
-    /// Charges so many nodes.
+    /// Charges this number of nodes.
     ///
     /// # Errors
     /// When fewer are left; then nothing is charged.
@@ -91,7 +91,7 @@ impl Budget {
         charge_cell(&self.nodes, nodes)
     }
 
-    /// Charges a map of so many entries, without their values.
+    /// Charges a map with this number of entries, without their values.
     ///
     /// # Errors
     /// When less is left; then nothing is charged.
@@ -99,7 +99,7 @@ impl Budget {
         self.charge_nodes(1 + if entries == 0 { 0 } else { EMPTY_MAP_NODES })
     }
 
-    /// Charges a value and all in it.
+    /// Charges a value and everything in it.
     ///
     /// # Errors
     /// When less is left, or it is too deep; then nothing is charged.
@@ -107,19 +107,19 @@ impl Budget {
         self.charge_atomically(|| self.charge_nested_value(value, 0))
     }
 
-    /// Returns how much is left, for `release`.
+    /// Returns the remaining budget, to be passed to `release` later.
     #[must_use]
     pub fn mark(&self) -> RemainingBudget {
         RemainingBudget { text: self.text.get(), nodes: self.nodes.get() }
     }
 
-    /// Gives back what was charged since a mark: nothing of it is alive.
+    /// Refunds everything that was charged since a mark; none of those values may still be alive.
     pub fn release(&self, mark: RemainingBudget) {
         self.text.set(self.text.get().max(mark.text));
         self.nodes.set(self.nodes.get().max(mark.nodes));
     }
 
-    /// Returns what was charged since a mark.
+    /// Returns the cost of everything that was charged since a mark.
     #[must_use]
     pub fn cost_since(&self, mark: RemainingBudget) -> BudgetCharge {
         BudgetCharge {
@@ -128,18 +128,18 @@ impl Budget {
         }
     }
 
-    /// Gives back what something took that is not alive any more.
+    /// Refunds the cost of a value that was dropped.
     pub fn refund(&self, cost: BudgetCharge) {
         self.text.set(self.text.get().saturating_add(cost.text));
         self.nodes.set(self.nodes.get().saturating_add(cost.nodes));
     }
 
-    /// Adds what another file allows: as much as it holds.
+    /// Raises the limits by the size of another file.
     pub fn add_file(&self, bytes: usize) {
         self.refund(BudgetCharge { text: bytes, nodes: bytes });
     }
 
-    /// Charges everything or nothing.
+    /// Runs a charge and restores the budget if it fails, so that a charge is complete or has no effect.
     pub(super) fn charge_atomically(
         &self,
         charge: impl FnOnce() -> Result<(), BudgetExceeded>,

@@ -1,4 +1,4 @@
-//! `Catalog`: the service's price and name tables, as read on one day or pinned in `stead.lock`.
+//! `Catalog`: the service's price and name tables, as read from the API or pinned in `stead.lock`.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ pub struct CatalogRecord {
     pub id: Value,
     /// The name that configurations use.
     pub slug: Name,
-    /// All fields, in the API's names.
+    /// All fields of the record, under the API's names.
     pub fields: Attributes,
 }
 
 impl CatalogRecord {
-    /// Returns a numeric field; prices may come as numbers or as text.
+    /// Returns a numeric field; the service may write prices as numbers or as text.
     #[must_use]
     pub fn number(&self, field: &str) -> Option<Decimal> {
         self.fields.get(field).and_then(Value::as_decimal)
@@ -31,14 +31,14 @@ impl CatalogRecord {
 /// Tables by name (`vm`, `template`, `database`, `volume` …), each with its records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
-    /// When it was read.
+    /// The time of the read from the API, where it is known.
     pub read_at: Option<Timestamp>,
-    /// Records by table.
+    /// Records by the name of their table.
     pub tables: BTreeMap<Name, Vec<CatalogRecord>>,
 }
 
 impl Catalog {
-    /// Returns the record that a configuration means: by slug, else by id.
+    /// Returns the record that a configuration names: by slug, otherwise by id.
     #[must_use]
     pub fn find(&self, table: &str, named: &Value) -> Option<&CatalogRecord> {
         let records = self.tables.get(table)?;
@@ -49,14 +49,14 @@ impl Catalog {
             .or_else(|| records.iter().find(|record| record.id.to_string() == text))
     }
 
-    /// Returns the only record of a table that has one, such as the volume price.
+    /// Returns the record of a table that has exactly one, such as the volume price.
     #[must_use]
     pub fn single_record(&self, table: &str) -> Option<&CatalogRecord> {
         self.tables.get(table)?.first()
     }
 
-    /// Gives names the ids that `pinned` has for them, where the service still knows those ids: a name
-    /// that the service has moved to another record does not change what it means here.
+    /// Restores the pinned ids of names, where the service still has records with those ids: a name that the service
+    /// has moved to another record keeps its meaning in this stack.
     pub fn pin_ids(&mut self, pinned: &Self) {
         for (table, records) in &mut self.tables {
             for held in pinned.tables.get(table).into_iter().flatten() {
@@ -74,7 +74,7 @@ impl Catalog {
         }
     }
 
-    /// Adds the records of `other` whose names are not here yet.
+    /// Adds the records of `other` whose names this catalog lacks.
     pub fn extend_with(&mut self, other: Self) {
         self.read_at = self.read_at.or(other.read_at);
         for (table, records) in other.tables {
@@ -88,7 +88,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the names that a table knows.
+    /// Returns the names of a table's records.
     pub fn slugs<'a>(&'a self, table: &str) -> impl Iterator<Item = &'a str> {
         self.tables.get(table).into_iter().flatten().map(|record| record.slug.as_str())
     }

@@ -1,28 +1,28 @@
-//! `Clock` and `Random`: time and chance as values that are handed in, so that a simulation can
-//! run the real program in virtual time.
+//! `Clock` and `Random`: time and randomness as values that the caller passes in, so that a simulation can run the real
+//! program in virtual time.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Wall time, elapsed time and waiting.
+/// Wall-clock time, elapsed time and sleep.
 pub trait Clock {
-    /// Returns the wall time, for showing and for ages; never for deciding what exists.
+    /// Returns the wall time, for display and ages; no decision about the existence of an object may use it.
     fn now(&self) -> Timestamp;
 
-    /// Returns the time since some fixed moment; it also counts while the machine is suspended.
+    /// Returns the time since a fixed moment; it includes the time during which the machine is suspended.
     fn elapsed(&self) -> Duration;
 
-    /// Waits.
+    /// Waits until this duration has passed.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
 }
 
-/// Chance: operation ids and jitter.
+/// Source of randomness for operation ids and jitter.
 pub trait Random {
-    /// Returns a new random id.
+    /// Returns a new random UUID, such as an operation id.
     fn uuid(&self) -> Uuid;
 
-    /// Returns a number in `0.0..1.0`.
+    /// Returns a random number in `0.0..1.0`.
     fn fraction(&self) -> f64;
 }

@@ -1,9 +1,9 @@
-//! `DerivedSecret`: a value that was computed from secrets. In: the digest of the expression, the secrets that enter it,
-//! and what it gives. Out: an id that changes when the expression or an input does, and the value itself for the
-//! one request that needs it.
+//! `Derived`: a value computed from secrets. In: the digest of the expression, the secrets that it uses, and its
+//! result. Out: an id that changes when the expression or an input changes, and the value itself for the one request
+//! that needs it.
 //!
-//! Invariant: nothing that leaves the process depends on the value, but for its fingerprint in the ledger. Otherwise
-//! a plan of `${vars.s == 'guess' ? 'y' : 'n'}` would show by comparison whether the guess is right.
+//! Invariant: nothing that leaves the process depends on the value, except its fingerprint in the ledger. Otherwise a
+//! plan of `${vars.s == 'guess' ? 'y' : 'n'}` would show by comparison whether the guess is right.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,16 +18,15 @@ use super::secret::{
 };
 use super::value::Value;
 
-/// The digest of an expression in canonical form: locals and module inputs inlined, what is known replaced by its
-/// value, secrets by their names.
+/// The digest of an expression in canonical form: locals and module inputs inlined, known parts replaced by their
+/// values, secrets replaced by their names.
 ///
-/// It is a hash tree, so that an expression has the same digest whether a part of it is written in place or comes
-/// from a local.
+/// It is a hash tree: an expression has the same digest whether a part of it is written inline or in a local.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpressionDigest([u8; 32]);
 
 impl ExpressionDigest {
-    /// Returns the digest of a node: its tag, its own texts, and the digests of its parts.
+    /// Returns the digest of a node: its tag, its own texts, and the digests of its children.
     #[must_use]
     pub fn node(tag: &str, texts: &[&str], parts: &[Self]) -> Self {
         let mut hash = Sha256::new();
@@ -49,7 +48,7 @@ impl fmt::Display for ExpressionDigest {
     }
 }
 
-/// The canonical form of an expression over secrets: its digest and the secrets that enter it, by name.
+/// The canonical form of an expression over secrets: its digest and the secrets that it uses, by name.
 #[derive(Clone)]
 pub struct Derivation {
     expression: ExpressionDigest,
@@ -57,7 +56,7 @@ pub struct Derivation {
 }
 
 impl Derivation {
-    /// Returns the derivation of a known value; `None` when a part of it is not known.
+    /// Returns the derivation of a known value; `None` when a part of it is unknown.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         let scalar = |tag: &str| Self::node(tag, &[&value.to_string()], []);
@@ -81,7 +80,7 @@ impl Derivation {
         })
     }
 
-    /// Returns the derivation of a node from those of its parts.
+    /// Returns the derivation of a node from the derivations of its children.
     #[must_use]
     pub fn node(tag: &str, texts: &[&str], parts: impl IntoIterator<Item = Self>) -> Self {
         let mut inputs = BTreeMap::new();
@@ -104,7 +103,7 @@ impl Derivation {
                     expression: ExpressionDigest::node("secret", &[name], &[]),
                     inputs: [(name.clone(), secret.as_input())].into(),
                 },
-                // A literal of the configuration: whoever may compare digests can read it there.
+                // A literal of the configuration: a user who can compare digests can already read it in the file.
                 (None, Secret::Plain(_)) => {
                     Self::node("literal", &[secret.expose().unwrap_or_default()], [])
                 }
@@ -125,9 +124,9 @@ impl Derivation {
         self.expression
     }
 
-    /// Returns what identifies the expression over these inputs: 64 hexadecimal digits.
+    /// Returns the id of the expression over these inputs: 64 hexadecimal digits.
     ///
-    /// `FingerprintKey::NONE` binds the expression and the names of its inputs only.
+    /// With `FingerprintKey::NONE` the id covers the expression and the names of its inputs only.
     fn id(&self, key: &FingerprintKey, print: &dyn Fn(&SmolStr, &Secret) -> SmolStr) -> SmolStr {
         let mut bytes = b"stead derived value 1".to_vec();
         bytes.extend(self.expression.0);
@@ -151,12 +150,12 @@ pub struct DerivedSecret {
 
 #[derive(Clone)]
 enum DerivedForm {
-    /// In memory.
+    /// In memory, with its value or a substitute for it.
     InMemory { derivation: Derivation, content: DerivedContent },
-    /// In a plan or a ledger.
+    /// In a plan or a ledger, without the value.
     Stored {
         id: SmolStr,
-        /// That of the value itself; in a ledger only.
+        /// The fingerprint of the value itself; in a ledger only.
         fingerprint: Option<SmolStr>,
         /// In a ledger the fingerprints of all inputs; in a plan the inputs that do not exist yet.
         inputs: BTreeMap<SmolStr, SmolStr>,
@@ -167,12 +166,12 @@ enum DerivedForm {
 enum DerivedContent {
     Text(SecretString),
     Other(Box<Value>),
-    /// An input is not at hand yet: what the expression gives for that which stands in for it.
+    /// The result for substitute inputs: at least one input has no text in this run (deferred or withheld).
     Placeholder(Box<Value>),
 }
 
 impl DerivedSecret {
-    /// Wraps what an expression gave.
+    /// Wraps the result of an expression.
     #[must_use]
     pub fn new(derivation: Derivation, value: Value) -> Self {
         let value = reveal_secrets(value);
@@ -186,15 +185,15 @@ impl DerivedSecret {
         Self { form: DerivedForm::InMemory { derivation, content } }
     }
 
-    /// Returns what stands in for the value of an expression that cannot be computed in this run: a text or a list,
-    /// which is not known either.
+    /// Returns the substitute for an expression that cannot be computed in this run: not even whether it is a text or a
+    /// list is known.
     #[must_use]
     pub fn unavailable(derivation: Derivation) -> Self {
         let content = DerivedContent::Placeholder(Box::new(Value::text(DERIVED_PLACEHOLDER)));
         Self { form: DerivedForm::InMemory { derivation, content } }
     }
 
-    /// Returns the same without its value: what it is known by.
+    /// Returns a copy that has the identity of the value and not the value itself.
     pub(super) fn without_value(&self) -> Self {
         match &self.form {
             DerivedForm::InMemory { derivation, .. } => {
@@ -205,12 +204,12 @@ impl DerivedSecret {
         }
     }
 
-    /// Tells whether not even the type of its value is known.
+    /// Returns whether even the type of its value is unknown.
     pub(super) fn is_undecided(&self) -> bool {
         matches!(&self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(value), .. } if value.as_text() == Some(DERIVED_PLACEHOLDER))
     }
 
-    /// Returns the value that expressions compute with: the value itself, or what stands in for it.
+    /// Returns the value that expressions compute with: the value itself or its substitute.
     #[must_use]
     pub fn to_computable(&self) -> Option<Value> {
         match &self.form {
@@ -229,7 +228,7 @@ impl DerivedSecret {
         Self { form: DerivedForm::Stored { id, fingerprint, inputs } }
     }
 
-    /// Returns the value in clear, for the one request that needs it; `None` when it is not at hand.
+    /// Returns the plaintext value, for the one request that needs it; `None` when it is not available in this run.
     #[must_use]
     pub fn expose(&self) -> Option<Value> {
         match &self.form {
@@ -244,7 +243,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns a value that is no text, or what stands in for one.
+    /// Returns a value that is not a text, or its substitute.
     pub(super) fn non_text_value(&self) -> Option<&Value> {
         match &self.form {
             DerivedForm::InMemory {
@@ -263,7 +262,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the same expression with another form of its value, such as the one that an attribute takes.
+    /// Returns the same expression with a converted value, such as the form that an attribute requires.
     ///
     /// # Errors
     /// That of `convert`.
@@ -276,7 +275,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Tells whether an input is not at hand yet.
+    /// Returns whether an input has no text in this run, because it is deferred or withheld.
     #[must_use]
     pub const fn is_awaited(&self) -> bool {
         matches!(self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. })
@@ -290,7 +289,7 @@ impl DerivedSecret {
         open.into_iter().flatten()
     }
 
-    /// Returns the fingerprints of the inputs that a ledger recorded, by the names of their variables.
+    /// Returns the fingerprints of the inputs that a ledger recorded, by variable name.
     #[must_use]
     pub const fn recorded_inputs(&self) -> Option<&BTreeMap<SmolStr, SmolStr>> {
         match &self.form {
@@ -323,7 +322,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the id in hexadecimal, once sealed.
+    /// Returns the id in hexadecimal; `None` while the value is still in memory.
     #[must_use]
     pub const fn sealed_id(&self) -> Option<&SmolStr> {
         match &self.form {
@@ -340,7 +339,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns it as a plan holds it: by its id, and by the names of the inputs that do not exist yet.
+    /// Returns the form for a plan: its id and the names of the inputs that do not exist yet.
     #[must_use]
     pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         let inputs = match &self.form {
@@ -353,7 +352,7 @@ impl DerivedSecret {
         Self::read(self.id(key), None, inputs)
     }
 
-    /// Returns it as the ledger remembers it.
+    /// Returns the form for the ledger, with the fingerprints of the value and its inputs.
     pub(super) fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match &self.form {
             DerivedForm::Stored { .. } => self.clone(),
@@ -366,8 +365,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Tells whether this is what a plan holds of `open`: the same expression over the same inputs. Inputs that did
-    /// not exist when the plan was made are bound by their names and lengths.
+    /// Returns whether this is the planned form of `open`: the same expression over the same inputs. Inputs that did
+    /// not exist when the plan was made are compared by their names and lengths.
     #[must_use]
     pub fn is_seal_of(&self, open: &Self, key: &FingerprintKey) -> bool {
         match (&self.form, &open.form) {
@@ -394,8 +393,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Tells whether a live value is the one that was applied, by the fingerprint in the ledger; `None` when the
-    /// ledger has none.
+    /// Returns whether a live value equals the last applied one, by the fingerprint in the ledger; `None` when the
+    /// ledger has no fingerprint.
     #[must_use]
     pub fn is_live(&self, live: &Secret, key: &FingerprintKey) -> Option<bool> {
         let recorded = self.fingerprint(key)?;
@@ -404,7 +403,7 @@ impl DerivedSecret {
 }
 
 impl PartialEq for DerivedSecret {
-    /// Two computed values are equal when their expressions and inputs are, whatever they gave.
+    /// Compares the expressions and the inputs of two computed values; their results do not matter.
     fn eq(&self, other: &Self) -> bool {
         match (&self.form, &other.form) {
             (DerivedForm::Stored { id: a, .. }, DerivedForm::Stored { id: b, .. }) => a == b,
@@ -416,7 +415,7 @@ impl PartialEq for DerivedSecret {
     }
 }
 
-/// Returns the text of a value that fingerprints are compared by: a live value of any type has the same one.
+/// Returns the text that fingerprints are computed from: the same one for a live value of any type.
 #[must_use]
 pub fn comparable_text(value: &Value) -> String {
     match value {
@@ -426,7 +425,7 @@ pub fn comparable_text(value: &Value) -> String {
     }
 }
 
-/// Returns what an input is bound by: its fingerprint, or the length of what does not exist yet.
+/// Returns the identity of an input: its fingerprint, or the length of an input that does not exist yet.
 fn input_fingerprint(input: &Secret, key: &FingerprintKey) -> SmolStr {
     match (input.computable_text().filter(|_| input.is_awaited()), input.origin()) {
         (Some(stand_in), _) => format_smolstr!("awaited:{}", stand_in.len()),
@@ -435,7 +434,7 @@ fn input_fingerprint(input: &Secret, key: &FingerprintKey) -> SmolStr {
     }
 }
 
-/// Returns a value with the text of its secrets, or what stands in for it.
+/// Returns a value in which each secret is replaced by its text or by its substitute.
 fn reveal_secrets(value: Value) -> Value {
     match value {
         Value::Secret(Secret::Derived(derived)) => derived.to_computable().unwrap_or_default(),

@@ -1,58 +1,58 @@
-//! `Diagnostic`: one problem, said once: what, why, how to mend it, and where.
+//! `Diagnostic`: one problem with its reason, its remedy and its source location.
 
 use super::address::Name;
 use super::source::Span;
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing is done while it stands.
+    /// Blocks the command until it is corrected.
     Error,
-    /// Worth a look; work goes on.
+    /// Deserves attention; the command continues.
     Warning,
 }
 
-/// A place and what to say about it.
+/// A source span and the text shown at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// Where.
+    /// The source range that the label underlines.
     pub span: Span,
-    /// A few words shown at the place; empty for a bare underline.
+    /// A few words shown at the span; empty for a bare underline.
     pub text: String,
 }
 
-/// An edit that mends the problem without changing anything else.
+/// An edit that corrects the problem and changes nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedEdit {
-    /// The text to replace.
+    /// The source range that the edit replaces.
     pub span: Span,
-    /// What takes its place.
+    /// The text that replaces the span's text.
     pub replacement: String,
-    /// It is surely what was meant: it may be made unasked.
+    /// The intent is certain: the program may apply the edit without asking.
     pub sure: bool,
 }
 
 /// One problem. The first label is the main one.
 ///
-/// `summary` is a constant sentence without full stop; `detail` says what and why in sentences;
-/// `help` says what to write instead.
+/// `summary` is a constant sentence without full stop; `detail` states what happened and why in sentences; `help`
+/// states the correction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Stable code, such as `S0201`.
     pub code: &'static str,
-    /// Error or warning.
+    /// Whether the problem is an error or a warning.
     pub severity: Severity,
-    /// One line.
+    /// One line that summarizes the problem.
     pub summary: String,
     /// More lines, when the summary is not enough.
     pub detail: Option<String>,
-    /// Where; the first is the main place.
+    /// The source spans; the first is the main one.
     pub labels: Vec<Label>,
-    /// What to do.
+    /// What the user can do about it.
     pub help: Option<String>,
     /// A safe edit, where there is one.
     pub fix: Option<SuggestedEdit>,
-    /// The secret variable that has no value: a person who is there can be asked for it.
+    /// The secret variable that has no value: the program can prompt for it on a terminal.
     pub asks: Option<Name>,
 }
 
@@ -78,56 +78,56 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, summary) }
     }
 
-    /// Points at a place, with a few words.
+    /// Adds a label: a span and a few words.
     #[must_use]
     pub fn with_label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    /// Makes a place the main one, before those that are there.
+    /// Inserts a label without text before the existing labels and so makes its span the main one.
     #[must_use]
     pub fn first_at(mut self, span: Span) -> Self {
         self.labels.insert(0, Label { span, text: String::new() });
         self
     }
 
-    /// Adds sentences that say what and why.
+    /// Sets the sentences that explain what happened and why.
     #[must_use]
     pub fn detail(mut self, text: impl Into<String>) -> Self {
         self.detail = Some(text.into());
         self
     }
 
-    /// Adds what to do.
+    /// Sets the sentence that tells the user what to do.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// Adds a safe edit that is surely what was meant.
+    /// Sets a safe edit whose intent is certain.
     #[must_use]
     pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
         self.fix = Some(SuggestedEdit { span, replacement: replacement.into(), sure: true });
         self
     }
 
-    /// Says that a person can be asked for a variable's value.
+    /// Marks the problem as one that a prompt for the value of a variable can solve.
     #[must_use]
     pub fn asks(mut self, variable: Name) -> Self {
         self.asks = Some(variable);
         self
     }
 
-    /// Returns the main place, if there is one.
+    /// Returns the main span, if there is one.
     #[must_use]
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 }
 
-/// Returns the candidate nearest to a mistyped name, when one is near enough to suggest.
+/// Returns the candidate that is nearest to a mistyped name, when one is near enough to suggest.
 #[must_use]
 pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(1) + 1;

@@ -1,6 +1,6 @@
-//! Whole SHA-256 digests of data as JSON. In: serialisable parts, one after the other; out: 64 hexadecimal digits.
-//! Each digest begins with its purpose, so that equal data in two roles has two digests. A part that cannot be
-//! written as JSON is an error: there is no digest of a beginning.
+//! SHA-256 digests of data as JSON. In: serializable parts, in order; out: 64 hexadecimal digits. Each digest begins
+//! with its purpose, so that equal data in two roles has two digests. A part that cannot be written as JSON is an
+//! error: there is no digest of incomplete data.
 
 use std::io;
 
@@ -9,24 +9,24 @@ use sha2::{Digest, Sha256};
 
 use super::hex::encode_hex;
 
-/// Bytes that are collected before they are hashed: JSON is written in very small pieces.
+/// Bytes that are collected before they are hashed: the serializer writes in very small pieces.
 const CHUNK_BYTES: usize = 8 * 1024;
 
-/// A digest to which parts are added.
+/// A digest of parts that are added one after the other.
 pub struct JsonDigest {
     hasher: Sha256,
     pending: Vec<u8>,
 }
 
 impl JsonDigest {
-    /// Begins a digest for a purpose: `stead plan 2`.
+    /// Begins a digest with its purpose, such as `stead plan 2`.
     #[must_use]
     pub fn new(purpose: &str) -> Self {
         let hasher = Sha256::new_with_prefix(purpose).chain_update(b"\n");
         Self { hasher, pending: Vec::with_capacity(2 * CHUNK_BYTES) }
     }
 
-    /// Adds a part: its JSON and a newline, which JSON without layout does not contain.
+    /// Adds a part as JSON with a newline as the separator, which compact JSON does not contain.
     ///
     /// # Errors
     /// When it cannot be written as JSON.

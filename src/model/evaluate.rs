@@ -11,10 +11,10 @@ use super::expression::{AttributeLookup, CelExpression, EvaluationError, Express
 use super::secret::Secret;
 use super::value::Value;
 
-/// Computes the value over the live world as `lookup` shows it.
+/// Computes the value from the live objects in `lookup`.
 ///
-/// A part that waits makes the text or CEL around it unknown, and only that entry of a list or
-/// map. A secret part makes the text or CEL around it secret.
+/// An unknown part makes the text or CEL around it unknown, but only that entry of a list or map. A secret part
+/// makes the text or CEL around it secret.
 ///
 /// # Errors
 /// When a CEL expression fails or runs too long, or the value is too large.
@@ -23,7 +23,7 @@ pub fn evaluate_expression(
     lookup: &dyn AttributeLookup,
 ) -> Result<Value, EvaluationError> {
     match expression {
-        // Whoever made it was charged.
+        // The code that built the value has already charged it.
         Expression::Value(value) => Ok(value.clone()),
         other => {
             let own = Budget::default();
@@ -32,7 +32,7 @@ pub fn evaluate_expression(
     }
 }
 
-/// Does the same within a budget, to which the value is charged.
+/// Computes the value within a budget, to which the value is charged.
 ///
 /// # Errors
 /// When a CEL expression fails or runs too long, or the value is too large.
@@ -49,7 +49,7 @@ pub fn evaluate_within(
     Ok(value)
 }
 
-/// Computes the value, charging everything on the way before it is built.
+/// Computes the value and charges each intermediate value before it is built.
 fn evaluate_charged(
     expression: &Expression,
     lookup: &dyn AttributeLookup,
@@ -92,7 +92,7 @@ fn evaluate_charged(
     }
 }
 
-/// Joins the evaluated parts of an interpolated text. One that a secret enters is a value computed from it.
+/// Concatenates the evaluated parts of an interpolated text. A secret part makes the result a computed secret.
 pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     let length = |part: &Value| match part {
         Value::Text(text) => text.len(),
@@ -121,7 +121,7 @@ pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Valu
     Ok(Value::Secret(Secret::Derived(Box::new(derived))))
 }
 
-/// Joins known parts; `None` when the text of a secret is not at hand.
+/// Concatenates known parts; `None` when the text of a secret is not available in this run.
 fn join_known(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
     let mut text = String::new();
     for part in parts {
@@ -176,7 +176,7 @@ pub(super) fn evaluate_cel(
         scope.roots.insert(root.clone(), CelValue::from_borrowed(value));
     }
     for object in &objects {
-        // What is not in the module is known there by what it waits for only.
+        // Inside a module, an object outside it is reachable only through the expressions in `waiting`.
         if let Some(path) = object.address.strip_module(&cel.module) {
             bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
         }
@@ -195,8 +195,8 @@ pub(super) fn evaluate_cel(
     evaluate_program(&program, &scope)
 }
 
-/// Names the secrets of another resource's attribute after where they stand: while a plan is made they come from its
-/// block, and later from the live object.
+/// Names the secrets of another resource's attribute after the path of that attribute: during planning they come from
+/// its block, and later from the live object.
 fn name_secrets(value: Value, path: &str) -> Value {
     match value {
         Value::Secret(secret) => Value::Secret(secret.into_reference(path)),

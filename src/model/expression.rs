@@ -1,7 +1,7 @@
-//! `Expression`: an attribute's value, or how to get it once what it waits for exists.
+//! `Expression`: an attribute's value, or the computation of it from live objects.
 //!
-//! Configuration resolves everything that it can; what is left names live objects only, holds no
-//! source position and can be saved in a plan.
+//! Configuration resolves everything that it can. The remaining expression names live objects only, has no source spans
+//! and can be saved in a plan.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,15 +19,15 @@ use super::value::{Attributes, Value};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expression {
-    /// Known now.
+    /// A value that is known now.
     Value(Value),
     /// Another resource's id (`$vpc.main`) or one of its attributes (`$vm.web.public_ipv4_address`).
     Reference(Reference),
-    /// Text with parts to fill in.
+    /// A text with expressions to interpolate.
     Text(Vec<Expression>),
-    /// A list with parts to fill in.
+    /// A list whose entries are expressions.
     List(Vec<Expression>),
-    /// A map with parts to fill in.
+    /// A map whose values are expressions.
     Map(BTreeMap<Name, Expression>),
     /// A CEL expression over live objects.
     Cel(Arc<CelExpression>),
@@ -36,62 +36,62 @@ pub enum Expression {
 /// A resource's id or one of its attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// The resource, down to its instance.
+    /// The address of the resource, including its instance.
     pub address: Address,
-    /// The attribute, in the language's name; `None` is the object's id.
+    /// The attribute, under the language's name; `None` is the object's id.
     pub attribute: Option<Name>,
 }
 
-/// A CEL expression with everything bound that configuration knows.
+/// A CEL expression with bindings for everything that the configuration knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CelExpression {
     /// The expression's text, without `${` and `}`.
     pub source: String,
-    /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. Secrets among them
-    /// taint the result.
+    /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. Secrets among them make the result
+    /// sensitive.
     pub bindings: BTreeMap<Name, Value>,
     /// The resources whose live attributes it reads. `vm.web.a` is bound at `vm` → `web` → `a`.
     pub objects: Vec<Address>,
-    /// Parts of the roots that wait for live objects themselves, by dotted path (`locals.host`,
-    /// `each.value`): computed first, then bound there.
+    /// Parts of the roots that depend on live objects themselves, by dotted path (`locals.host`, `each.value`):
+    /// computed first, then bound at that path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waiting: BTreeMap<Name, Expression>,
-    /// The module that it stands in: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`.
+    /// The module that contains the expression: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`.
     #[serde(default, skip_serializing_if = "Name::is_empty")]
     pub module: Name,
 }
 
-/// What an expression can see of the live world.
+/// Access to live objects for an expression.
 pub trait AttributeLookup {
     /// Returns the id (`None`) or an attribute of a resource's object: a `Value::Unknown` while it
     /// does not exist yet; `Value::Null` when it exists without that attribute.
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value;
 
-    /// Returns all that is known of a resource's object (`id` included), and whether that is all
-    /// there will be.
+    /// Returns the known attributes of a resource's object (`id` included), and whether they are complete.
     fn object(&self, address: &Address) -> (Attributes, bool);
 
-    /// Returns the budget of all evaluations over this world; without one, each has its own.
+    /// Returns the budget that all evaluations with this lookup share; without one, each has its own.
     fn budget(&self) -> Option<&Budget> {
         None
     }
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EvaluationError {
     /// The expression itself is wrong: no such key, wrong types, division by zero …
     #[error("{0}")]
     Failed(String),
-    /// It fails, or runs too long, on values that depend on a secret. Why would tell something of the secret.
+    /// It fails or runs too long on values that depend on a secret. The reason is left out because it would reveal
+    /// something about the secret.
     #[error(
         "an expression over a secret fails; the reason is not shown, because it would tell something of the secret"
     )]
     Sensitive,
-    /// It ran over its bound of steps or depth.
+    /// It exceeded the limit of steps or depth.
     #[error("the expression needs more than {0} steps")]
     TooLong(usize),
-    /// Its value, or what leads to it, does not fit into the stack's budget.
+    /// Its value, or an intermediate value, exceeds the stack's budget.
     #[error("the value takes more memory than the values of a stack may take")]
     TooLarge,
 }
@@ -103,7 +103,7 @@ impl From<BudgetExceeded> for EvaluationError {
 }
 
 impl Expression {
-    /// Shows every value that is written in the expression, or bound in it.
+    /// Calls `see` for every value that is written in the expression or bound in it.
     pub fn each_value(&self, see: &mut dyn FnMut(&Value)) {
         match self {
             Self::Value(value) => see(value),
@@ -117,7 +117,7 @@ impl Expression {
         }
     }
 
-    /// Returns the value of an expression that waits for nothing.
+    /// Returns the value of an expression that depends on no other resource.
     #[must_use]
     pub fn known_value(&self) -> Option<&Value> {
         match self {
@@ -186,7 +186,7 @@ impl Expression {
         }
     }
 
-    /// Tells whether a secret enters the expression.
+    /// Returns whether the expression uses a secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         match self {
@@ -200,8 +200,8 @@ impl Expression {
         }
     }
 
-    /// Returns the expression as a digest binds it: secrets by the names of their variables, and what is computed
-    /// from them by its expression.
+    /// Returns the expression in the form that a digest covers: secrets replaced by the names of their variables, and
+    /// values computed from them by their expressions.
     #[must_use]
     pub fn to_digest_form(&self) -> Cow<'_, Self> {
         if !self.is_secret() {
@@ -227,7 +227,7 @@ impl Expression {
     }
 }
 
-/// Returns a value with what identifies the expression of each secret in its place.
+/// Returns a value in which each secret is replaced by the identity of its expression.
 fn digest_value(value: &Value) -> Value {
     match value {
         Value::Secret(_) => {

@@ -1,4 +1,4 @@
-//! `Graph`: a directed graph of "comes after" edges, over petgraph.
+//! `Graph`: a directed graph of ordering edges, over petgraph.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +10,7 @@ use petgraph::stable_graph::{NodeIndex, StableDiGraph};
 /// A node's number within its graph.
 pub type NodeId = NodeIndex<u32>;
 
-/// Nodes, and edges that say "`from` comes before `to`".
+/// Nodes, and edges from a node to each node that must come after it.
 #[derive(Debug, Clone)]
 pub struct Graph<N> {
     inner: StableDiGraph<N, ()>,
@@ -23,17 +23,17 @@ impl<N> Default for Graph<N> {
 }
 
 impl<N> Graph<N> {
-    /// Adds a node.
+    /// Adds a node and returns its number.
     pub fn add(&mut self, node: N) -> NodeId {
         self.inner.add_node(node)
     }
 
-    /// Says that `before` comes before `after`. Saying it twice does no harm.
+    /// Adds an edge: `before` must come before `after`. A repeated edge changes nothing.
     pub fn add_edge(&mut self, before: NodeId, after: NodeId) {
         self.inner.add_edge(before, after, ());
     }
 
-    /// Returns a node.
+    /// Returns the node with this number.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&N> {
         self.inner.node_weight(id)
@@ -50,26 +50,26 @@ impl<N> Graph<N> {
         self.inner.node_count()
     }
 
-    /// Tells whether there are no nodes.
+    /// Returns whether there are no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns what must come before a node.
+    /// Returns the nodes that must come before a node.
     pub fn predecessors_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.inner.neighbors_directed(id, Direction::Incoming)
     }
 
-    /// Returns what must come after a node.
+    /// Returns the nodes that must come after a node.
     pub fn successors_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.inner.neighbors_directed(id, Direction::Outgoing)
     }
 
-    /// Returns an order in which every node comes after what it waits for.
+    /// Returns a topological order: every node comes after the nodes that it depends on.
     ///
     /// # Errors
-    /// The nodes of the cycles, when there are some: each list is one knot.
+    /// The nodes of the cycles, when there are some: each list is one strongly connected component.
     pub fn topological_order(&self) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
         toposort(&self.inner, None).map_err(|_| {
             tarjan_scc(&self.inner)
@@ -79,8 +79,8 @@ impl<N> Graph<N> {
         })
     }
 
-    /// Returns a shortest cycle through the first node of a knot: each node comes before the next one, and the last
-    /// before the first.
+    /// Returns a shortest cycle through the first node of a strongly connected component: each node comes before the
+    /// next one, and the last before the first.
     #[must_use]
     pub fn shortest_cycle(&self, knot: &[NodeId]) -> Vec<NodeId> {
         let Some(start) = knot.iter().copied().min() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Bytes as hexadecimal digits.
+//! Conversion of bytes to hexadecimal digits.
 
 /// Returns bytes as two lower-case digits each.
 #[must_use]

@@ -1,6 +1,6 @@
-//! What values mean, by their type alone: one function decides for plan, apply, refresh and ledger whether two values
-//! are the same. In: a type, or an attribute, and two values however files, ledger and service write them. What is
-//! sent is what is written: nothing here changes a value on its way out.
+//! Equality of values by their type: plan, apply, refresh and ledger use the same functions to decide whether two
+//! values are the same. In: a type, or an attribute, and two values in the notation of files, ledger or service. These
+//! functions are for comparison only: the program sends a value as it is written.
 
 use core::net::Ipv4Addr;
 
@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use super::schema::{Attribute, Presence, TextFormat, Type};
 use super::value::Value;
 
-/// Tells whether two values of a type mean the same. Nothing at all, an empty text and an empty collection are the
-/// same: services write an unset field in any of these ways.
+/// Returns whether two values of a type mean the same. Null, an empty text and an empty collection are the same:
+/// services write an unset field in any of these ways.
 #[must_use]
 pub fn are_equivalent(ty: &Type, a: &Value, b: &Value) -> bool {
     if a == b || (is_unset(a) && is_unset(b)) {
@@ -23,13 +23,13 @@ pub fn are_equivalent(ty: &Type, a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Tells whether two values of an attribute mean the same: none is the default, where there is one.
+/// Returns whether two values of an attribute mean the same: null means the default, where there is one.
 #[must_use]
 pub fn same_of(attribute: &Attribute, a: &Value, b: &Value) -> bool {
     are_equivalent(&attribute.ty, &or_default(attribute, a), &or_default(attribute, b))
 }
 
-/// Returns the value that an object has without this one being set.
+/// Returns the default where the value is unset and the attribute has one; otherwise the value.
 #[must_use]
 pub fn or_default(attribute: &Attribute, value: &Value) -> Value {
     match (attribute.presence, value) {
@@ -38,7 +38,7 @@ pub fn or_default(attribute: &Attribute, value: &Value) -> Value {
     }
 }
 
-/// Tells whether a value stands for "not set".
+/// Returns whether a value means "not set".
 #[must_use]
 pub fn is_unset(value: &Value) -> bool {
     match value {
@@ -50,7 +50,7 @@ pub fn is_unset(value: &Value) -> bool {
     }
 }
 
-/// Returns a value as a sentence has it: in backticks, or the word for none.
+/// Returns a value for use in a sentence: in backticks, or the word for an unset one.
 #[must_use]
 pub fn in_words(value: &Value) -> String {
     if is_unset(value) { "nothing".to_owned() } else { format!("`{value}`") }
@@ -63,14 +63,14 @@ pub fn to_canonical(ty: &Type, value: &Value) -> Value {
     rewrite_value(ty, value, &|_, _| None)
 }
 
-/// Returns a value in the one form in which values of its type are compared: as `canonical`, and texts by what their
-/// format says of them. Times are compared by the second.
+/// Returns the form in which values of a type are compared: `canonical`, with texts normalized by their format. Times
+/// are compared by the second.
 #[must_use]
 pub fn to_comparable(ty: &Type, value: &Value) -> Value {
     rewrite_value(ty, value, &|format, text| normalize_text(format, text))
 }
 
-/// Returns the type of one key of a map or record.
+/// Returns the type of the value under one key of a map or record.
 #[must_use]
 pub fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     match ty {
@@ -133,7 +133,7 @@ fn to_label(words: &[(&'static str, i64)], value: &Value) -> Value {
     word.map_or_else(|| value.clone(), |(word, _)| Value::text(word))
 }
 
-/// Returns the one way to write a text of a format; `None` where it stands for nothing but itself.
+/// Returns the canonical notation of a text of a format; `None` where the text has no other notation.
 fn normalize_text(format: TextFormat, text: &str) -> Option<String> {
     match format {
         TextFormat::Timestamp => {
@@ -159,19 +159,19 @@ fn normalize_text(format: TextFormat, text: &str) -> Option<String> {
     }
 }
 
-/// Returns a text of the service as the language writes it, where a service may write it otherwise: a time of day
-/// without seconds, a network by its first address. `None` for a text of another format, or that does not fit its own.
+/// Returns a text of the service in the language's notation, where the two may differ: a time of day without seconds, a
+/// network by its first address. `None` for other formats, and for a text that does not match its format.
 #[must_use]
 pub fn as_written(format: TextFormat, text: &str) -> Option<String> {
     match format {
         TextFormat::ClockTime => normalize_text(format, text),
-        // An address alone stays one.
+        // An address without a prefix length stays an address.
         TextFormat::Cidr4 | TextFormat::AllowedCidr4 if text.contains('/') => normalize_text(format, text),
         _ => None,
     }
 }
 
-/// Returns a point in time, and whether it is written to a fraction of a second.
+/// Returns the point in time, and whether the text has a fraction of a second.
 fn parse_instant(ty: &Type, value: &Value) -> Option<(Timestamp, bool)> {
     let Type::Text { format: TextFormat::Timestamp, .. } = ty else { return None };
     let text = value.as_text()?;

@@ -1,4 +1,4 @@
-//! The vocabulary, pure: what every other floor speaks of.
+//! The vocabulary of the program: pure types that every other layer uses.
 
 pub mod address;
 pub mod budget;

@@ -1,4 +1,4 @@
-//! `BASE_STYLE`: the colours, and the little besides, that all pages for browsers share.
+//! `BASE_STYLE`: the style sheet with the colors that all HTML pages share.
 
-/// The beginning of each page's style sheet.
+/// The shared beginning of each HTML page's style sheet.
 pub const BASE_STYLE: &str = include_str!("page.css");

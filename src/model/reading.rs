@@ -1,33 +1,34 @@
-//! `AttributeReading`: what a live object says of one attribute. In: an attribute and an object as it was decoded, where an
-//! empty field is `Null` and a field that the service does not show is missing. Out: one of four readings. Only a
-//! value and an empty one may be compared: a missing field proves nothing.
+//! `AttributeReading`: what a live object shows for one attribute. In: an attribute and a decoded object, in which an
+//! empty
+//! field is `Null` and a field that the service does not show is missing. Out: one of four readings. Only a value and
+//! an empty one may be compared: a missing field proves nothing.
 
 use super::schema::{Attribute, Type};
 use super::snapshot::Object;
 use super::value::Value;
 
-/// What an object says of one attribute.
+/// What a live object shows for one attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AttributeReading {
-    /// It has this value.
+    /// The object shows this value.
     Value(Value),
-    /// It has none.
+    /// The object shows that the attribute is empty.
     Empty,
-    /// The service does not show it: to this credential, in this answer, or at all.
+    /// The service does not show it: to this credential, in this response, or at all.
     NotReturned,
-    /// The service is moving it from one value to another.
+    /// The service is changing it from one value to another.
     InTransition,
 }
 
 impl AttributeReading {
-    /// Reads an attribute of an object, in the language's words.
+    /// Reads an attribute of an object and translates it to the language's values.
     #[must_use]
     pub fn new(attribute: &Attribute, object: &Object) -> Self {
         if !attribute.is_readable() {
             return Self::NotReturned;
         }
         let Some(live) = object.attributes.get(attribute.name) else {
-            // The status that gives it has a word, and none of those that stand for a value.
+            // The object has a status, but not one that `read_as` maps to a value.
             let is_moving = !attribute.read_as.is_empty() && object.status(attribute.returned).is_some();
             return if is_moving { Self::InTransition } else { Self::NotReturned };
         };
@@ -43,7 +44,7 @@ impl AttributeReading {
         }
     }
 
-    /// Returns what may be compared: the value, `Null` for none, and nothing where the service does not say.
+    /// Returns the value to compare: `Null` for an empty one, and `None` where the service shows nothing.
     #[must_use]
     pub fn comparable_value(self) -> Option<Value> {
         match self {
@@ -54,14 +55,14 @@ impl AttributeReading {
     }
 }
 
-/// Tells whether a value says only that a secret is set: the service masks it.
+/// Returns whether a value only shows that a secret is set, because the service masks it.
 #[must_use]
 pub fn is_masked(value: &Value) -> bool {
     matches!(value, Value::Secret(super::secret::Secret::Fingerprint(None)))
 }
 
-/// Returns what an object says of one key of a map or record, of which `whole` was read. A key that a map lacks is
-/// not set; one that a record lacks is not told, unless the record is empty.
+/// Returns the value of one key of a map or record that was read as `whole`. A key that a map lacks is not set; a key
+/// that a record lacks is not shown, unless the record is empty.
 #[must_use]
 pub fn told_part<'v>(ty: &Type, whole: &'v Value, key: &str) -> Option<&'v Value> {
     const NONE: &Value = &Value::Null;

@@ -1,6 +1,6 @@
-//! `Recipient`: to whom kept secrets are encrypted: a native X25519 recipient of the age format.
+//! `Recipient`: the public key to which stored secrets are encrypted: a native X25519 recipient of the age format.
 //!
-//! In: the text that a stack or the settings say. Out: the canonical text, or why it is refused. A plugin's
+//! In: the text from a stack or the settings. Out: the canonical text, or the reason for a refusal. A plugin's
 //! recipient would make age run a program, and SSH keys are not built in, so neither is ever a `Recipient`.
 
 use std::fmt;
@@ -9,28 +9,28 @@ use thiserror::Error;
 
 use super::address::Name;
 
-/// Most recipients of a stack.
+/// Maximum number of recipients of a stack.
 pub const MAX_RECIPIENTS: usize = 16;
 
 /// A native age recipient: `age1…`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recipient(Name);
 
-/// Why a text is no recipient. No message repeats the text: it may be a private key.
+/// The reason why a text is not a recipient. No message repeats the text: it may be a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RecipientError {
-    /// A private key.
+    /// It is a private key (an age identity).
     #[error("this is an identity, the private key; its recipient begins with `age1`")]
     Identity,
-    /// The recipient of a plugin.
+    /// It is the recipient of an age plugin.
     #[error(
         "this is the recipient of an age plugin, which would run a program; only native `age1…` recipients are taken"
     )]
     Plugin,
-    /// An SSH key.
+    /// It is an SSH public key.
     #[error("this is an SSH key; only native `age1…` recipients are taken")]
     Ssh,
-    /// Something else, or mistyped.
+    /// It is something else, or mistyped.
     #[error("this is no age recipient: it has the form `age1…` with 62 characters and a checksum")]
     Malformed,
 }
@@ -56,13 +56,13 @@ impl Recipient {
         Ok(Self(parsed.to_string().into()))
     }
 
-    /// Returns its canonical text.
+    /// Returns the canonical text, `age1…`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns its canonical text as a name.
+    /// Returns the canonical text as a `Name`.
     #[must_use]
     pub fn name(&self) -> Name {
         self.0.clone()

@@ -1,9 +1,9 @@
-//! Redaction: secrets in text that somebody else wrote, such as the service's messages and logs.
+//! Redaction of secrets in text from outside, such as the service's messages and logs.
 //!
-//! A `Redactor` knows the secrets of one run and replaces them in such text by `(secret)`. `SentSecrets` are
-//! those of one request: a refusal that repeats a part of one is not shown at all. Both look through the
-//! encodings that text takes on its way (`forms`). Text of the configuration is never redacted: whether a
-//! guess in it disappears would tell whether it is right.
+//! A `Redactor` has the secrets of one run and replaces them in such text by `(secret)`. `SentSecrets` has the secrets
+//! of one request: a response that repeats a part of one is not shown at all. Both decode the encodings that text may
+//! have (`forms`). The text of the configuration is never redacted: whether a guess in it disappears would show whether
+//! it is right.
 
 mod address;
 mod forms;
@@ -20,27 +20,27 @@ use serde_json::Value as Json;
 
 pub use address::redact_address;
 
-/// What stands in place of a secret.
+/// The replacement for a secret in text.
 pub const REDACTED: &str = "(secret)";
 
-/// Shortest secret, or line of one, that is replaced. Replacing shorter ones garbles other text, and confirms
-/// guesses.
+/// Minimum length of a secret, or of one of its lines, that is replaced. Replacing shorter ones garbles other text and
+/// confirms guesses.
 const MIN_SECRET_BYTES: usize = 8;
 
-/// So many bytes in common with a secret, and a text counts as a repetition of it.
+/// A text that shares this many bytes with a secret counts as a repetition of it.
 const MIN_SHARED_BYTES: usize = 6;
 
-/// Shortest password that hides a server's message which holds it whole.
+/// Minimum length of a password that suppresses a server's message which contains all of it.
 const MIN_PASSWORD_BYTES: usize = 3;
 
-/// Encodings inside of each other that are looked through.
+/// Maximum number of nested encodings that are decoded.
 const MAX_ENCODING_DEPTH: usize = 3;
 
-/// Encodings of a secret itself that are looked through: a request may carry base64 and its answer the text.
+/// Nested encodings of a secret itself that are decoded: a request may carry base64 and its response the text.
 const MAX_SECRET_ENCODING_DEPTH: usize = 1;
 
-/// Bytes compared for each byte of a text, beyond which all of it counts as secret: the time stays linear
-/// whatever the service repeats.
+/// Maximum number of bytes compared for each byte of a text; beyond it the whole text counts as secret. The time stays
+/// linear for any text of the service.
 const MAX_COMPARISONS_PER_BYTE: usize = 64;
 
 /// A secret, or a line of one.
@@ -65,11 +65,11 @@ impl std::borrow::Borrow<[u8]> for SecretPattern {
     }
 }
 
-/// The secrets that a run knows.
+/// The secrets that are known in one run.
 #[derive(Clone, Default)]
 pub struct Redactor {
     units: BTreeSet<SecretPattern>,
-    /// How the units begin.
+    /// The first bytes of each unit, for a fast search.
     heads: HashSet<[u8; MIN_SECRET_BYTES]>,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Adds a secret and its lines.
+    /// Adds a secret and each of its lines.
     pub fn add_secret(&mut self, secret: &str) {
         self.learn_unit(secret);
         self.learn_unit(secret.trim());
@@ -99,7 +99,7 @@ impl Redactor {
         }
     }
 
-    /// Returns a text with `(secret)` in place of every known secret, in whatever encoding.
+    /// Returns a text with `(secret)` in place of every known secret, in any supported encoding.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.units.is_empty() || text.len() < MIN_SECRET_BYTES {
@@ -116,7 +116,7 @@ impl Redactor {
         replace_ranges(text, found)
     }
 
-    /// Redacts every text and key of a document.
+    /// Redacts every text and every key of a JSON document.
     pub fn redact_json(&self, json: &mut Json) {
         match json {
             Json::String(text) => {
@@ -163,7 +163,7 @@ impl Redactor {
     fn longest_at(&self, text: &[u8], effort: &mut usize) -> Option<usize> {
         let mut bound = text;
         loop {
-            // All units between a unit that the text begins with and the text itself begin with that unit.
+            // Every unit that sorts between a prefix unit and the text itself also begins with that unit.
             let below = (Bound::Unbounded, Bound::Included(bound));
             let unit = &self.units.range::<[u8], _>(below).next_back()?.0;
             let common = unit.iter().zip(bound).take_while(|(one, other)| one == other).count();
@@ -179,7 +179,7 @@ impl Redactor {
     }
 }
 
-/// Replaces ranges of a text, joined where they meet.
+/// Replaces ranges of a text; adjacent ranges are joined.
 fn replace_ranges(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -204,7 +204,7 @@ fn replace_ranges(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
 #[derive(Clone, Default)]
 pub struct SentSecrets {
     secrets: Vec<SecretString>,
-    /// Texts that may be somebody's secret: enough to show no answer that repeats them.
+    /// Texts that may be secrets of others: a response that repeats one is not shown.
     private: Vec<SecretString>,
 }
 
@@ -214,25 +214,25 @@ impl SentSecrets {
         self.secrets.push(SecretString::from(text));
     }
 
-    /// Adds a text that may be a secret.
+    /// Adds a text that may be a secret of others.
     pub fn push_private(&mut self, text: &str) {
         self.private.push(SecretString::from(text));
     }
 
-    /// Tells whether the request carries none.
+    /// Returns whether the request carries no secret.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty() && self.private.is_empty()
     }
 
-    /// Makes a redactor know what is certainly a secret.
+    /// Adds the certain secrets to a redactor.
     pub fn register_secrets(&self, redactor: &mut Redactor) {
         for secret in &self.secrets {
             redactor.add_secret(secret.expose_secret());
         }
     }
 
-    /// Returns what a server says, or that it is not shown because it repeats a part of one of these.
+    /// Returns the text of a server, or a note that it is not shown because it repeats a part of a secret.
     #[must_use]
     pub fn screen_text(&self, text: String) -> String {
         let whole = |secret: &SecretString| {
@@ -245,7 +245,7 @@ impl SentSecrets {
         text
     }
 
-    /// Tells whether a text repeats six bytes of a secret, in whatever encoding, also backwards.
+    /// Returns whether a text repeats six bytes of a secret, in any supported encoding, also reversed.
     #[must_use]
     pub fn are_repeated_in(&self, text: &[u8]) -> bool {
         let mut parts: HashSet<[u8; MIN_SHARED_BYTES]> = HashSet::new();

@@ -1,23 +1,23 @@
-//! Authorities that are trusted where the platform has none, as in an image without certificates. Pure: the caller
-//! asks the platform.
+//! TLS certificate authorities that are trusted where the platform has none, as in an image without certificates. Pure:
+//! the caller queries the platform.
 
 use rustls::{ClientConfig, ConfigBuilder, Error, RootCertStore, WantsVerifier};
 
-/// Variables that name a file or directory of authorities in the place of the platform's.
+/// Environment variables that name a file or directory of authorities to use instead of the platform's.
 pub const CA_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Which authorities are trusted.
+/// The set of authorities that is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustRoots {
-    /// The platform's.
+    /// The platform's own certificate authorities.
     Platform,
-    /// Those that a variable names, in the place of the platform's.
+    /// The authorities that an environment variable names, instead of the platform's.
     Named,
-    /// Those of the program.
+    /// The authorities compiled into the program.
     BuiltIn,
 }
 
-/// Decides which authorities are trusted. Whoever names some means those and no others.
+/// Returns the set of authorities to trust. Where a variable names authorities, only those are trusted.
 #[must_use]
 pub const fn choose_authorities(platform_has_some: bool, some_are_named: bool) -> TrustRoots {
     match (some_are_named, platform_has_some) {

@@ -1,4 +1,4 @@
-//! `Secret`: a text that no output can hold. Only a keyed fingerprint of it leaves the process.
+//! `Secret`: a text that no output can contain. Only a keyed fingerprint of it leaves the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,22 +12,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Sha256;
 use smol_str::SmolStr;
 
-/// The key of a stack's fingerprints: without it a fingerprint says nothing about its secret.
+/// The key of a stack's fingerprints: without the key a fingerprint reveals nothing about its secret.
 #[derive(Clone)]
 pub struct FingerprintKey(pub [u8; 32]);
 
 impl FingerprintKey {
-    /// No key: secrets have no fingerprints. One without a secret key could be guessed back.
+    /// No key: secrets have no fingerprints. A fingerprint without a secret key could be reversed by guessing.
     pub const NONE: Self = Self([0; 32]);
 
     /// Returns the HMAC-SHA-256 of some bytes: 64 hexadecimal digits.
     pub(super) fn mac(&self, bytes: &[u8]) -> String {
-        // HMAC takes a key of any length, so that there is no other case.
+        // HMAC accepts a key of any length, so this cannot fail.
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).map(|mac| mac.chain_update(bytes));
         mac.map(|mac| encode_hex(&mac.finalize().into_bytes())).unwrap_or_default()
     }
 
-    /// Tells whether it makes no fingerprints.
+    /// Returns whether this key makes no fingerprints.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0 == Self::NONE.0
@@ -40,45 +40,44 @@ impl fmt::Debug for FingerprintKey {
     }
 }
 
-/// A secret: the text itself while it is in memory, only its fingerprint once it was stored, or a text that
-/// stands in for it while nobody has it yet.
+/// A secret: its text while it is in memory, its fingerprint after it was stored, or a substitute text while it has no
+/// value yet.
 ///
-/// Serialises as `{"secret": true, "fingerprint": …}` without the text.
+/// Serializes as `{"secret": true, "fingerprint": …}` without the text.
 #[derive(Clone)]
 pub enum Secret {
-    /// The text, which only `expose` gives out.
+    /// The plaintext, which only `expose` returns.
     Plain(SecretText),
-    /// What a ledger or a plan remembers of it; `None` when no key was at hand.
+    /// The form in a ledger or a plan; `None` when there was no key.
     Fingerprint(Option<SmolStr>),
-    /// It is not at hand yet: expressions compute with this text in its place, and nothing gives it out.
+    /// A deferred or withheld secret: expressions compute with a substitute text, which is never output.
     Deferred {
-        /// What stands in for it.
+        /// The substitute text that expressions compute with.
         text: SmolStr,
-        /// The variable that will have it; `None` for what is computed.
+        /// The variable that will have the value; `None` for a computed value.
         name: Option<SmolStr>,
     },
-    /// A value that was computed from secrets: known by its expression and its inputs.
+    /// A value that was computed from secrets, identified by its expression and its inputs.
     Derived(Box<DerivedSecret>),
 }
 
-/// The text of a secret and, where it is a variable's, the variable.
+/// The text of a secret and, for the value of a variable, the name of the variable.
 #[derive(Clone)]
 pub struct SecretText {
-    /// The characters.
     chars: SecretString,
     name: Option<SmolStr>,
-    /// What another resource's attribute was computed as: that is what it is known by, and not the text.
+    /// The computed value of another resource's attribute: it identifies the secret instead of the text.
     origin: Option<Box<DerivedSecret>>,
 }
 
-/// Hexadecimal digits of a fingerprint: the whole HMAC-SHA-256.
+/// Number of hexadecimal digits of a fingerprint: the whole HMAC-SHA-256.
 const FINGERPRINT_DIGITS: usize = 64;
 
-/// Hexadecimal digits of the fingerprints that earlier versions recorded.
+/// Number of hexadecimal digits of the fingerprints that earlier versions recorded.
 const LEGACY_FINGERPRINT_DIGITS: usize = 16;
 
-/// Tells whether two fingerprints are of the same secret. One of 16 digits, which an earlier version recorded,
-/// equals every fingerprint that begins with it, until it is replaced by the whole one.
+/// Returns whether two fingerprints are of the same secret. One of 16 digits, which an earlier version recorded, equals
+/// every fingerprint that begins with it, until it is replaced by the whole one.
 #[must_use]
 pub fn is_same_fingerprint(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
@@ -86,34 +85,34 @@ pub fn is_same_fingerprint(one: &str, other: &str) -> bool {
     one == other || is_legacy && long.starts_with(short)
 }
 
-/// Returns the part of a fingerprint that finds it again whichever version recorded it.
+/// Returns the prefix of a fingerprint that is the same in every version that recorded it.
 #[must_use]
 pub fn fingerprint_prefix(fingerprint: &str) -> &str {
     fingerprint.get(..LEGACY_FINGERPRINT_DIGITS).unwrap_or(fingerprint)
 }
 
-/// What stands in for a secret that is kept from a run: long enough for whatever asks for a length.
+/// The substitute text for a secret that is withheld from a run: long enough for rules about minimum lengths.
 const WITHHELD_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.";
 
-/// What stands in for what comes of it: it holds `WITHHELD_PLACEHOLDER`.
+/// The substitute text for a result computed from a withheld secret: it contains `WITHHELD_PLACEHOLDER`.
 pub(super) const DERIVED_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.?";
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps a text as a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin: None })
     }
 
-    /// Returns a live text that was computed from secrets when it was applied.
+    /// Returns a live text that was computed from secrets when it was last applied.
     #[must_use]
     pub fn applied_as(text: impl Into<String>, derived: &DerivedSecret) -> Self {
         let origin = Some(Box::new(derived.clone()));
         Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin })
     }
 
-    /// Returns what another resource's attribute shows, as an expression that refers to it sees it: known by where
-    /// it stands, in every run.
+    /// Returns another resource's attribute as seen by an expression that refers to it: identified by its path, in
+    /// every run.
     #[must_use]
     pub(super) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
@@ -139,7 +138,7 @@ impl Secret {
         }
     }
 
-    /// Wraps a value that was computed elsewhere: also alone it is known by that.
+    /// Wraps a value that was computed elsewhere, so that it keeps that identity when it is used alone.
     fn referred_to(self) -> Self {
         let text = self.expose().map(Value::text).unwrap_or_default();
         match Derivation::from_value(&Value::Secret(self.clone())) {
@@ -148,8 +147,8 @@ impl Secret {
         }
     }
 
-    /// Returns it as an input of an expression: one that is known by something else than its text goes without, so
-    /// that a chain of values does not hold each text once more.
+    /// Returns the secret as an input of an expression: without the text where something else identifies it, so that a
+    /// chain of values does not store each text again.
     pub(super) fn as_input(&self) -> Self {
         match self {
             Self::Plain(SecretText { name, origin: Some(origin), .. }) => Self::Plain(SecretText {
@@ -161,7 +160,7 @@ impl Secret {
         }
     }
 
-    /// Returns what another resource's attribute was computed as.
+    /// Returns the computed value behind another resource's attribute.
     pub(super) fn origin(&self) -> Option<&DerivedSecret> {
         match self {
             Self::Plain(SecretText { origin, .. }) => origin.as_deref(),
@@ -169,9 +168,9 @@ impl Secret {
         }
     }
 
-    /// Names the variable that the secret is the value of; a secret that has a name keeps it.
+    /// Names the variable whose value this secret is; a secret that has a name keeps it.
     ///
-    /// An expression over the secret is known by this name, and not by the text.
+    /// An expression over the secret is identified by this name and not by the text.
     #[must_use]
     pub fn named_after(self, variable: &str) -> Self {
         match self {
@@ -185,7 +184,7 @@ impl Secret {
         }
     }
 
-    /// Returns the variable that the secret is the value of.
+    /// Returns the variable whose value this secret is.
     #[must_use]
     pub fn name(&self) -> Option<&SmolStr> {
         match self {
@@ -194,7 +193,7 @@ impl Secret {
         }
     }
 
-    /// Returns the text, for the one request that needs it.
+    /// Returns the plaintext, for the one request that needs it.
     #[must_use]
     pub fn expose(&self) -> Option<&str> {
         match self {
@@ -204,7 +203,7 @@ impl Secret {
         }
     }
 
-    /// Returns the text that expressions compute with: the secret's own, or what stands in for it.
+    /// Returns the text that expressions compute with: the secret's own or the substitute.
     #[must_use]
     pub fn computable_text(&self) -> Option<&str> {
         match self {
@@ -213,20 +212,20 @@ impl Secret {
         }
     }
 
-    /// Returns what stands in for a secret that is kept from this run.
+    /// Returns the substitute for a secret that is withheld from this run.
     #[must_use]
     pub fn new_withheld() -> Self {
         Self::Deferred { text: WITHHELD_PLACEHOLDER.into(), name: None }
     }
 
-    /// Returns what stands in for what an expression would give of a secret that is kept from this run: nobody
-    /// knows what that would be, a text or a list.
+    /// Returns the substitute for the result of an expression over a withheld secret: even whether it is a text or a
+    /// list is unknown.
     #[must_use]
     pub fn new_undecided() -> Self {
         Self::Deferred { text: DERIVED_PLACEHOLDER.into(), name: None }
     }
 
-    /// Tells whether it stands in for what nobody knows.
+    /// Returns whether even the type of the value is unknown.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         match self {
@@ -236,7 +235,7 @@ impl Secret {
         }
     }
 
-    /// Tells whether the text, or a part of it, is kept from this run: it counts as what is in use.
+    /// Returns whether the text, or a part of it, is withheld from this run: the live value then counts as equal.
     #[must_use]
     pub fn is_withheld(&self) -> bool {
         match self {
@@ -246,7 +245,7 @@ impl Secret {
         }
     }
 
-    /// Tells whether the text is not at hand yet.
+    /// Returns whether the secret has no text in this run yet.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         match self {
@@ -256,7 +255,7 @@ impl Secret {
         }
     }
 
-    /// Returns a secret that is not at hand yet, with what stands in for it until then.
+    /// Returns a secret without a text, with the substitute to compute with.
     #[must_use]
     pub fn new_deferred(stand_in: impl Into<SmolStr>) -> Self {
         Self::Deferred { text: stand_in.into(), name: None }
@@ -264,8 +263,8 @@ impl Secret {
 
     /// Returns the keyed fingerprint: 64 hexadecimal digits.
     ///
-    /// That of a computed value is the fingerprint of the value itself. It shows what the expression gave, and
-    /// belongs in the ledger only; a plan knows such a value by its `DerivedSecret::id`.
+    /// For a computed value it is the fingerprint of the value itself. It reveals equality of results and belongs in
+    /// the ledger only; a plan identifies such a value by its `Derived::id`.
     #[must_use]
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
@@ -277,14 +276,13 @@ impl Secret {
         }
     }
 
-    /// Tells whether only a fingerprint of 16 digits is known, which an earlier version recorded.
+    /// Returns whether only a fingerprint of 16 digits is known, which an earlier version recorded.
     #[must_use]
     pub fn has_legacy_fingerprint(&self) -> bool {
         matches!(self, Self::Fingerprint(Some(fingerprint)) if is_legacy_fingerprint(fingerprint))
     }
 
-    /// Returns the same secret without its text, as a plan holds and shows it: a computed value by its expression
-    /// and inputs only.
+    /// Returns the secret without its text, in the form of a plan: a computed value only by its expression and inputs.
     #[must_use]
     pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         match self {
@@ -293,9 +291,9 @@ impl Secret {
         }
     }
 
-    /// Returns the same secret without its text, as the ledger remembers it: a computed value also with the
-    /// fingerprint of the value itself, which tells whether somebody changed the live one, and with those of its
-    /// inputs, so that a run without the secrets can tell whether the expression changed.
+    /// Returns the secret without its text, in the form of the ledger. A computed value also has the fingerprint of the
+    /// value itself, which shows whether the live one was changed, and the fingerprints of its inputs, so that a run
+    /// without the secrets can detect a change of the expression.
     #[must_use]
     pub fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match self {
@@ -305,7 +303,7 @@ impl Secret {
     }
 }
 
-/// Tells whether an earlier version recorded a fingerprint: it knew what was computed from secrets by that, too.
+/// Returns whether an earlier version recorded a fingerprint: such a version also used it for computed values.
 #[must_use]
 pub fn is_legacy_fingerprint(print: &str) -> bool {
     print.len() == LEGACY_FINGERPRINT_DIGITS
@@ -318,7 +316,7 @@ impl fmt::Debug for Secret {
 }
 
 impl PartialEq for Secret {
-    /// Two secrets are equal when their texts are, or their fingerprints; never across the two forms.
+    /// Compares texts with texts and fingerprints with fingerprints; never across the two forms.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(a), Self::Plain(b)) => a.chars.expose_secret() == b.chars.expose_secret(),
@@ -330,23 +328,23 @@ impl PartialEq for Secret {
     }
 }
 
-/// The `form` of a computed value in a ledger: beyond what earlier versions take for a whole number.
+/// The `form` of a computed value in a ledger: larger than any whole number that earlier versions accept.
 pub(super) const COMPUTED_FORM: u64 = u64::MAX;
 
-/// The JSON of a secret.
+/// The JSON representation of a secret.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct SecretMarker {
     pub(super) secret: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) fingerprint: Option<SmolStr>,
-    /// What a computed value is known by.
+    /// The id of a computed value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) derived: Option<SmolStr>,
-    /// A number that an earlier version cannot read: it refuses a ledger with computed values, where it would take
-    /// them for maps otherwise.
+    /// A number that an earlier version cannot read: it then refuses a ledger with computed values instead of reading
+    /// them as maps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) form: Option<u64>,
-    /// The fingerprints of a computed value's inputs, by the names of their variables.
+    /// The fingerprints of a computed value's inputs, by variable name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) inputs: BTreeMap<SmolStr, SmolStr>,
 }

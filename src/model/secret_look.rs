@@ -1,6 +1,6 @@
-//! What looks like a secret: an entry of an environment, by its key or by its value.
+//! Detection of environment entries that look like secrets, by key or by value.
 
-/// Words in a key that say that its value is nobody's business.
+/// Words in a key that mark its value as confidential.
 const SECRET_KEY_WORDS: &[&str] = &[
     "ACCESS_KEY",
     "APIKEY",
@@ -15,10 +15,10 @@ const SECRET_KEY_WORDS: &[&str] = &[
     "TOKEN",
 ];
 
-/// Parts of a key, between underscores, that say the same.
+/// Parts of a key, between underscores, that mark its value as confidential.
 const SECRET_KEY_PARTS: &[&str] = &["DSN", "KEY", "PASS", "PW", "PWD", "SALT"];
 
-/// Ends of a key that say that its value is about a secret, and none.
+/// Suffixes of a key whose value describes a secret but is not one.
 const METADATA_SUFFIXES: &[&str] = &[
     "ALGORITHM",
     "COUNT",
@@ -50,7 +50,7 @@ const METADATA_SUFFIXES: &[&str] = &[
     "VERSION",
 ];
 
-/// How tokens of well-known services begin.
+/// Prefixes of the tokens of well-known services.
 const TOKEN_PREFIXES: &[&str] = &[
     "AIza",
     "AKIA",
@@ -71,17 +71,17 @@ const TOKEN_PREFIXES: &[&str] = &[
     "xoxp-",
 ];
 
-/// Values that keep no secret, whatever their key.
+/// Values that are never secrets, whatever their key.
 const PUBLIC_VALUES: &[&str] = &["", "false", "no", "none", "null", "off", "on", "true", "yes"];
 
-/// Tells whether an entry of a map looks like a secret, by its key or by its value.
+/// Returns whether an entry of a map looks like a secret, by its key or by its value.
 #[must_use]
 pub fn looks_secret(key: &str, value: &str) -> bool {
     !PUBLIC_VALUES.contains(&value.to_ascii_lowercase().as_str())
         && (is_secret_key(key) || is_secret_value(value))
 }
 
-/// Tells whether a key says that its value is a secret.
+/// Returns whether a key marks its value as a secret.
 #[must_use]
 pub fn is_secret_key(key: &str) -> bool {
     let upper = key.to_uppercase().replace(['-', '.'], "_");
@@ -101,7 +101,7 @@ fn is_secret_value(value: &str) -> bool {
         || is_random(value)
 }
 
-/// Tells whether a text is one that nobody thought of: long, without words.
+/// Returns whether a text looks generated: long and without words.
 fn is_random(value: &str) -> bool {
     let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
     let digits = has(char::is_ascii_digit);

@@ -1,4 +1,4 @@
-//! `Object` and `Snapshot`: the live world as it was read, in the language's names.
+//! `Object` and `Snapshot`: live objects at the time of a read, under the language's names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::address::Name;
 use super::value::{Attributes, Value, redact_attributes};
 
-/// The remote thing.
+/// A live object of the service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Object {
-    /// The kind's name.
+    /// The name of the object's kind.
     pub kind: Name,
-    /// The id that paths carry (a child without an id of its own: its name).
+    /// The id that request paths use (a child without an id of its own: its name).
     pub id: Name,
     /// The parent object's id, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,12 +21,12 @@ pub struct Object {
     /// The owning project's id, where the record carries one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
-    /// When the service made it, as the service wrote it.
+    /// The creation time, in the service's notation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Name>,
-    /// Attributes in the language's names; catalog and reference attributes hold ids.
+    /// Attributes under the language's names; catalog and reference attributes hold ids.
     pub attributes: Attributes,
-    /// Whether `attributes` came from a by-id GET, and so holds what lists leave out.
+    /// Whether `attributes` are from a GET by id, and so include the fields that lists leave out.
     #[serde(default)]
     pub detailed: bool,
 }
@@ -44,115 +44,114 @@ impl Object {
         Self { attributes: redact_attributes(&self.attributes, redact), ..self.clone() }
     }
 
-    /// Returns the key that is unique over the whole snapshot.
+    /// Returns the key that is unique within the snapshot.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
         ObjectKey { kind: self.kind.clone(), parent: self.parent.clone(), id: self.id.clone() }
     }
 }
 
-/// What identifies an object: kind and id, and the parent's id for a child.
+/// The identity of an object: kind and id, and the parent's id for a child.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
-    /// The kind's name.
+    /// The name of the object's kind.
     pub kind: Name,
     /// The parent object's id, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Name>,
-    /// The id.
+    /// The object's id within its kind and parent.
     pub id: Name,
 }
 
-/// Many objects at one time.
+/// Live objects read at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// When the read was done.
+    /// The time when the read finished.
     pub read_at: Option<Timestamp>,
-    /// The account: the id of its default project.
+    /// The account, identified by the id of its default project.
     pub account: Option<Name>,
     /// The default project's id.
     pub default_project: Option<Name>,
-    /// Everything that was listed or read.
+    /// All objects that were listed or read by id.
     pub objects: BTreeMap<ObjectKey, Object>,
-    /// Objects that were looked for by id and answered 404: proven gone.
+    /// Objects for which a GET by id returned 404: they are known not to exist.
     pub absent: BTreeSet<ObjectKey>,
-    /// Kinds whose lists were read whole.
+    /// Kinds whose lists were read completely.
     pub listed: BTreeSet<Name>,
-    /// What an object's attribute can be changed to, where the service lists that.
+    /// The values to which an object's attribute can be changed, where the service lists them.
     pub choices: BTreeMap<(ObjectKey, Name), Vec<Value>>,
-    /// By kind and any id of an object that has several: the one in `objects`.
+    /// For objects with several ids: from kind and any of the ids to the id used in `objects`.
     pub ids: BTreeMap<(Name, Name), Name>,
-    /// By kind, what was read object by object, and because of which attributes.
+    /// By kind, the number of objects read by id, and the attributes that required it.
     pub one_by_one: BTreeMap<Name, IndividualReads>,
-    /// What the read cost.
+    /// The requests that the read used.
     pub requests: RequestCount,
 }
 
-/// Objects of a kind that were read one by one.
+/// A count of objects of one kind that were read by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndividualReads {
-    /// How many.
+    /// The number of objects read by id.
     pub objects: usize,
     /// Attributes that lists do not show.
     pub attributes: BTreeSet<Name>,
 }
 
-/// What a read of the live world is to cover.
+/// The scope of a read of live objects.
 #[derive(Debug, Clone, Default)]
 pub struct RefreshRequest {
     /// Kinds to list, by name. Children are listed under `parents`.
     pub kinds: BTreeSet<Name>,
-    /// Project names or ids are not known yet: list everything and filter here. With ids: lists are
-    /// filtered by the service, one pass for each.
+    /// Project ids to filter by: the service filters the lists, one pass for each. `None` while names or ids are
+    /// unknown: the read lists everything and the caller filters.
     pub projects: Option<Vec<Name>>,
-    /// Owned objects: one that no list shows is asked for by id before it is believed absent.
+    /// Owned objects: a read checks by id each one that no list shows before it counts as absent.
     pub owned: Vec<ObjectKey>,
-    /// Of these, objects that are to be taken over, by whichever of their ids: no ledger has them yet.
+    /// The subset of `owned` that is to be adopted, by any of their ids: no ledger has them yet.
     pub adopted: BTreeSet<ObjectKey>,
-    /// Objects of which no ledger has the project, though a change of them must state it.
+    /// Objects whose project no ledger has, although a change of them must state it.
     pub homeless: BTreeSet<ObjectKey>,
-    /// Objects of which an attribute is wanted that lists leave out: read by id.
+    /// Objects with a requested attribute that lists leave out: they are read by id.
     pub details: BTreeSet<ObjectKey>,
     /// Child collections to list: `(child kind, parent object's id)`.
     pub parents: BTreeSet<(Name, Name)>,
-    /// Kinds to list whatever projects are named; of children, under every parent that is listed, as far
-    /// as there are few.
+    /// Kinds to list in all projects; children under every listed parent, as long as there are few parents.
     pub everywhere: BTreeSet<Name>,
-    /// Attributes of which the service lists what they can be changed to.
+    /// Attributes whose possible values the service lists.
     pub choices: BTreeSet<(ObjectKey, Name)>,
-    /// Of owned objects, what was last applied to the attributes that blocks write: a list that shows it otherwise
-    /// proves no difference, and the object is read by id.
+    /// For owned objects, the last applied values of the attributes that blocks write: a list that shows a different
+    /// value does not prove a difference, and the object is read by id.
     pub applied: BTreeMap<ObjectKey, Attributes>,
 }
 
-/// What a read cost.
+/// The number of requests that a read used, and the delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCount {
     /// Requests sent, retries included.
     pub sent: u32,
-    /// Of these, list pages.
+    /// How many of these requests were list pages.
     pub pages: u32,
-    /// 429 answers.
+    /// Responses with status 429 (too many requests).
     pub limited: u32,
-    /// Milliseconds spent waiting for the limiter.
+    /// Milliseconds spent waiting for the rate limiter.
     pub waited_ms: u64,
 }
 
 impl Snapshot {
-    /// Returns an object by its key, with any of its ids.
+    /// Returns an object by its key, which may have any of its ids.
     #[must_use]
     pub fn find(&self, key: &ObjectKey) -> Option<&Object> {
         let id = self.main_id(&key.kind, &key.id).clone();
         self.objects.get(&ObjectKey { id, ..key.clone() })
     }
 
-    /// Returns the id by which an object is known here, from any of its ids.
+    /// Returns the id that this snapshot uses for an object, from any of its ids.
     #[must_use]
     pub fn main_id<'a>(&'a self, kind: &str, id: &'a Name) -> &'a Name {
         self.ids.get(&(Name::new(kind), id.clone())).unwrap_or(id)
     }
 
-    /// Takes note of an object that was read by itself because of attributes that lists do not show.
+    /// Counts an object that was read by id because of attributes that lists do not show.
     pub fn count_one_by_one(&mut self, kind: &str, attributes: impl IntoIterator<Item = Name>) {
         let count = self.one_by_one.entry(Name::new(kind)).or_default();
         count.objects += 1;

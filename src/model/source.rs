@@ -1,4 +1,4 @@
-//! `Source` and `Span`: where a value was written, so that every message can point at it.
+//! `Source` and `Span`: the source positions of values, so that every message can point at them.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ pub struct SourceId(pub u32);
 /// A half-open byte range within one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
-    /// The file.
+    /// The number of the source file.
     pub source: SourceId,
-    /// First byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
@@ -27,12 +27,12 @@ impl Span {
     }
 }
 
-/// A file's place in words: the shown path, and line and column counted from 1.
+/// A source position for display: path, and line and column counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceLocation {
-    /// Path as the user would type it, `/` between parts.
+    /// Path as the user would type it, with `/` as the separator.
     pub file: String,
-    /// Line, from 1.
+    /// Line number, counted from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
@@ -43,10 +43,10 @@ pub struct SourceLocation {
 pub struct Source {
     /// Path as the user would type it.
     pub path: String,
-    /// The whole text.
+    /// The whole text of the file.
     pub text: Arc<str>,
     line_starts: Vec<u32>,
-    /// Nothing of its text is shown: places in it are whole lines.
+    /// The text is not shown: positions in it are whole lines.
     withheld: bool,
 }
 
@@ -60,7 +60,7 @@ impl Source {
         Self { path: path.into(), text, line_starts, withheld: false }
     }
 
-    /// Tells whether nothing of its text is shown, not even how long it is.
+    /// Returns whether the text is withheld: not even its length is shown.
     #[must_use]
     pub const fn is_withheld(&self) -> bool {
         self.withheld
@@ -80,11 +80,11 @@ impl Source {
 }
 
 impl Source {
-    /// Hides the characters at the offsets that are chosen; blanks and line breaks stay.
+    /// Replaces the characters at the chosen offsets by stars; blanks and line breaks stay.
     fn hide(&mut self, mut chosen: impl FnMut(usize) -> bool) {
         let mut hidden = String::with_capacity(self.text.len());
         for (at, c) in self.text.char_indices() {
-            // Asked for each character: the choice may go along the text.
+            // The closure is called for each character in order, because it may keep a position in the text.
             let choice = chosen(at);
             if choice && !c.is_ascii_whitespace() {
                 hidden.extend(std::iter::repeat_n('*', c.len_utf8()));
@@ -130,8 +130,8 @@ impl Sources {
         self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp_to_u32(i)), s))
     }
 
-    /// Hides these parts: each of their characters becomes stars of the same length in bytes, so that
-    /// every other span still fits.
+    /// Replaces the characters of these spans by stars of the same length in bytes, so that every other span still
+    /// fits.
     pub fn hide(&mut self, spans: &[Span]) {
         for (number, source) in self.all.iter_mut().enumerate() {
             let inside = spans.iter().filter(|span| span.source.0 as usize == number);
@@ -148,8 +148,8 @@ impl Sources {
         }
     }
 
-    /// Withholds the text of a file: each character becomes a blank, so that every other span still fits, and
-    /// places in it are whole lines, because a column tells how long a value is.
+    /// Withholds the text of a file: each character becomes a blank, so that every other span still fits. Positions in
+    /// it are whole lines, because a column would reveal the length of a value.
     pub fn blank_source(&mut self, id: SourceId) {
         let Some(source) = self.all.get_mut(id.0 as usize) else { return };
         let blank = |byte| if byte == b'\n' { '\n' } else { ' ' };
@@ -166,7 +166,7 @@ impl Sources {
         Span { start, end: start, ..span }
     }
 
-    /// Returns where a span starts, in words.
+    /// Returns the start of a span as path, line and column.
     #[must_use]
     pub fn location_of(&self, span: Span) -> Option<SourceLocation> {
         let source = self.get(span.source)?;
@@ -175,8 +175,8 @@ impl Sources {
     }
 }
 
-/// Returns how many items two sequences share at their beginnings, and how many of what is left at their ends:
-/// what lies between is what a change touched.
+/// Returns the number of items that two sequences share at the beginning, and of the remaining ones at the end: the
+/// items between them are the changed ones.
 #[must_use]
 pub fn shared_ends<T: PartialEq>(old: &[T], new: &[T]) -> (usize, usize) {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();

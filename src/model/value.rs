@@ -1,4 +1,4 @@
-//! `Value`: what an attribute holds, in configuration, in the ledger and in the live object alike.
+//! `Value`: the value of an attribute, in the configuration, the ledger and the live object.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,33 +13,33 @@ use super::derived::comparable_text;
 use super::redact::SentSecrets;
 use super::secret::{COMPUTED_FORM, Secret, SecretMarker};
 
-/// Attributes by name, in the language's names (`plan`, not `pricing_id`).
+/// Attributes by name, under the language's names (`plan`, not `pricing_id`).
 pub type Attributes = BTreeMap<Name, Value>;
 
-/// A value. Numbers are exact; text is shared; a secret cannot be shown; an unknown says what it
-/// waits for.
+/// A value. Numbers are exact; text is shared; a secret cannot be displayed; an unknown has the addresses that it
+/// depends on.
 ///
 /// In JSON a secret is `{"secret": true, …}` and an unknown `{"unknown": ["vm.web"]}`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
-    /// Reset to the API's default (in configuration); not set (in a live object).
+    /// Reset to the API's default (in the configuration); not set (in a live object).
     #[default]
     Null,
-    /// Yes or no.
+    /// A boolean, `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// A whole number of 64 bits.
     Integer(i64),
-    /// Money and other exact decimals.
+    /// An exact decimal, such as a price.
     Decimal(Decimal),
-    /// Text.
+    /// A text, shared between clones.
     Text(Name),
     /// A list, or a set in canonical (sorted) order.
     List(Vec<Value>),
-    /// A map.
+    /// A map with text keys.
     Map(BTreeMap<Name, Value>),
-    /// Text that no output can hold.
+    /// A text that no output can contain.
     Secret(Secret),
-    /// Known once these resources exist.
+    /// Unknown until these resources exist ("known after apply").
     Unknown(Vec<Address>),
 }
 
@@ -68,7 +68,7 @@ impl Value {
         }
     }
 
-    /// Returns a number, whole or not, as a decimal; also that of a text that holds one.
+    /// Returns any number as a decimal; also the number that a text contains.
     #[must_use]
     pub fn as_decimal(&self) -> Option<Decimal> {
         match self {
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// Returns the truth of a boolean.
+    /// Returns the value of a boolean.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -88,13 +88,13 @@ impl Value {
         }
     }
 
-    /// Tells whether the value, or a part of it, is not known yet.
+    /// Returns whether the value, or a part of it, is unknown.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.any(&|value| matches!(value, Self::Unknown(_)))
     }
 
-    /// Tells whether the value is, or holds, a secret.
+    /// Returns whether the value is, or holds, a secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(_)))
@@ -113,9 +113,9 @@ impl Value {
         }
     }
 
-    /// Makes a secret of every text that stands where one of `models` has one: nothing else tells that a text of
-    /// the service's is secret. The service orders and fills lists as it likes: in one that has a secret, every text
-    /// is one that is not among the plain ones of the models, or that `is` one of their secrets.
+    /// Makes a secret of every text at a position where one of `models` has a secret: nothing else marks a text of the
+    /// service as secret. The service may order and fill lists differently: in a list with a secret, every text becomes
+    /// secret that is not among the plain texts of the models, or that `is` one of their secrets.
     #[must_use]
     pub fn with_secrets_like(self, models: &[&Self], is: &impl Fn(&Secret, &str) -> bool) -> Self {
         self.veiled_at(models, false, is)
@@ -124,7 +124,7 @@ impl Value {
     fn veiled_at<'m>(self, models: &[&'m Self], listed: bool, is: &impl Fn(&Secret, &str) -> bool) -> Self {
         let is_derived = |model: &&&'m Self| matches!(model, Self::Secret(Secret::Derived(_)));
         let is_text = matches!(self, Self::Text(_) | Self::Secret(_) | Self::Unknown(_));
-        // Of what was computed from secrets, keys, numbers and whether it is set at all are secret, too.
+        // In a value computed from secrets, the keys, the numbers and whether it is set are secret, too.
         if !listed && !is_text && models.iter().any(|model| is_derived(&model)) {
             return Self::Secret(Secret::new(comparable_text(&self)));
         }
@@ -167,20 +167,20 @@ impl Value {
         }
     }
 
-    /// Tells whether the value, or a part of it, is a secret of which not even a fingerprint is known.
+    /// Returns whether the value, or a part of it, is a secret without a fingerprint.
     #[must_use]
     pub fn lacks_fingerprint(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(Secret::Fingerprint(None))))
     }
 
-    /// Tells whether the value, or a part of it, is a secret with a fingerprint of 16 digits, which an earlier version
-    /// recorded.
+    /// Returns whether the value, or a part of it, is a secret with a fingerprint of 16 digits, which an earlier
+    /// version recorded.
     #[must_use]
     pub fn has_legacy_fingerprint(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(secret) if secret.has_legacy_fingerprint()))
     }
 
-    /// Returns the resources that the value, or a part of it, waits for; sorted, each once.
+    /// Returns the resources that the value, or a part of it, depends on; sorted, without duplicates.
     #[must_use]
     pub fn waits_for(&self) -> Vec<Address> {
         fn collect_addresses(value: &Value, into: &mut Vec<Address>) {
@@ -198,7 +198,7 @@ impl Value {
         found
     }
 
-    /// Returns the value, or that which was computed from secrets, in clear: for the one request that needs it.
+    /// Returns the value with computed secrets as plaintext, for the one request that needs it.
     #[must_use]
     pub fn expose_secrets(&self) -> std::borrow::Cow<'_, Self> {
         match self {
@@ -209,7 +209,7 @@ impl Value {
         }
     }
 
-    /// Gives every text of the value away, keys included.
+    /// Passes every text of the value to `take`, keys included.
     fn visit_texts(&self, take: &mut impl FnMut(&str)) {
         match self {
             Self::Text(text) => take(text),
@@ -222,13 +222,14 @@ impl Value {
         }
     }
 
-    /// Tells whether the value, or a part of it, was computed from secrets.
+    /// Returns whether the value, or a part of it, was computed from secrets.
     #[must_use]
     pub fn is_derived(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(Secret::Derived(_))))
     }
 
-    /// Returns what orders the items of a set: secrets look alike, and their fingerprints tell them apart.
+    /// Returns the sort key for the items of a set: secrets have the same display text, and their fingerprints
+    /// distinguish them.
     #[must_use]
     pub fn sort_key(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
@@ -239,7 +240,7 @@ impl Value {
         (self.to_string(), fingerprint)
     }
 
-    /// Returns what people call a value of this type.
+    /// Returns the name of the type for messages.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -264,9 +265,9 @@ impl Value {
             }
     }
 
-    /// Returns the value of a JSON document, as a live object or a catalog record holds it.
+    /// Returns the value of a JSON document, such as a live object or a catalog record.
     ///
-    /// Never reads markers: what looks like a secret or an unknown stays a map.
+    /// Markers are not recognized: a map that looks like a secret or an unknown stays a map.
     #[must_use]
     pub fn from_json(json: &serde_json::Value) -> Self {
         match json {
@@ -297,7 +298,7 @@ impl Value {
         }
     }
 
-    /// Shows the text of every secret in the value.
+    /// Passes the text of every secret in the value to `see`.
     pub fn each_secret(&self, see: &mut dyn FnMut(&str)) {
         match self {
             Self::Secret(secret) => secret.expose().into_iter().for_each(see),
@@ -307,16 +308,16 @@ impl Value {
         }
     }
 
-    /// Returns the JSON of a value without a secret; `None` when it holds one, or a part is not known.
+    /// Returns the JSON of a value without secrets; `None` when it has a secret or an unknown part.
     #[must_use]
     pub fn to_wire(&self) -> Option<serde_json::Value> {
         let mut secrets = SentSecrets::default();
         self.to_body(&mut secrets).filter(|_| secrets.is_empty())
     }
 
-    /// Returns the JSON of a request body. Secrets are written out and noted, so that an answer that repeats
-    /// one is recognized; `None` when one is sealed or a part is not known, because such a value must never
-    /// be sent.
+    /// Returns the JSON of a request body. Secrets are written as plaintext and added to `secrets`, so that a response
+    /// that repeats one is recognized. `None` when a secret has no text or a part is unknown, because such a value must
+    /// never be sent.
     #[must_use]
     pub fn to_body(&self, secrets: &mut SentSecrets) -> Option<serde_json::Value> {
         Some(match self {
@@ -379,7 +380,7 @@ impl From<&str> for Value {
 }
 
 impl fmt::Display for Value {
-    /// Writes the value as the plan shows it; texts are bare. Not escaped: that is the report's work.
+    /// Writes the value in the plan's notation; texts are unquoted. Escaping is the task of the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -472,7 +473,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
-        // The form of a computed value: `marker` takes it, and nothing else has it.
+        // `COMPUTED_FORM` is the marker of a computed value, which `marker` reads; no other value has it.
         if n == COMPUTED_FORM {
             return Ok(Value::Null);
         }
@@ -504,7 +505,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-/// Reads the three marked forms that `Serialize` writes.
+/// Reads the three marker forms that `Serialize` writes.
 fn parse_marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
     if let Some(Value::Bool(true)) = map.get("secret") {
         let known =

@@ -1,4 +1,4 @@
-//! `Blockers`: why a plan cannot be applied, gathered while it is made.
+//! `Blockers`: the blockers of a plan, collected while it is made.
 
 use super::join::joined_state::{JoinedState, ResourceState};
 use super::model::block::Blocker;
@@ -12,12 +12,12 @@ pub(super) struct Blockers<'s, 'a> {
 }
 
 impl<'s, 'a> Blockers<'s, 'a> {
-    /// Starts without any.
+    /// Starts without any blocker.
     pub fn new(survey: &'s JoinedState<'a>) -> Self {
         Self { survey, all: Vec::new() }
     }
 
-    /// Adds one about a subject, at its block or at a better place.
+    /// Adds a blocker about a resource, located at `span` or else at its block.
     pub fn add_for_subject(
         &mut self,
         code: &'static str,
@@ -33,7 +33,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
         self.all.push(Blocker { code: code.into(), address, text, help, source });
     }
 
-    /// Adds one about an address without a subject, or about the whole plan.
+    /// Adds a blocker about an address without a resource, or about the whole plan.
     pub fn add_for_address(
         &mut self,
         code: &'static str,
@@ -44,7 +44,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
         self.all.push(Blocker { code: code.into(), address: address.cloned(), text, help, source: None });
     }
 
-    /// Adds one about an address, at a place.
+    /// Adds a blocker about an address, located at `span`.
     pub fn add_at_span(
         &mut self,
         code: &'static str,
@@ -57,33 +57,33 @@ impl<'s, 'a> Blockers<'s, 'a> {
         self.all.push(Blocker { code: code.into(), address: Some(address.clone()), text, help, source });
     }
 
-    /// Adds one about what is written at a place, and about no resource.
+    /// Adds a blocker about a location in a file, and about no resource.
     pub fn at_place(&mut self, code: &'static str, span: Option<Span>, text: String, help: String) {
         let source = span.and_then(|span| self.resolve_location(span));
         self.all.push(Blocker { code: code.into(), address: None, text, help, source });
     }
 
-    /// Adds one that was found already.
+    /// Adds a blocker that was built elsewhere.
     pub fn extend(&mut self, found: Option<Blocker>) {
         self.all.extend(found);
     }
 
-    /// Returns those that were found so far.
+    /// Returns the blockers found so far.
     pub fn as_slice(&self) -> &[Blocker] {
         &self.all
     }
 
-    /// Returns how many there are.
+    /// Returns the number of blockers found so far.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// Keeps only the first ones: what was found after them is looked for again.
+    /// Keeps only the first `count` blockers: the checks that found the others run again.
     pub fn truncate_to(&mut self, count: usize) {
         self.all.truncate(count);
     }
 
-    /// Returns them, by code and address.
+    /// Returns the blockers, sorted by code and address, without duplicates.
     pub fn into_sorted(mut self) -> Vec<Blocker> {
         self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));
         self.all.dedup();

@@ -1,4 +1,4 @@
-//! `Decision`: what becomes of one subject, and the differences that say so.
+//! `Decision`: what is decided for one resource, and the differences that cause it.
 
 use super::model::change::Cause;
 use super::model::step::TargetProject;
@@ -11,50 +11,49 @@ use crate::model::value::Value;
 
 use super::model::compare::{fingerprint_secrets, sealed_expression, to_canonical};
 
-/// What becomes of a subject.
+/// The action that is decided for a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecisionKind {
-    /// Nothing.
+    /// No change.
     Keep,
-    /// Nothing, because it is out of scope or waits for an answer.
+    /// No change, because it is out of scope or has an ambiguous intent.
     Frozen,
-    /// A new object.
+    /// Create a new object.
     Create,
-    /// Calls.
+    /// Change the object by calls.
     Update,
-    /// A new object takes the old one's place.
+    /// Replace the object by a new one.
     Replace {
-        /// The new one comes before the old one goes.
+        /// Whether the new object is created before the old one is deleted.
         create_first: bool,
     },
-    /// The object goes.
+    /// Delete the object.
     Delete,
-    /// stead lets go of the object.
+    /// Remove the object from the ledger and keep it live.
     Forget,
 }
 
 /// A written attribute, evaluated.
 #[derive(Debug)]
 pub(super) struct DesiredAttribute<'a> {
-    /// The attribute.
     pub attribute: &'static Attribute,
-    /// Where it was written; `None` for a link that must go because its other end goes.
+    /// Where it was written; `None` for a link that must be undone because its target is deleted.
     pub setting: Option<&'a AttributeSetting>,
-    /// The value in the language's words; a `null` is the API's default, where the table knows it.
+    /// The value as the configuration writes it; a `null` is the API's default, where the table has it.
     pub value: Value,
-    /// What a request says instead of a catalog name.
+    /// The id that a request uses instead of a catalog name.
     pub id: Option<Value>,
-    /// Another resource's value enters it.
+    /// Whether the value depends on another resource.
     pub refers: bool,
 }
 
 impl DesiredAttribute<'_> {
-    /// Returns what requests and the ledger hold: the id of a catalog name, else the value.
+    /// Returns the form for requests and the ledger: the id of a catalog name, else the value.
     pub fn stored_value(&self) -> &Value {
         self.id.as_ref().unwrap_or(&self.value)
     }
 
-    /// Returns what a step holds: the value without secrets, or how to get it.
+    /// Returns the form for a step: the value without secrets' texts, or the expression that computes it.
     pub fn to_expression(&self, key: &FingerprintKey) -> Expression {
         match self.setting {
             Some(setting) if self.value.is_unknown() => sealed_expression(&setting.expression, key),
@@ -66,60 +65,57 @@ impl DesiredAttribute<'_> {
     }
 }
 
-/// One attribute, or one key of a map, that is to change.
+/// An attribute, or one key of a map, that must change.
 #[derive(Debug)]
 pub(super) struct AttributeDiff<'a> {
-    /// The attribute.
     pub attribute: &'static Attribute,
     /// The attribute's name, or `name.key`.
     pub path: Name,
-    /// As it is, in the language's words, sealed.
+    /// The value before the change as the configuration would write it, without the text of secrets.
     pub before: Value,
-    /// As it will be, in the language's words, sealed.
+    /// The value after the change as the configuration writes it, without the text of secrets.
     pub after: Value,
-    /// What was last applied, where it is neither.
+    /// The last applied value, where it differs from both.
     pub last_applied: Option<Value>,
-    /// Why.
     pub cause: Cause,
     /// Where the new value was written.
     pub setting: Option<&'a AttributeSetting>,
 }
 
 impl AttributeDiff<'_> {
-    /// Tells whether no call can make the change.
+    /// Returns whether no call can make the change.
     pub fn forces_replacement(&self) -> bool {
         matches!(self.attribute.change, UpdateStrategy::Replace | UpdateStrategy::Never)
     }
 }
 
-/// What becomes of a subject, and why.
+/// What is decided for a resource, and why.
 #[derive(Debug)]
 pub(super) struct Decision<'a> {
-    /// What.
     pub act: DecisionKind,
     /// The block's attributes, evaluated.
     pub wants: Vec<DesiredAttribute<'a>>,
-    /// What differs.
+    /// The differences that the action removes.
     pub differences: Vec<AttributeDiff<'a>>,
-    /// What differs, and nothing is done about: the service did not keep it.
+    /// Differences about which nothing is done, because the service did not keep the value before.
     pub not_kept: Vec<AttributeDiff<'a>>,
-    /// Why.
     pub cause: Cause,
-    /// Why, in a sentence, where the differences do not say it.
+    /// The reason in a sentence, where the differences do not give it.
     pub reason: Option<String>,
-    /// Where a new object is made.
+    /// The project of a new object.
     pub project: TargetProject,
-    /// Its new object waits until an object of another address has gone, because of a name or a network.
+    /// Whether its new object waits until an object of another address is deleted, because of a name or a network.
     pub waits: bool,
-    /// It waits, directly or not, for something that is deleted before it is made anew, or that waits so.
+    /// Whether it depends, directly or not, on a resource that is deleted before it is created again, or that waits for
+    /// another one.
     pub downstream: bool,
-    /// The object is already in a state that it cannot leave.
+    /// Whether the object is in a state that it cannot leave by itself.
     pub broken: bool,
-    /// What brings the object back before anything else happens to it.
+    /// The revival that precedes all other changes of the object.
     pub revival: Option<&'static Revival>,
-    /// The new object will stand under another parent or in another project than the old one.
+    /// Whether the new object has another parent or project than the old one.
     pub rehomed: bool,
-    /// The new object has no place beside older ones of the address, which others still use.
+    /// Whether the new object conflicts with deposed objects of the address that others still use.
     pub crowded: bool,
 }
 
@@ -143,33 +139,33 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Says why.
+    /// Adds the reason to the verdict.
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// Returns a written attribute.
+    /// Returns a written attribute by name.
     pub fn find_attribute(&self, name: &str) -> Option<&DesiredAttribute<'a>> {
         self.wants.iter().find(|want| want.attribute.name == name)
     }
 
-    /// Tells whether the resource's object will be another one, or one that is not there yet.
+    /// Returns whether the resource gets a new object.
     pub fn is_new(&self) -> bool {
         matches!(self.act, DecisionKind::Create | DecisionKind::Replace { .. })
     }
 
-    /// Tells whether the present object goes.
+    /// Returns whether the present object is deleted.
     pub fn removes(&self) -> bool {
         matches!(self.act, DecisionKind::Delete | DecisionKind::Replace { .. })
     }
 
-    /// Tells whether one of these attributes differs.
+    /// Returns whether one of these attributes differs.
     pub fn changes(&self, attributes: &[&str]) -> bool {
         self.differences.iter().any(|difference| attributes.contains(&difference.attribute.name))
     }
 
-    /// Tells whether the old object goes before the new one comes.
+    /// Returns whether the old object is deleted before the new one is created.
     pub fn deletes_first(&self) -> bool {
         self.act == DecisionKind::Replace { create_first: false }
             || (self.act == DecisionKind::Create && self.crowded)

@@ -1,4 +1,4 @@
-//! What a plan is made from: tables, stack, ledger, snapshot, catalogs and the options of the command line.
+//! Inputs of a plan: tables, stack, ledger, snapshot, catalogs and the options of the command line.
 
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,77 +13,77 @@ use crate::model::schema::Registry;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{ObjectKey, Snapshot};
 
-/// Everything that a plan is made from.
+/// All inputs of a plan.
 #[derive(Clone, Copy)]
 pub struct PlanInputs<'a> {
-    /// The tables.
+    /// The tables of all kinds.
     pub registry: Registry,
-    /// What is wanted.
+    /// The desired state: the loaded configuration.
     pub stack: &'a Stack,
-    /// What is remembered.
+    /// The last applied state.
     pub ledger: &'a Ledger,
-    /// What is live.
+    /// The live objects, read at one time.
     pub snapshot: &'a Snapshot,
-    /// Names and prices as read today.
+    /// Names and prices of the catalog as just read.
     pub catalog: &'a Catalog,
     /// Names and prices as pinned in `stead.lock`.
     pub pinned: Option<&'a Catalog>,
-    /// What was asked for on the command line.
+    /// The options of a plan: those of the command line, and facts that the caller looked up.
     pub options: &'a PlanningOptions,
-    /// When the plan is made.
+    /// The time at which the plan is made.
     pub now: Timestamp,
-    /// Makes the plan applicable once.
+    /// Identifies the plan, so that it is applied at most once.
     pub nonce: Uuid,
 }
 
-/// What was asked for on the command line.
+/// The options of a plan: those of the command line, and facts that the caller looked up.
 #[derive(Debug, Clone, Default)]
 pub struct PlanningOptions {
-    /// Remove everything that is not protected.
+    /// Deletes everything that is not protected.
     pub destroy: bool,
-    /// The deletion budget does not count.
+    /// Overrides the deletion limit.
     pub allow_deletes: bool,
-    /// Only these and what they need; empty for all.
+    /// Plans only these addresses and their dependencies; empty: all.
     pub targets: BTreeSet<Address>,
-    /// Not these, nor what needs them.
+    /// Leaves out these addresses and their dependents.
     pub excluded: BTreeSet<Address>,
-    /// Objects that hold data and may be replaced all the same.
+    /// Objects that contain data and may be replaced nevertheless.
     pub replace: BTreeSet<Address>,
-    /// Resources that no block declares any more and that may go with the data that they hold.
+    /// Resources without a block that may be deleted with the data that they contain.
     pub delete_data: BTreeSet<Address>,
-    /// A destroy also deletes what came of the stack's objects.
+    /// A destroy also deletes the byproducts of the stack's objects.
     pub with_leftovers: bool,
-    /// Volumes that claims in clusters made, with the clusters.
+    /// Volumes that claims inside clusters created, with their clusters.
     pub claimed: BTreeMap<ObjectKey, ObjectKey>,
-    /// The stack runs on a cloud that is thrown away: no data is worth a consent.
+    /// The stack runs on a temporary cloud: the loss of data needs no approval.
     pub is_rehearsal: bool,
-    /// Live objects to adopt, by id.
+    /// The ids of live objects to adopt, by address.
     pub adopt: BTreeMap<Address, Name>,
-    /// Resources, or modules, whose objects were let go of and are to be taken back: the ledger knows which.
+    /// Resources, or modules, whose forgotten objects are adopted again: the ledger has their ids.
     pub taken_back: BTreeSet<Address>,
-    /// Objects that another ledger owns, and whose: nobody takes them over.
+    /// Objects that another ledger owns, with the owner's name: they cannot be adopted.
     pub foreign: BTreeMap<ObjectKey, Name>,
-    /// Policies whose no does not count.
+    /// Policies whose denial is overridden.
     pub overrides: BTreeSet<Name>,
-    /// Resources whose secrets did not reach their sinks, and are kept: nothing has to be made anew.
+    /// Resources whose secrets did not reach their sinks but are kept: nothing has to be replaced.
     pub undelivered: BTreeSet<Address>,
-    /// Secrets whose sinks may hold anything.
+    /// Secrets whose sinks may be overwritten, whatever they contain.
     pub overwrite_secrets: BTreeSet<Name>,
-    /// Sinks that hold content of somebody else, by the addresses of their secrets, and why they are left alone.
+    /// Sinks with content that stead did not write, by the addresses of their secrets, and why they are left alone.
     pub occupied_sinks: BTreeMap<Name, String>,
-    /// It is made on a CI runner, whose files are gone when its job ends.
+    /// The plan is made on a CI runner, whose files are deleted when its job ends.
     pub on_runner: bool,
-    /// Generated variables whose value nobody has: their sinks and the ledger lost it.
+    /// Generated variables whose value is lost in their sinks and in the ledger.
     pub lost_secrets: BTreeSet<Name>,
     /// Addresses of secrets that the ledger keeps, and that no identity here opens.
     pub locked_secrets: BTreeSet<Name>,
     /// The only recipients that the user's settings allow.
     pub allowed_recipients: Option<BTreeSet<Name>>,
-    /// The project of project-scoped resources of a stack without a `project` block: a name or id.
+    /// The project, by name or id, of project-scoped resources if the stack has no `project` block.
     pub project: Option<Name>,
-    /// Where the stack is planned from; `None` where its ledger is not on a shared backend.
+    /// The directory that the stack is planned from; `None` if its ledger is not on a shared backend.
     pub directory: Option<CurrentOrigin>,
-    /// Nothing is to be applied: what is looked up elsewhere may be missing.
+    /// Nothing will be applied, so remote values may be missing.
     pub only_looks: bool,
     /// Key of the before-images in a plan that is saved before its ledger exists: the file's own.
     pub image_key: Option<FingerprintKey>,

@@ -1,4 +1,4 @@
-//! Stack, ledger and snapshot → `Plan`. Pure.
+//! Planning: computes a `Plan` from stack, ledger and snapshot. Pure: it reads nothing and sends nothing.
 
 pub mod annotate;
 pub mod artifact;

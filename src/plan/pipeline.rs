@@ -1,4 +1,4 @@
-//! `make_plan`: the whole way from stack, ledger and snapshot to a `Plan`.
+//! `make`: the pipeline from stack, ledger and snapshot to a `Plan`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ use crate::model::schema::Effect;
 
 pub use super::refresh_request::refresh_request;
 
-/// Makes the plan. Problems that only the live world shows become `Blocker`s: the plan is always whole.
+/// Makes the plan. Problems that only live objects show become `Blocker`s: the plan is always complete.
 #[must_use]
 pub fn make_plan(inputs: &PlanInputs<'_>) -> Plan {
     run_pipeline(inputs, true)
@@ -53,7 +53,7 @@ fn find_lost_ledger(inputs: &PlanInputs<'_>) -> Option<Blocker> {
     )
 }
 
-/// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
+/// Makes the plan; `finds_ways` selects whether remedies for a dependency cycle are searched.
 fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
     let lost = find_lost_ledger(inputs);
@@ -134,7 +134,7 @@ fn collect_notes(
     notes
 }
 
-/// What is said of a plan besides its lines.
+/// The blockers, notes and scope of a plan, for assembling it.
 struct PlanFindings {
     blocks: Vec<Blocker>,
     notes: Vec<PlanNote>,
@@ -224,7 +224,7 @@ fn assemble_plan(
     }
 }
 
-/// Adds to a difference that an apply would end what keeps that apply from it.
+/// Adds the blocker's code to a difference that an apply would otherwise end.
 fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
     let ends = matches!(drift.class, DriftClass::Reverted | DriftClass::Gone | DriftClass::Replaced);
     let counts = |block: &&Blocker| match &block.address {
@@ -235,8 +235,8 @@ fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
     Drift { blocked_by, ..drift }
 }
 
-/// Returns what changes are ordered by: what ends objects comes first, and the worst of each sort before the
-/// rest of it.
+/// Returns the sort key of a change: deletions and replacements come first, and within each action those with the worst
+/// effect.
 pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Action) {
     let sort = match change.action {
         Action::Replace | Action::Delete => Action::Replace,

@@ -1,4 +1,4 @@
-//! `refresh_request`: what must be read from the live world before a plan can be made.
+//! `wanted`: the objects and catalog tables that must be read before a plan can be made.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use crate::model::schema::{Kind, KindScope, Price, Registry, RuleCheck, Type, Up
 use crate::model::snapshot::{ObjectKey, RefreshRequest};
 use crate::model::value::{Attributes, Value};
 
-/// Returns what must be read from the live world, and the catalog tables, before `make`.
+/// Returns the objects to read from the service, and the catalog tables, before `make`.
 ///
-/// Only kinds in use are listed. An id that was adopted is owned too, so that its absence is proven.
+/// Only kinds in use are listed. An object to adopt counts as owned, too, so that its absence is proven.
 #[must_use]
 pub fn refresh_request<'a>(
     registry: Registry,
@@ -34,7 +34,7 @@ pub fn refresh_request<'a>(
         RefreshRequest { projects: known_projects(stack, ledger, options), ..RefreshRequest::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
-    // Who destroys looks nothing up, unless the names of a lost ledger's objects may depend on it.
+    // A destroy needs no data lookups, unless the names of a lost ledger's objects may depend on them.
     let looks_up = !options.destroy || lost_ledger::may_be_lost(ledger, options);
     let looked_up = stack.data.values().filter(|_| looks_up).map(|lookup| lookup.kind.name);
     let looked_up: BTreeSet<Name> = looked_up.map(Name::new_static).collect();
@@ -72,7 +72,7 @@ pub fn refresh_request<'a>(
     for intent in ledger.intents.values().chain(ledger.watched.values()) {
         wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));
     }
-    // What shows a generated secret again is read whole.
+    // An object that shows a generated secret again is read in full.
     generated_secrets::look_for(&mut wanted, registry, ledger);
     add_adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
@@ -85,8 +85,8 @@ pub fn refresh_request<'a>(
     (wanted, tables)
 }
 
-/// Returns the kinds that matter whatever project they are in: those whose networks must not overlap,
-/// those that may hold what goes, and those of which a new one must not be like any other.
+/// Returns the kinds that are listed in all projects: those whose networks must not overlap, those whose objects may
+/// use a deleted one, and those of which a new object must be unique overall.
 fn account_wide_kinds(
     stack: &Stack,
     ledger: &Ledger,
@@ -117,7 +117,7 @@ fn account_wide_kinds(
     found.into_iter().map(Name::new_static).collect()
 }
 
-/// Returns the kinds of which something is not wanted any more.
+/// Returns the kinds with an object that is deleted.
 fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &PlanningOptions) -> BTreeSet<&'l str> {
     let goes = |(address, entry): &(&_, &Entry)| {
         options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
@@ -125,7 +125,7 @@ fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &PlanningOpti
     ledger.entries.iter().filter(goes).map(|(_, entry)| entry.kind.as_str()).collect()
 }
 
-/// Returns the tables that tell what may be written in some attribute that is written.
+/// Returns the catalog tables that list the legal values of a written attribute.
 fn choice_tables<'a>(stack: &Stack) -> BTreeSet<&'a str> {
     let of = |resource: &Resource| {
         resource
@@ -143,8 +143,8 @@ fn choice_tables<'a>(stack: &Stack) -> BTreeSet<&'a str> {
     stack.resources.values().flat_map(of).collect()
 }
 
-/// Kinds with a block or an entry, and kinds whose objects can be linked to one that goes: what stays
-/// behind is to be told.
+/// Returns the kinds with a block or an entry, and those whose objects may be linked to a deleted one, so that the plan
+/// can report what stays behind.
 fn kinds_in_use(
     registry: Registry,
     stack: &Stack,
@@ -176,7 +176,7 @@ fn kinds_in_use(
     all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && listed(kind))).collect()
 }
 
-/// Returns the kinds that a rule of a kind in use looks at.
+/// Returns the kinds that a rule of a used kind examines.
 fn rule_kinds(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> BTreeSet<&'static str> {
     let mut kinds = BTreeSet::new();
     for kind in registry.kinds.iter().filter(|kind| used.contains(kind.name)) {
@@ -197,7 +197,7 @@ fn rule_kinds(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>)
     kinds
 }
 
-/// Returns the kinds of the final copies that something is to leave.
+/// Returns the kinds of the configured final snapshots.
 fn final_copy_kinds(registry: Registry, stack: &Stack, ledger: &Ledger) -> Vec<&'static Kind> {
     let declared = stack.resources.values().filter(|one| one.lifecycle.final_snapshot);
     let remembered = ledger.entries.values().filter(|entry| entry.final_snapshot);
@@ -215,8 +215,8 @@ fn needs_detail(resource: &Resource) -> bool {
     resource.attributes.keys().any(unlisted)
 }
 
-/// Returns what was last applied of what a block writes, as far as it can be compared with what a list shows: no
-/// secrets, which only the ledger's key compares, and nothing whose drift is left alone.
+/// Returns the last applied values of the written attributes that can be compared with a list: no secrets, which need
+/// the ledger's key, and no attribute whose drift is ignored.
 fn verifiable_attributes(resource: &Resource, entry: &Entry) -> Attributes {
     let left_alone = |name: &Name| {
         resource.lifecycle.ignore_drift.iter().any(|one| one.attribute == *name && one.until.is_none())
@@ -238,7 +238,7 @@ fn add_adopted(registry: Registry, stack: &Stack, options: &PlanningOptions, wan
             continue;
         }
         let key = ObjectKey { kind: resource.kind.name.into(), parent: None, id: id.clone() };
-        // What is taken over is written or planned from what a by-id read shows.
+        // An adopted object is written or planned from a read by id.
         if resource.kind.api.read.is_some() {
             wanted.details.insert(key.clone());
         }
@@ -250,7 +250,7 @@ fn add_adopted(registry: Registry, stack: &Stack, options: &PlanningOptions, wan
     }
 }
 
-/// Returns the projects to read, where all of them are known.
+/// Returns the projects to read; `None` unless all of them are known.
 fn known_projects(stack: &Stack, ledger: &Ledger, options: &PlanningOptions) -> Option<Vec<Name>> {
     let id = |address| ledger.entries.get(address).and_then(current_owned).map(|owned| owned.id.clone());
     let mut found = BTreeSet::new();
@@ -262,7 +262,7 @@ fn known_projects(stack: &Stack, ledger: &Ledger, options: &PlanningOptions) -> 
     for entry in ledger.entries.values() {
         found.extend(entry.current.iter().chain(&entry.deposed).filter_map(|owned| owned.project.clone()));
     }
-    // What is in a project matters when it goes.
+    // The contents of a project matter when it is deleted.
     let own = ledger.entries.values().filter(|entry| entry.kind == PROJECT);
     found
         .extend(own.flat_map(|entry| entry.current.iter().chain(&entry.deposed)).map(|own| own.id.clone()));

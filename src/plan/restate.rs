@@ -1,8 +1,8 @@
-//! What `secret same` records: a new expression for an attribute that was computed from secrets, where it gives the
-//! value that was applied. Pure.
+//! `secret same`: records a new expression for an attribute that was computed from secrets, if its result is the
+//! applied value. Pure.
 //!
-//! In: what a plan is made from, and an attribute. Out: the attribute as the ledger remembers it. Invariant: only a
-//! value that was compared by its fingerprint is recorded; nothing else of the entry changes.
+//! In: the inputs of a plan, and an attribute. Out: the attribute's value for the ledger. Invariant: only a value that
+//! was compared by its fingerprint is recorded; nothing else of the entry changes.
 
 use std::fmt;
 
@@ -28,15 +28,15 @@ pub enum RestateError {
     NotWritten,
     /// The ledger has no applied value of it.
     NotApplied,
-    /// No secret enters it.
+    /// The value is not computed from a secret.
     NotSecret,
     /// The ledger has this expression already.
     AlreadyRecorded,
-    /// It waits for a value that only an apply makes known.
+    /// It depends on a value that is unknown before an apply.
     Unknown,
-    /// A secret that enters it is not at hand.
+    /// One of its secrets is not available in this run.
     SecretUnavailable,
-    /// It gives another value.
+    /// Its result is not the applied value.
     ValueDiffers,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for RestateError {
     }
 }
 
-/// Returns the value of an attribute as the ledger is to remember it.
+/// Returns the value of an attribute for the ledger.
 ///
 /// # Errors
 /// When it is not proven that the value is the one that was applied.
@@ -93,8 +93,8 @@ pub fn restate_value(
     }
 }
 
-/// Tells whether a value is the one that was applied, whatever expressions gave them; `None` where a secret is not
-/// at hand, or the ledger has no fingerprint of what it gave.
+/// Returns whether a value is the applied one, whatever their expressions; `None` where a secret is not available, or
+/// the ledger has no fingerprint of the result.
 fn has_same_value(ty: &Type, want: &Value, applied: &Value, key: &FingerprintKey) -> Option<bool> {
     match (want, applied) {
         (Value::Secret(want), Value::Secret(applied)) => {
@@ -118,7 +118,7 @@ fn has_same_value(ty: &Type, want: &Value, applied: &Value, key: &FingerprintKey
             )
         }
         (want, Value::Secret(applied)) if !want.is_secret() => {
-            // A part of a computed list or map.
+            // A part of a list or map that was computed as a whole.
             let want = Secret::new(want.to_string()).fingerprint(key)?;
             Some(is_same_fingerprint(&want, &applied.fingerprint(key)?))
         }
@@ -133,7 +133,7 @@ fn plaintext_value(secret: &Secret) -> Option<Value> {
     }
 }
 
-/// Joins verdicts over parts: a difference counts more than what cannot be compared.
+/// Combines the results of all parts: a difference counts more than a part that cannot be compared.
 fn combine_results(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut joined = Some(true);
     for part in parts {

@@ -1,4 +1,4 @@
-//! Diagnostics with the text that they are about: through miette for people, one line each for logs.
+//! Renders diagnostics: with source excerpts (by miette) for terminals, or as one line each for logs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,16 +16,16 @@ use super::text::{escape, phrases};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Source, SourceId, Sources, Span};
 
-/// Problems that are shown; the rest is counted.
+/// How many problems to show; the rest is counted.
 const MAX_SHOWN_DIAGNOSTICS: usize = 50;
 
-/// Lines that a label may cover before only its first is shown.
+/// Lines that a label may span before only its first line is shown.
 const MAX_LABEL_LINES: usize = 8;
 
-/// Bytes of a line beyond which no text is shown: what is on it no human wrote.
+/// Length of a line in bytes above which no excerpt is shown, because no person wrote such a line.
 const MAX_LINE_BYTES: usize = 500;
 
-/// Returns all problems in the order of their places: file, then line; those without a place first.
+/// Returns all problems ordered by file and position; those without a location come first.
 #[must_use]
 pub fn sort_by_location<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Vec<&'a Diagnostic> {
     let path = |id: SourceId| sources.get(id).map(|source| source.path.as_str());
@@ -37,7 +37,7 @@ pub fn sort_by_location<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Ve
     sorted
 }
 
-/// Returns problems with the lines they are about, at most fifty, and a count.
+/// Returns the problems with source excerpts, at most fifty, and a count.
 #[must_use]
 pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: TextStyle) -> String {
     if problems.is_empty() {
@@ -66,7 +66,7 @@ pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: TextS
     disarm_lines(&text) + &page.finish()
 }
 
-/// Returns one line for each problem, at most fifty, and a count: for logs.
+/// Returns one line per problem, at most fifty, and a count, for logs.
 #[must_use]
 pub fn diagnostic_lines(problems: &[Diagnostic], sources: &Sources, style: TextStyle) -> String {
     if problems.is_empty() {
@@ -134,7 +134,7 @@ fn graphical_handler(style: TextStyle) -> GraphicalReportHandler {
         .with_links(false)
 }
 
-/// Breaks up commands of CI runners at the beginning of lines; takes blanks off the ends of lines.
+/// Disarms commands of CI runners at the beginning of lines; removes trailing blanks.
 fn disarm_lines(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.lines().map(str::trim_end) {
@@ -151,7 +151,7 @@ fn disarm_lines(text: &str) -> String {
     safe
 }
 
-/// A source as it may be shown.
+/// A source text with its unsafe characters escaped.
 struct RedactedSource<'a> {
     source: &'a Source,
     name: String,
@@ -167,7 +167,7 @@ impl<'a> RedactedSource<'a> {
         }
     }
 
-    /// Returns bytes that lie within the text, and the label's first line only when it covers many.
+    /// Returns the label's byte range, limited to the text, and to the label's first line if it spans many.
     fn clamp_span(&self, span: Span) -> (usize, usize) {
         let text = &self.shown;
         let start = (span.start as usize).min(text.len());
@@ -185,12 +185,12 @@ impl<'a> RedactedSource<'a> {
         !self.source.is_withheld() && lines.any(|line| line.len() > MAX_LINE_BYTES)
     }
 
-    /// Returns the whole lines around a range: from, to, and how many.
+    /// Returns the whole lines around a range: start, end, and number of lines.
     fn line_range(&self, start: usize, end: usize, before: usize, after: usize) -> (usize, usize, usize) {
         let bytes = self.shown.as_bytes();
         let from = bytes[..start].iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').nth(before);
         let from = from.map_or(0, |(at, _)| at + 1);
-        // A range that ends with a line break ends on that line, not on the next.
+        // A range that ends with a line break ends on that line, not on the next one.
         let tail = if end > start && bytes[end - 1] == b'\n' { end - 1 } else { end };
         let to = memchr_lines(&bytes[tail..]).nth(after).map_or(bytes.len(), |at| tail + at + 1);
         (from, to, memchr_lines(&bytes[from..to]).count().max(1))
@@ -202,7 +202,7 @@ fn memchr_lines(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
 }
 
 impl SourceCode for RedactedSource<'_> {
-    /// Reads by the source's line index: miette's own reader goes through the file for every label.
+    /// Reads by the source's line index: miette's own reader scans the file for each label.
     fn read_span<'s>(
         &'s self,
         span: &SourceSpan,
@@ -233,7 +233,7 @@ impl SourceCode for RedactedSource<'_> {
     }
 }
 
-/// A problem as miette draws it.
+/// A problem in the form that miette renders.
 struct GraphicDiagnostic<'a> {
     code: Option<&'static str>,
     severity: miette::Severity,
@@ -273,7 +273,7 @@ impl<'a> GraphicDiagnostic<'a> {
         graphic
     }
 
-    /// Returns the part of a problem that lies in another file.
+    /// Returns the part of a problem that is located in another file.
     fn from_other_file(text: Option<&'a RedactedSource<'a>>, labels: &[&Label]) -> Self {
         let mut graphic = Self {
             code: None,
@@ -289,7 +289,7 @@ impl<'a> GraphicDiagnostic<'a> {
         graphic
     }
 
-    /// Points at places in one file; in words where its lines cannot be shown.
+    /// Adds labels for locations in one file; as text if the lines cannot be shown.
     fn add_labels(&mut self, text: Option<&'a RedactedSource<'a>>, labels: &[&Label]) {
         let Some(text) = text else { return };
         let ranges: Vec<_> = labels.iter().map(|label| text.clamp_span(label.span)).collect();
@@ -321,7 +321,7 @@ fn help_text(problem: &Diagnostic) -> Option<String> {
     }
 }
 
-/// Escapes a text that our own code made of several lines.
+/// Escapes each line of a multi-line text that our own code built.
 fn escape_lines(text: &str) -> String {
     text.lines().map(escape::escape_line).collect::<Vec<_>>().join("\n")
 }

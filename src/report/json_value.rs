@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::model::value::Value;
 
-/// A decimal as a JSON number.
+/// A decimal that serializes as a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JsonDecimal(pub Decimal);
 
@@ -20,8 +20,8 @@ impl Serialize for JsonDecimal {
     }
 }
 
-/// An attribute's value. `{"secret": true, "fingerprint": …}` stands for a secret, and
-/// `{"unknown": [address]}` for what is not known yet.
+/// An attribute's value in its JSON form. A secret becomes `{"secret": true, "fingerprint": …}`, a value known
+/// after apply `{"unknown": [address]}`.
 #[derive(Debug, Clone, Copy)]
 pub struct JsonValue<'a>(pub &'a Value);
 

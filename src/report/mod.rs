@@ -1,4 +1,4 @@
-//! Plan, events, outcome and diagnostics → what people and programs see.
+//! Renders plans, events, outcomes and diagnostics for people and for programs.
 
 pub mod diagnostics;
 pub mod json;

@@ -1,20 +1,21 @@
-//! The lines of a plan: one for each change, and one for a module whose resources all move and do nothing else.
+//! The lines of a plan: one per change, and a single one for a module whose resources all move without any
+//! other change.
 
 use std::collections::BTreeMap;
 
 use crate::plan::model::change::{Action, Change, ModuleMove};
 
-/// What one line tells.
+/// What one line of a plan describes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ChangeLine<'p> {
-    /// A change.
+    /// A single change.
     Single(&'p Change),
-    /// The first of so many resources that move with their module.
+    /// The first of several resources that move with their module; the module's move; and their number.
     Module(&'p Change, &'p ModuleMove, usize),
 }
 
 impl ChangeLine<'_> {
-    /// Returns how many resources it tells of.
+    /// Returns the number of resources that the line describes.
     pub(super) fn resource_count(&self) -> usize {
         match self {
             Self::Single(_) => 1,
@@ -23,14 +24,14 @@ impl ChangeLine<'_> {
     }
 }
 
-/// Returns the lines of a plan, in its order.
+/// Returns the lines of a plan, in the plan's order.
 pub(super) fn plan_lines(changes: &[Change]) -> Vec<ChangeLine<'_>> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for module in changes.iter().filter_map(module_move) {
         *counts.entry((&module.from, &module.to)).or_default() += 1;
     }
     let line = |change| match module_move(change) {
-        // The first one stands for all of them.
+        // The first resource represents all of them.
         Some(module) => {
             let count = counts.remove(&(&*module.from, &*module.to))?;
             Some(if count > 1 {

@@ -1,4 +1,4 @@
-//! `RunReport`: what became of a plan, for the reports of an apply: of each step, and of each resource.
+//! `RunReport`: the result of an apply for its reports: of each step, and of each resource.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -11,27 +11,27 @@ use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::change::{Change, Plan};
 
-/// What was heard of a plan's steps, by their numbers.
+/// The states of a plan's steps by step number, collected from events.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepResults {
     all: BTreeMap<usize, StepResult>,
 }
 
-/// How far a step came.
+/// The state of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepResult {
-    /// It was begun, and nobody heard how it ended.
+    /// The step was started, and its result is not known.
     Started,
-    /// It is done; how long that took.
+    /// The step succeeded, after this duration.
     Done(Duration),
-    /// It failed.
+    /// The step failed with this error.
     Failed(StepError),
-    /// It was not begun, because this one was not done.
+    /// The step was skipped because the resource with this address was not completed.
     Skipped(Address),
 }
 
 impl StepResult {
-    /// Returns it as programs know it.
+    /// Returns the keyword for the state in JSON documents.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl StepResult {
 }
 
 impl StepResults {
-    /// Takes an event.
+    /// Updates the states from an event.
     pub fn record_event(&mut self, event: &ApplyEvent) {
         let (step, came) = match event {
             ApplyEvent::Started { step, .. } => (step, StepResult::Started),
@@ -58,12 +58,12 @@ impl StepResults {
         self.all.insert(*step, came);
     }
 
-    /// Returns the steps that something was heard of.
+    /// Returns the steps that had at least one event, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &StepResult)> {
         self.all.iter().map(|(number, step)| (*number, step))
     }
 
-    /// Returns how an apply ended that was cut off: by what was heard until then.
+    /// Returns the outcome of an interrupted apply, derived from the events received so far.
     #[must_use]
     pub fn cut_off(&self, plan: &Plan) -> Outcome {
         let mut outcome = Outcome { interrupted: true, ..Outcome::default() };
@@ -85,38 +85,38 @@ impl StepResults {
     }
 }
 
-/// What became of a plan.
+/// The result of applying a plan, as reports need it.
 #[derive(Debug, Clone)]
 pub struct RunReport<'a> {
-    /// How it ended.
+    /// The outcome that the executor returned.
     pub outcome: &'a Outcome,
-    /// What was heard of its steps.
+    /// The states of the steps.
     pub steps: &'a StepResults,
-    /// When it ended.
+    /// When the apply ended.
     pub at: Timestamp,
-    /// How long it took.
+    /// Duration of the apply.
     pub took: Duration,
-    /// The command's exit code.
+    /// Exit code of the command.
     pub exit: u8,
-    /// Who is done, and who failed, and why.
+    /// The completed resources, and the failed ones with their errors.
     ends: HashMap<&'a Address, Option<&'a StepError>>,
 }
 
-/// What became of a resource.
+/// The result of applying one resource.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResourceOutcome<'a> {
-    /// All is done; how long its steps took together.
+    /// All steps succeeded; the sum of their durations.
     Done(Duration),
-    /// A step failed.
+    /// A step failed, with this explanation.
     Failed(FailureText),
-    /// It was not begun, because that one was not done.
+    /// The resource was skipped because the one with this address was not completed.
     Skipped(Option<&'a Address>),
-    /// Nobody heard how it ended: the next run finds out.
+    /// The result is not known; the next run determines it.
     Unresolved,
 }
 
 impl ResourceOutcome<'_> {
-    /// Returns it in a few words.
+    /// Returns a short description of the result.
     #[must_use]
     pub fn describe_outcome(&self) -> String {
         match self {
@@ -131,7 +131,7 @@ impl ResourceOutcome<'_> {
 }
 
 impl<'a> RunReport<'a> {
-    /// Returns what became of a plan that ended `at`, after `took`, with `exit`.
+    /// Returns the result of a plan that ended `at`, after `took`, with the exit code `exit`.
     #[must_use]
     pub fn new(
         outcome: &'a Outcome,
@@ -149,13 +149,13 @@ impl<'a> RunReport<'a> {
         Self { outcome, steps, at, took, exit, ends }
     }
 
-    /// Tells whether everything was done, and nothing is open.
+    /// Returns whether all steps succeeded and no intent is open.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.exit == 0
     }
 
-    /// Returns the facts of a headline, the most important first.
+    /// Returns the parts of a headline, the most important one first.
     #[must_use]
     pub fn headline_facts(&self) -> Vec<String> {
         let Outcome { done, failed, skipped, questions, .. } = self.outcome;
@@ -174,7 +174,7 @@ impl<'a> RunReport<'a> {
         vec![format!("{how}: {}", said.join(", ")), phrases::format_duration(self.took)]
     }
 
-    /// Returns the failures in plain words.
+    /// Returns the failed resources with explanations.
     pub fn failures(&self, destroys: bool) -> impl Iterator<Item = (&'a Address, FailureText)> {
         let occasion = if destroys { FailureContext::Destroy } else { FailureContext::Apply };
         self.outcome
@@ -183,7 +183,7 @@ impl<'a> RunReport<'a> {
             .map(move |(address, error)| (address, apply_outcome::describe_failure(error, occasion)))
     }
 
-    /// Returns what became of a resource.
+    /// Returns the result of one resource.
     #[must_use]
     pub fn resource_outcome(&self, change: &Change) -> ResourceOutcome<'a> {
         let steps = || change.steps.iter().filter_map(|step| self.steps.all.get(step));

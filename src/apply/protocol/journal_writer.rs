@@ -1,5 +1,6 @@
-//! `JournalWriter`: one writer for many steps. Records that wait at the same time become durable in one
-//! append, in the order in which they came; after a failed append nothing is written any more.
+//! `JournalWriter`: the one writer of the ledger for all steps (group commit). Records that wait at the same time
+//! become
+//! durable in one append, in order of arrival. After a failed append nothing is written any more.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -13,7 +14,7 @@ use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 
-/// The queue in front of a journal.
+/// The queue of records before the journal.
 #[derive(Debug, Default)]
 pub(in crate::apply) struct JournalWriter {
     queue: RefCell<Vec<Record>>,
@@ -24,8 +25,8 @@ pub(in crate::apply) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Makes records durable and part of the ledger. What comes first in one call stays first. Facts
-    /// that the journal does not take are handed to `rescue`.
+    /// Makes records durable and part of the ledger. Records of one call keep their order. Facts that the journal does
+    /// not take are passed to `rescue`.
     ///
     /// # Errors
     /// When the journal cannot be written, now or before: nothing may be sent any more.
@@ -48,7 +49,7 @@ impl JournalWriter {
             return Ok(());
         }
         if let Err(error) = self.check_writable() {
-            // Whoever failed took the whole queue along, but not what came after it.
+            // The writer that failed took the whole queue; records queued after that are saved here.
             save_unrecorded_facts(&self.queue.take(), rescue);
             return Err(error);
         }
@@ -66,7 +67,7 @@ impl JournalWriter {
         }
     }
 
-    /// Remembers why nothing is written any more.
+    /// Records the reason why nothing is written any more.
     pub(in crate::apply) fn record_failure(&self, error: &StoreError) {
         let text = with_sources(error);
         let failure = match error {
@@ -76,7 +77,7 @@ impl JournalWriter {
         self.failure.borrow_mut().get_or_insert(failure);
     }
 
-    /// Tells whether records still become durable. Asked before every request that changes something.
+    /// Checks that records can still be made durable. Called before every mutating request.
     ///
     /// # Errors
     /// The first failure.
@@ -88,8 +89,7 @@ impl JournalWriter {
     }
 }
 
-/// Saves what the service has told and no list will tell again. An intent whose record failed was
-/// never sent.
+/// Saves the facts that no later list can show again. An intent whose record failed was never sent, so it is left out.
 fn save_unrecorded_facts(records: &[Record], rescue: &dyn Fn(&[Record])) {
     let is_fact = |record: &&Record| {
         matches!(
@@ -117,7 +117,7 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Steps aside once, so that other steps that are about to write do so first.
+/// Yields once, so that other steps that are about to write queue their records first.
 async fn let_others_queue() {
     let mut stepped_aside = false;
     poll_fn(|context| {

@@ -1,20 +1,19 @@
-//! `PreexistingObjects`: which objects a creation cannot have made, because they were there before.
+//! `PreexistingObjects`: the preexisting objects, which a creation cannot have made.
 //!
-//! A creation whose answer is lost is found again by what its object shows. An older object that
-//! shows the same must not be taken for it, so its id stands in the intent. Two savings, and why they
-//! are sound:
+//! An object whose creation lost its answer is found again by its attributes. An older object with the same attributes
+//! must not be mistaken for it, so the intent records the older one's id. Two savings, and why they are sound:
 //!
-//! - One list serves all creations of a kind in one place for a minute; ids that this run binds are
-//!   added. The list must hold every object that was there before the request left and is not ours.
-//!   One that a stranger makes between the list and the request, showing all that we send, is missing
-//!   from it. That gap exists however late the list is read, and it ends the same way: only when the
-//!   answer is lost too, with one object found that is bound provisionally (deleting or replacing it
-//!   asks a human), or with two, which is asked about. After any lost answer the list is read anew.
-//! - An intent holds only the ids that show the same distinguishing attribute (the name, where there
-//!   is one): no other object can come into question. All ids in every intent would be quadratic.
+//! - One list serves all creations of a kind in one scope (parent and project) for a minute; ids that this run binds
+//!   are added. The list must contain every object that existed before the request left and is not ours. An object that
+//!   another writer creates between the list and the request, with all the attributes that we send, is missing from it.
+//!   That gap exists however late the list is read, and it ends the same way: only when the answer is lost, too, with
+//!   one object found, which is bound unconfirmed (deleting or replacing it asks the user), or with two, which makes
+//!   the intent ambiguous. After any lost answer the list is read again.
+//! - An intent holds only the ids of objects with the same distinguishing attribute (the name, where there is one): no
+//!   other object is a candidate. All ids in every intent would be quadratic.
 //!
-//! Two creations of ours that agree in the distinguishing attribute could each be taken for the other:
-//! they run one after the other.
+//! Two creations of ours with the same distinguishing attribute could each be mistaken for the other: they run one
+//! after the other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -35,28 +34,28 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
-/// How long one list serves.
+/// How long a list may be reused.
 const LISTING_LIFETIME: Duration = Duration::from_mins(1);
 
-/// Where a creation takes place: kind, parent and project.
+/// The scope of a creation: kind, parent and project.
 type CreationScope = (&'static str, MutationScope);
 
-/// The list of a place, once it was read.
+/// The cached list of a scope; `None` until it is read.
 type SharedListing = Arc<Mutex<Option<ObjectListing>>>;
 
-/// The queue of creations that could be taken for each other.
+/// A mutex that serializes creations with the same distinguishing attribute.
 type CreationQueue = Arc<Mutex<()>>;
 
-/// Objects among which no two have the same id: those of a kind, under one parent.
+/// Objects among which ids are unique: those of one kind under one parent.
 type IdNamespace = (Name, Option<Name>);
 
-/// Lists by place, and the queues of creations that could be taken for each other.
+/// The cached lists by scope, and the mutexes of creations that could be mistaken for each other.
 #[derive(Default)]
 pub(in crate::apply) struct PreexistingObjects {
     lists: RefCell<BTreeMap<CreationScope, SharedListing>>,
     queues: RefCell<BTreeMap<(CreationScope, String), CreationQueue>>,
-    /// Every id that a list showed or the ledger knows, and since when. Ids are never used again: no
-    /// later creation makes one of them.
+    /// Every id that a list showed or the ledger contains, with the time when it was first seen. The service never
+    /// reuses an id, so no later creation has one of them.
     known: RefCell<HashMap<IdNamespace, HashMap<Name, Duration>>>,
 }
 
@@ -66,14 +65,14 @@ struct ObjectListing {
     read_at: Duration,
 }
 
-/// What an intent says of the time before it.
+/// The preexisting objects that an intent records.
 pub(in crate::apply) struct PreexistingIds {
     pub(in crate::apply) ids: Vec<Name>,
     pub(in crate::apply) date: Option<Name>,
 }
 
 impl PreexistingObjects {
-    /// Waits until no other creation runs that could be taken for this one.
+    /// Waits until no other creation with the same distinguishing attribute is running.
     pub(in crate::apply) async fn lock_similar_creations(
         &self,
         kind: &'static Kind,
@@ -85,7 +84,7 @@ impl PreexistingObjects {
         queue.lock_owned().await
     }
 
-    /// Adds an object of ours, so that it is not taken for a later creation's.
+    /// Adds an object that this run created, so that it is not mistaken for a later creation's.
     pub(in crate::apply) async fn add_created_object(
         &self,
         kind: &'static Kind,
@@ -99,8 +98,7 @@ impl PreexistingObjects {
         }
     }
 
-    /// Begins with what a ledger knows: objects that are owned, and objects that were deleted. A list that
-    /// lags shows neither.
+    /// Starts with the ids in the ledger: owned objects and deleted ones. A list that lags may miss both.
     pub(in crate::apply) fn from_ledger(ledger: &Ledger) -> Self {
         let baselines = Self::default();
         for entry in ledger.entries.values() {
@@ -114,8 +112,8 @@ impl PreexistingObjects {
         baselines
     }
 
-    /// Takes an object for a creation that was sent at a time. Refused for one that was there before, which
-    /// it did not make, and for one that another creation has taken: one request made it.
+    /// Claims an object for a creation that was sent at `sent`. Returns false for an object that was seen before that,
+    /// which the request did not make, and for one that another creation has claimed.
     pub(in crate::apply) fn claim(
         &self,
         kind: &Kind,
@@ -124,7 +122,7 @@ impl PreexistingObjects {
         sent: Duration,
     ) -> bool {
         if !request_encoding::gives_ids(kind) {
-            // It is called what it was called before.
+            // The id is not from the service, so it may have been used before.
             return true;
         }
         let is_free = {
@@ -138,7 +136,7 @@ impl PreexistingObjects {
         is_free
     }
 
-    /// Remembers that an object is taken: no creation makes it any more.
+    /// Marks an object as claimed: no creation can claim it any more.
     pub(in crate::apply) fn mark_claimed(&self, kind: &str, parent: Option<&Name>, id: &Name) {
         self.record_seen(kind, parent, std::iter::once(id.clone()), Duration::ZERO);
     }
@@ -168,7 +166,7 @@ impl PreexistingObjects {
         Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
     }
 
-    /// Returns what was there before a creation that is about to be sent.
+    /// Returns the preexisting objects for a creation that is about to be sent.
     pub(in crate::apply) async fn preexisting_objects<C: Transport, K: Clock, R: Random>(
         &self,
         client: &Client<C, K, R>,
@@ -189,7 +187,7 @@ impl PreexistingObjects {
         }
         let key = distinguishing_value(kind, expected);
         Ok(list.as_ref().map_or(PreexistingIds { ids: Vec::new(), date: None }, |list| PreexistingIds {
-            // An object that hides the attribute could be any.
+            // An object that does not show the attribute is always a candidate.
             ids: [key.as_str(), HIDDEN_VALUE]
                 .into_iter()
                 .filter_map(|key| list.ids.get(key))
@@ -200,8 +198,8 @@ impl PreexistingObjects {
         }))
     }
 
-    /// Lists the objects of a place until two passes agree; a parent that is gone has none. What they show
-    /// was made by no creation that leaves after now.
+    /// Lists the objects of a scope until two passes agree; a missing parent has none. A creation that is sent after
+    /// this did not make any of them.
     pub(in crate::apply) async fn list_stable<C: Transport, K: Clock, R: Random>(
         &self,
         client: &Client<C, K, R>,
@@ -220,7 +218,7 @@ impl PreexistingObjects {
     }
 }
 
-/// Stands for the value of objects that do not show the distinguishing attribute.
+/// The key of objects that do not show the distinguishing attribute.
 const HIDDEN_VALUE: &str = "\0";
 
 fn distinguishing_value(kind: &Kind, attributes: &Attributes) -> String {

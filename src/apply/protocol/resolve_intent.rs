@@ -13,21 +13,21 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
-/// What is asked of an object whose secret was shown once, in an answer that nobody has.
+/// The text of an intent that is ambiguous because its object's secret was shown once, in a lost answer.
 pub(in crate::apply) const LOST_SECRET_REASON: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
                                       (surplus: the next apply deletes it and makes another), or keep it without a \
                                       delivery (adopt)";
 
-/// What a list says of a creation.
+/// The result of looking for a creation's object.
 pub(in crate::apply) enum IntentMatch {
-    /// One object could be it: bound, provisionally.
+    /// One candidate: it is bound, unconfirmed.
     Bound(OwnedObject, Box<Object>),
-    /// No object could be it. Nothing is recorded yet.
+    /// No candidate. Nothing is recorded yet.
     Absent,
 }
 
-/// Looks for what a creation made. Must not be called before the bounds have passed: until then a
-/// stranger's object can be listed before ours.
+/// Looks for the object that a creation made. Must not be called before the bounds have passed: until then another
+/// writer's object can be listed before ours.
 ///
 /// # Errors
 /// When several objects could be it (then the question is recorded), or the list cannot be read.
@@ -41,10 +41,10 @@ pub(in crate::apply) async fn find_created_object<C: Transport, K: Clock, R: Ran
     classify_candidates(parts, intent, objects).await
 }
 
-/// Decides over a list that was read after the bounds.
+/// Decides by a list that was read after the bounds have passed.
 ///
-/// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
-/// still leave, so that it made nothing is never presumed either.
+/// In strict mode only the user can decide. A foreign request may still be sent, so it is never presumed to have
+/// made nothing.
 pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
@@ -78,7 +78,8 @@ pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Ran
     Ok(IntentMatch::Bound(owned, Box::new(object)))
 }
 
-/// Tells whether a secret is lost for good when the answer with it is: it is wanted, and nothing shows it again.
+/// Returns whether a secret is lost for good when its answer is lost: the secret is wanted, and the service does
+/// not show it again.
 pub(in crate::apply) fn lost_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &str,
@@ -89,7 +90,7 @@ pub(in crate::apply) fn lost_secret<C: Transport, K: Clock, R: Random, S: Store>
     once && (parts.context.wants_secret)(address)
 }
 
-/// Records a question that only a human can answer, and returns it as the step's error.
+/// Records an ambiguous intent, which only the user can resolve, and returns it as the step's error.
 pub(in crate::apply) async fn record_ambiguous_intent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
@@ -110,8 +111,8 @@ pub(in crate::apply) async fn record_ambiguous_intent<C: Transport, K: Clock, R:
     }
 }
 
-/// Stops a creation when an earlier one for the same address, presumed without effect, turns out
-/// to have had one after all: a second object would be the duplicate.
+/// Stops a creation when an earlier one for the same address, presumed to have had no effect, turns out to have
+/// made an object: a second object would be a duplicate.
 pub(in crate::apply) async fn check_late_effects<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -127,7 +128,7 @@ pub(in crate::apply) async fn check_late_effects<C: Transport, K: Clock, R: Rand
     Ok(())
 }
 
-/// Asks about a watched creation whose object has turned up.
+/// Records an ambiguous intent if the object of a watched creation has appeared.
 ///
 /// # Errors
 /// The question, once it is recorded; or when the list cannot be read.
@@ -144,7 +145,7 @@ pub(in crate::apply) async fn look_for_late_effect<C: Transport, K: Clock, R: Ra
     }
 }
 
-/// Returns the objects that are listed now and could be what a creation made.
+/// Returns the listed objects that a creation could have made.
 pub(in crate::apply) async fn could_be<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
@@ -157,8 +158,8 @@ pub(in crate::apply) async fn could_be<C: Transport, K: Clock, R: Random, S: Sto
     Ok(found.into_iter().map(|object| object.id.clone()).collect())
 }
 
-/// Closes a request that showed no effect within the bounds. Where none are assumed (strict), only
-/// a human can say that it has none any more.
+/// Closes a request that showed no effect within the bounds. In strict mode no bound is assumed, and only the user
+/// can decide that it has none any more.
 ///
 /// # Errors
 /// The question, once it is recorded; or when the ledger cannot be written.
@@ -173,7 +174,7 @@ pub(in crate::apply) async fn presume_absent<C: Transport, K: Clock, R: Random, 
     parts.close(intent, ClosedOutcome::PresumedAbsent).await
 }
 
-/// Returns the birth certificate of an object that came of an intent.
+/// Returns the identity that the ledger records of an object that an intent made.
 pub(in crate::apply) fn owned_from_intent(
     intent: &Intent,
     object: &Object,

@@ -1,8 +1,9 @@
-//! `WriteFence`: what lets a request out that changes something: a durable intent, a ledger that is written,
+//! `WriteFence`: the conditions under which a mutating request may be sent: a durable intent, a ledger that can be
+//! written,
 //! and a lease that outlasts the request.
 //!
-//! All of it is asked right before the socket is opened, after the limiter's wait, by a clock that also
-//! counts while the machine sleeps: a holder that was paused sends nothing once it wakes.
+//! All of them are checked right before the socket is opened, after the rate limiter's wait, by a clock that also
+//! counts while the machine is suspended: a holder that was paused sends nothing once it wakes.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -24,20 +25,20 @@ use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 
-/// A lease must outlast a request by so much: what the two machines' clocks may differ in pace.
+/// The margin by which a lease must outlast a request: the clocks of two machines may run at different speeds.
 const CLOCK_MARGIN: Duration = Duration::from_secs(5);
 
-/// Whether requests may leave, and how many are out.
+/// Whether requests may be sent, and how many are under way.
 #[derive(Debug, Default)]
 pub(in crate::apply) struct WriteFence {
     /// Why nothing leaves any more, although the ledger could still be written.
     shut: RefCell<Option<StepError>>,
-    /// Requests that left and were not answered.
+    /// The number of requests that were sent and not answered.
     out: Cell<usize>,
 }
 
 impl WriteFence {
-    /// Tells whether anything may still be sent and recorded.
+    /// Checks that requests may still be sent and records written.
     ///
     /// # Errors
     /// Why not.
@@ -46,12 +47,12 @@ impl WriteFence {
         self.shut.borrow().clone().map_or(Ok(()), Err)
     }
 
-    /// Tells whether nothing is left to wait for: nothing can be recorded, and nothing is out.
+    /// Returns whether nothing is left to wait for: nothing can be recorded, and no request is under way.
     pub(in crate::apply) fn is_over(&self, scribe: &JournalWriter) -> bool {
         scribe.check_writable().is_err() && self.out.get() == 0
     }
 
-    /// Remembers that the ledger's place is lost.
+    /// Records that the ledger's lease is lost.
     ///
     /// # Errors
     /// Always: the loss.
@@ -64,8 +65,8 @@ impl WriteFence {
         self.check_may_send(scribe)
     }
 
-    /// Sends a request that changes something, its intent being durable. What has not left within
-    /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
+    /// Sends a mutating request whose intent is durable. A request that has not left within the sending bound is
+    /// abandoned: a later run can then compute from the intent's own time.
     pub(in crate::apply) async fn send_mutation<C: Transport, K: Clock, R: Random, S: Store>(
         &self,
         context: &ExecutionContext<'_, C, K, R, S>,
@@ -74,7 +75,7 @@ impl WriteFence {
         armed: &DurableIntent,
         request: impl AsyncFnOnce(MutationClient<'_, C, K, R>) -> MutationOutcome,
     ) -> Result<MutationOutcome, StepError> {
-        // A lease that ran short is the gate's business: what it holds back is recorded as not sent.
+        // A lease that is too short is left to the gate: a request that it rejects is recorded as not sent.
         scribe.check_writable()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
@@ -84,7 +85,7 @@ impl WriteFence {
             }
             Ok(())
         };
-        // Between the limiter's refusal and the next try nothing is under way.
+        // Between a refusal by the rate limit and the next attempt no request is under way.
         let back = || {
             if left.replace(false) {
                 self.out.set(self.out.get() - 1);
@@ -110,7 +111,7 @@ impl WriteFence {
         })
     }
 
-    /// The gate: asked right before a request leaves that may take `whole`.
+    /// Checks the fence right before a request is sent that may take `whole`.
     fn may_leave<C: Transport, K: Clock, R: Random, S: Store>(
         &self,
         context: &ExecutionContext<'_, C, K, R, S>,
@@ -137,8 +138,8 @@ impl WriteFence {
     }
 }
 
-/// Does the work of a run while the ledger's place is kept. When that is lost, the work comes to its
-/// end by itself: nothing more is sent or recorded.
+/// Runs `work` while the ledger's lease is renewed. When the lease is lost, the work ends by itself: nothing more
+/// is sent or recorded.
 pub(in crate::apply) async fn run_under_lease<S: Store, T>(
     journal: &Journal<S>,
     scribe: &JournalWriter,

@@ -1,5 +1,5 @@
-//! The crash-safe creation: baseline, durable intent, one request, and a durable binding before
-//! anything depends on the object. An answer that is lost is looked for, never guessed.
+//! The crash-safe creation: preexisting objects, durable intent, one request, and a durable binding before anything
+//! depends on the object. An object whose answer was lost is looked up, never guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,11 +34,11 @@ use crate::model::snapshot::Object;
 use crate::model::value::Attributes;
 use crate::plan::model::step::{LedgerMetadata, TargetProject};
 
-/// Requests of one creation, at most: a new one only after the last is known, or presumed by the
-/// stated bounds, to have had no effect.
+/// The limit on requests for one creation: the next one is sent only when the last is known, or presumed by the stated
+/// bounds, to have had no effect.
 const MAX_CREATE_ATTEMPTS: usize = 3;
 
-/// What the plan says of a creation.
+/// The plan's part of a creation.
 pub(in crate::apply) struct PlannedCreate<'p> {
     pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
     pub(in crate::apply) project: &'p TargetProject,
@@ -47,7 +47,7 @@ pub(in crate::apply) struct PlannedCreate<'p> {
     pub(in crate::apply) deposes: bool,
 }
 
-/// A creation whose values are all known.
+/// A creation with all values evaluated.
 struct PreparedCreate {
     scope: MutationScope,
     values: Attributes,
@@ -59,14 +59,14 @@ struct PreparedCreate {
     deposes: bool,
 }
 
-/// What became of one attempt.
+/// The result of one attempt.
 enum CreateAttempt {
     Bound(OwnedObject, Box<Object>),
-    /// It had no effect; why.
+    /// It had no effect, for this reason.
     NoEffect(StepError),
 }
 
-/// Makes an object and waits until it can be used. Returns its id.
+/// Creates an object and waits until it is ready. Returns its id.
 pub(in crate::apply) async fn create_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -106,13 +106,13 @@ async fn prepare_create<C: Transport, K: Clock, R: Random, S: Store>(
     let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
     let mut applied = parts.fingerprint_secrets(job.kind, &values);
     applied.retain(|name, _| at_creation(name));
-    // A secret that is shown once counts as lost until it is delivered.
+    // A shown-once secret counts as lost until it is delivered.
     let secret_lost = job.kind.shown_once.is_some();
     let entry = Entry { secret_lost, ..ledger_entry(job, wish.parent, applied, wish.remember, true) };
     let mut expected = request_encoding::expected_attributes(job.kind, &values);
-    // Answers and lists are compared with it, and they name each object by one id.
+    // Answers and lists, with which it is compared, name each object by one canonical id.
     parts.context.client.name_references(job.kind, &mut expected).await;
-    // What was to step down may have gone along with another object meanwhile.
+    // The object to depose may have disappeared together with another one meanwhile.
     let deposes = wish.deposes && parts.current_object(job.address).is_some();
     let unverified = wish.remember.unverified.clone();
     Ok(PreparedCreate { scope, values, body, expected, entry, unverified, deposes })
@@ -180,8 +180,8 @@ async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// The service answered with an object: it must be new and ours before it is bound. `sent` is when the
-/// request left, at the earliest.
+/// Handles an answer that names an object: it must be new and ours before it is bound. `sent` is the earliest time
+/// at which the request left.
 async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -193,7 +193,7 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
         return Err(report_contradiction(parts, job, intent, &oddity).await);
     }
-    // What the ledger keeps is delivered once it has it: with the object's binding, in one transaction.
+    // A secret that the ledger keeps is delivered after one transaction recorded it with the object's binding.
     let mut secret = secret;
     let kept =
         secret.as_ref().and_then(|OneTimeSecret(text)| (parts.context.keep)(job.address, &object.id, text));
@@ -214,7 +214,7 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
         return Err(record_ambiguous_intent(parts, intent, vec![object.id], LOST_SECRET_REASON).await);
     }
     let owned = owned_from_intent(intent, &object, false);
-    // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
+    // A secret that is only kept counts as lost: the next run delivers it, or reports that it is gone.
     let is_delivered = matches!(delivered, Some(DeliveryOutcome::Delivered));
     record_binding(parts, job, birth, intent, &owned, (is_delivered, kept)).await?;
     let delivered = match delivered {
@@ -231,9 +231,9 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Reads a new object before it is bound: an answer can be right in all but the id, and only what has
-/// the id shows that it is another object. It costs nothing where the object is waited for anyway, and
-/// many creations share one list. Returns what it shows, or why it cannot be what the request made.
+/// Reads a new object before it is bound: an answer can be right in all but the id, and only the object with that
+/// id shows that it is another one. This costs nothing where the object is waited for anyway, and many creations
+/// share one list. Returns the object, or why the request cannot have made it.
 async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -255,8 +255,8 @@ async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
 }
 
-/// An answer cannot be true. What the request made is listed once the bound of listing has passed; which
-/// object that is, only a human can say.
+/// Handles an answer that cannot be true. The created object is listed once the listing bound has passed; only the
+/// user can decide which object it is.
 async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -271,8 +271,8 @@ async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Delivers a secret that its sink does not have yet: one that was kept, or that is shown again. Tells
-/// whether nobody has it: then a plan makes another object.
+/// Delivers a secret that its sink does not have yet: one that was kept, or that the service shows again. Returns
+/// whether the secret is lost: then a plan replaces the object.
 pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -296,7 +296,7 @@ pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Rand
     }
 }
 
-/// Delivers the secret that an answer shows once, before anything else is done with the answer.
+/// Delivers the shown-once secret of an answer, before the answer is used in any other way.
 async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -307,8 +307,8 @@ async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
         (None, None) => DeliveryOutcome::Delivered,
         (None, Some(_)) => DeliveryOutcome::Missing,
         (Some(OneTimeSecret(secret)), _) => {
-            // A ledger that does not take it is told of when the object is bound: the secret, which is
-            // shown once, is delivered all the same.
+            // A ledger that does not take the record fails when the object is bound: the shown-once secret is
+            // delivered all the same.
             if let Some(record) = (parts.context.delivers)(job.address, &secret) {
                 let _ = parts.commit(vec![record]).await;
             }
@@ -344,7 +344,7 @@ async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(delivered)
 }
 
-/// Returns the record that ends a rotation, once the new object's secret is where it should be.
+/// Returns the record that ends a rotation, once the new object's secret is delivered.
 fn end_of_rotation<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -385,7 +385,7 @@ async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(())
 }
 
-/// Nobody knows what became of the request: waits out the bounds and looks.
+/// Handles a request with an unknown outcome: waits until the bounds have passed, then looks for its object.
 async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -406,9 +406,8 @@ async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// The service said no. A conflict may be the late effect of a request of ours that was given up, or
-/// come of something that the object needs and that is not at rest: both are looked into before
-/// the refusal is believed.
+/// Handles a refusal. A conflict may be the late effect of an earlier request that was given up, or be caused by a
+/// dependency that is not ready: both are checked before the refusal counts.
 async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -427,7 +426,8 @@ async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     if needs_come_to_rest(parts, job).await? { Ok(CreateAttempt::NoEffect(error)) } else { Err(error) }
 }
 
-/// Waits until a bound object can be used, sets what creation does not, and records it whole.
+/// Waits until a bound object is ready, sets the attributes that a creation does not take, and records the finished
+/// entry.
 async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -444,7 +444,7 @@ async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     let VerifiedWrite { object, verification, failure } =
         Box::pin(verify(parts, job, &target, &written, object)).await?;
     if let Some(rollout) = rollout {
-        // Until it has ended the ledger says that the creation is not finished: the next run asks.
+        // Until the roll-out has ended, the ledger has the creation as unfinished: the next run checks it.
         Box::pin(roll_out_parent(parts, job, rollout)).await?;
     }
     let applied = parts.fingerprint_secrets(job.kind, &birth.values);
@@ -456,19 +456,19 @@ async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     failure.map_or(Ok(()), Err)
 }
 
-/// What became of a secret that is shown once.
+/// What happened to a shown-once secret.
 enum DeliveryOutcome {
-    /// It is where it should be, or there was none.
+    /// It is in its sink, or there was none.
     Delivered,
-    /// The answer did not hold it: it may be read again.
+    /// The answer did not contain it: it may be readable again.
     Missing,
-    /// It is somewhere else; where.
+    /// It is kept elsewhere, as this text states.
     StoredElsewhere(String),
-    /// Nobody has it; why.
+    /// It is lost, for this reason.
     Lost(String),
 }
 
-/// Tells why an answered object cannot be what the request made.
+/// Returns why the request cannot have made the answered object; `None` if it can.
 fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Object) -> Option<String> {
     let known =
         matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
@@ -489,11 +489,11 @@ fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Objec
     elsewhere.then(|| format!("the answer names {id}, which is in another project"))
 }
 
-/// Tells why an object that is read is not the one that was answered with its id.
+/// Returns why the object read under an id is not the answered one; `None` if it can be.
 fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     let time = |object: &Object| object.created_at.as_ref()?.parse::<Timestamp>().ok();
     let (told, shown) = time(answered).zip(time(seen))?;
-    // The two can be written to different fractions of a second.
+    // The service may write the two times with different fractions of a second.
     let same = told.duration_since(shown).abs() <= SignedDuration::from_secs(1);
     let id = &seen.id;
     (!same).then(|| format!("the answer names {id}, which was made at another time than the answer says"))

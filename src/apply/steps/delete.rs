@@ -1,5 +1,5 @@
-//! The crash-safe deletion: a checked certificate, a durable intent, one target that cannot be
-//! mistaken, and out of the ledger only when the object is proven gone.
+//! The crash-safe deletion: a checked identity (id, creation time, project), a durable intent, and exactly one target.
+//! The ledger drops the object only when it is proven gone.
 
 use super::rollout::{foresee_at_parent, roll_out_parent};
 use super::wait::{POLL_INTERVAL, is_leaving, needs_come_to_rest, wait_until_gone};
@@ -16,11 +16,11 @@ use crate::model::address::Address;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Object;
 
-/// Requests of one deletion, at most: it has one effect at most, as ids are never used twice.
+/// The limit on requests for one deletion. Repeating is safe, as ids are never reused: it has at most one effect.
 const MAX_DELETE_ATTEMPTS: u32 = 3;
 
-/// Deletes an object that the ledger owns.
-/// What that begins at its parent is waited for, where this one stays.
+/// Deletes an object that the ledger owns. `stays` is a parent that is not deleted: the roll-out that the deletion
+/// begins there is waited for.
 pub(in crate::apply) async fn delete_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -28,7 +28,7 @@ pub(in crate::apply) async fn delete_object<C: Transport, K: Clock, R: Random, S
     stays: Option<&Address>,
 ) -> Result<(), StepError> {
     if !owns(parts, job.address, object) {
-        // It went along with another one in this run.
+        // It disappeared together with another object in this run.
         return Ok(());
     }
     let target = MutationTarget::from_owned(job.kind, object);
@@ -58,7 +58,7 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
     target: &MutationTarget,
     object: &OwnedObject,
 ) -> Result<Option<Intent>, StepError> {
-    // An intent whose request may still be under way stays open: a later one says nothing of it.
+    // An intent whose request may still be under way stays open: the outcome of a later request does not decide it.
     let mut open: Option<DurableIntent> = None;
     let (mut refused, mut broken) = (None, None);
     for attempt in 0..MAX_DELETE_ATTEMPTS {
@@ -128,7 +128,7 @@ pub(in crate::apply) async fn is_gone_or_deleting<C: Transport, K: Clock, R: Ran
     Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
 }
 
-/// Takes a proven absence out of the ledger, and what went along with it.
+/// Records that an object is proven gone, and the objects that disappeared with it.
 pub(in crate::apply) async fn record_gone<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -147,7 +147,7 @@ pub(in crate::apply) async fn record_gone<C: Transport, K: Clock, R: Random, S: 
     parts.commit(records).await
 }
 
-/// Returns the objects of an address that are gone now that another one is.
+/// Returns the objects of an address that disappeared together with a deleted one.
 async fn lost_with<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
@@ -170,8 +170,7 @@ fn entry_owns_object(entry: &Entry, object: &OwnedObject) -> bool {
     entry.current.iter().chain(&entry.deposed).any(|owned| owned.id == object.id)
 }
 
-/// Compares a live object with what the ledger knows of its birth: an id alone is not enough to
-/// delete by.
+/// Compares a live object with its recorded identity: an id alone is not enough to delete an object.
 pub(in crate::apply) fn check_certificate(object: &OwnedObject, live: &Object) -> Result<(), StepError> {
     let differs = |remembered: &Option<_>, shown: &Option<_>| matches!((remembered, shown), (Some(remembered), Some(shown)) if remembered != shown);
     let what = if live.id != object.id {

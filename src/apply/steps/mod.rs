@@ -1,5 +1,4 @@
-//! What each kind of step does, over the protocol: create, update, delete, upload, wait for roll-outs, and verify what
-//! was written.
+//! The steps, on top of the protocol: create, update, delete, upload, wait for roll-outs, and verify what was written.
 
 pub(super) mod create;
 pub(super) mod delete;

@@ -25,14 +25,14 @@ use crate::model::schema::{Attribute, Kind, RunSchema};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
-/// Requests of one call, at most.
+/// The limit on requests for one call.
 const MAX_CALL_ATTEMPTS: usize = 3;
 
-/// What is asked about a lost call where no bound is assumed.
+/// The text of an ambiguous call in strict mode.
 pub(in crate::apply) const LOST_CALL_REASON: &str =
     "its effect is not seen, and nobody knows whether it is still to come";
 
-/// Makes one call and sees to it that it has its effect. Returns the object after it.
+/// Makes one call and verifies its effect. Returns the object after it.
 pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -55,8 +55,8 @@ pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S:
             CallProgress::NotApplied => {}
         }
         if let Some(intent) = open.take() {
-            // The bounds have passed without an effect. Every attempt has an intent of its own: its
-            // time says until when its request may have left.
+            // The bounds have passed without an effect. Every attempt has an intent of its own, whose time bounds
+            // when its request may have left.
             give_up(parts, &intent, step).await?;
         }
         let armed = intend_move(parts, job, target, step, &object).await?;
@@ -141,8 +141,8 @@ async fn send_move<C: Transport, K: Clock, R: Random, S: Store>(
     Ok((mutation, begun.take().map(|id| (run, id))))
 }
 
-/// Waits for the end of what an accepted call began. One that ended badly was accepted all the same,
-/// but nothing is remembered of it: the next plan makes the same call again.
+/// Waits for the end of the record that an accepted call began. If it ended badly, the call counts as done, but
+/// none of its values are recorded as applied: the next plan makes the same call again.
 async fn see_through<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -157,7 +157,7 @@ async fn see_through<C: Transport, K: Clock, R: Random, S: Store>(
     ended
 }
 
-/// Reads until an accepted call shows its effect, within the bound of listing.
+/// Reads until the object shows the effect of an accepted call, within the listing bound.
 async fn wait_for_effect<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -222,8 +222,8 @@ async fn record_call_result<C: Transport, K: Clock, R: Random, S: Store>(
     object
 }
 
-/// Returns the records of a call that had its effect. What the ledger remembers besides ids is the
-/// current object's: an older one, whose links are undone before it goes, changes none of it.
+/// Returns the records of a call that had its effect. The ledger's applied values are those of the current object:
+/// undoing the links of a deposed object changes none of them.
 pub(in crate::apply) fn completed_call_records<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -235,7 +235,7 @@ pub(in crate::apply) fn completed_call_records<C: Transport, K: Clock, R: Random
     let entry = parts.context.journal.ledger().entries.get(job.address).cloned();
     let entry = entry.filter(|entry| entry.current.as_ref().is_some_and(|owned| owned.id == *id));
     if let Some(entry) = entry {
-        // A `Null` tells of an attribute that was reset.
+        // `Null` marks an attribute that was reset.
         let mut attributes = request_encoding::sealed_all(job.kind, targets, &parts.secret_key());
         let written = |name: &Name| job.kind.attribute(name).is_some_and(Attribute::is_writable);
         attributes.retain(|name, _| written(name));
@@ -274,7 +274,7 @@ async fn report_conflict<C: Transport, K: Clock, R: Random, S: Store>(
     let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
     let (before, live) = (before.to_string(), live.to_string());
     StepError::ObjectChanged(if before == live {
-        // Only what may not be shown differs.
+        // The values differ only in parts that are redacted.
         format!("{name}, {live}, is not what it was when the plan was made")
     } else {
         format!("{name} was {before} when the plan was made and is {live} now")

@@ -12,10 +12,10 @@ use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
-/// One call whose values are all known.
+/// One call with all values evaluated.
 pub(in crate::apply) struct PreparedCall {
     pub(in crate::apply) call: &'static ApiCall,
-    /// Each attribute as the plan saw it, and as it should be.
+    /// Each attribute with the value that the plan saw, and its target value.
     pub(super) attributes: BTreeMap<Name, (Value, Value)>,
 }
 
@@ -24,7 +24,7 @@ impl PreparedCall {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
     }
 
-    /// Returns a call that takes one attribute from one value to another.
+    /// Returns a call that changes one attribute from one value to another.
     pub(in crate::apply) fn new(
         call: &'static ApiCall,
         attribute: &Attribute,
@@ -33,13 +33,13 @@ impl PreparedCall {
         Self { call, attributes: [(attribute.name.into(), ends)].into() }
     }
 
-    /// Lets the call take another attribute along.
+    /// Adds another attribute to the call.
     pub(in crate::apply) fn add_attribute(&mut self, attribute: &Attribute, ends: (Value, Value)) {
         self.attributes.insert(attribute.name.into(), ends);
     }
 
-    /// Returns a live value with a secret wherever there was one, or is to be one, or somebody else may have
-    /// one: nothing else tells that a text of the service's is secret.
+    /// Returns a live value in which every part is a secret that was one, is to become one, or may be another writer's:
+    /// the service itself does not mark a text as secret.
     pub(super) fn mark_live_secrets(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
         let live = live.cloned().unwrap_or_default();
         let Some((before, target)) = self.attributes.get(name) else { return live };
@@ -49,8 +49,8 @@ impl PreparedCall {
         }
     }
 
-    /// Returns what is sent, whole: what others keep in a map, the plan knows by its seal only, and the object
-    /// has just shown it.
+    /// Returns the values to send with other writers' map entries filled in: the plan has only their fingerprints, and
+    /// the object that was just read shows them.
     pub(super) fn with_what_stays(
         &self,
         sent: &Attributes,
@@ -80,14 +80,14 @@ impl PreparedCall {
     }
 }
 
-/// How far an object is along a move.
+/// The progress of an object towards a call's targets.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::apply) enum CallProgress {
-    /// Everything that can be read is as it should be.
+    /// Every readable attribute has its target value.
     Applied,
-    /// It is as the plan saw it, at least in part.
+    /// At least one attribute has the value that the plan saw.
     NotApplied,
-    /// This attribute is neither.
+    /// This attribute has neither value.
     Diverged(Name),
 }
 
@@ -103,7 +103,7 @@ pub(in crate::apply) fn prepared_from_intent(
     PreparedCall { call, attributes }
 }
 
-/// Compares an object with both ends of a move.
+/// Compares an object with the start and target values of a call.
 pub(in crate::apply) fn call_progress(
     kind: &Kind,
     step: &PreparedCall,
@@ -115,11 +115,11 @@ pub(in crate::apply) fn call_progress(
     for (name, (before, target)) in &step.attributes {
         let told =
             |attribute: &&Attribute| AttributeReading::new(attribute, object).comparable_value().is_some();
-        // What the service does not show is neither one end nor the other.
+        // An attribute that the service does not show matches neither value.
         let Some(attribute) = kind.attribute(name).filter(told) else { continue };
         let live = step.mark_live_secrets(kind, name, object.attributes.get(name));
         let is = |value: &Value| request_encoding::same_sealed(attribute, &live, value, key);
-        // What brings an object back has nothing left to do when it is in use.
+        // A call that brings an object back is done when the object is in use.
         if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {
             continue;
         }
@@ -132,7 +132,7 @@ pub(in crate::apply) fn call_progress(
     if all_there { CallProgress::Applied } else { CallProgress::NotApplied }
 }
 
-/// Tells whether an object shows any of what a move changes: its effect can be seen.
+/// Returns whether an object shows any attribute that a call changes, so that its effect can be seen.
 pub(super) fn is_told(kind: &Kind, step: &PreparedCall, object: &Object) -> bool {
     let told = |name: &Name| {
         kind.attribute(name)

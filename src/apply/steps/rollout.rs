@@ -1,5 +1,5 @@
-//! Roll-outs: a change of how an object runs is accepted at once, and then begins a record of its own that
-//! must end well: a deployment. The object shows none of it, as what ran before runs on meanwhile.
+//! Roll-outs: the service accepts a change of how an object runs at once, and then begins a record of its own (a
+//! deployment) that must succeed. The object does not show it, as the previous version runs on meanwhile.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::model::schema::{Action, ActionCompletion, Effect, Kind, RunSchema};
 use crate::model::snapshot::Object;
 use crate::plan::model::step::PlannedCall;
 
-/// Time between two looks at something that takes long.
+/// The longest time between two reads while waiting.
 const ROLLOUT_POLL_INTERVAL: Duration = Duration::from_secs(15);
 
-/// What is waited for once the calls are made.
+/// A roll-out that is waited for after the calls are made.
 pub(in crate::apply) struct Rollout {
-    /// Whose it is: the object that changes, or the parent of one that comes or goes.
+    /// The rolled-out object: the changed one, or the parent of a created or deleted child.
     of: RolloutTarget,
     run: &'static RunSchema,
-    /// Records that were there before; `None`: an earlier apply made the calls, and the newest counts.
+    /// Preexisting records; `None` if an earlier apply made the calls: then the newest record counts.
     known: Option<BTreeSet<Name>>,
 }
 
@@ -38,7 +38,7 @@ struct RolloutTarget {
     target: MutationTarget,
 }
 
-/// Prepares for what the coming or going of a child begins at its parent.
+/// Prepares for the roll-out that creating or deleting a child begins at its parent.
 pub(in crate::apply) async fn foresee_at_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -50,7 +50,7 @@ pub(in crate::apply) async fn foresee_at_parent<C: Transport, K: Clock, R: Rando
     Ok(Some(Rollout { of, run, known }))
 }
 
-/// Returns the parent that a child rolls out by coming or going.
+/// Returns the parent that creating or deleting a child rolls out.
 fn rolled_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -66,7 +66,7 @@ fn rolled_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(kind.rollout.map(|run| (RolloutTarget { address: address.clone(), kind, target }, run)))
 }
 
-/// Waits until what a child began at its parent has ended. A parent that is not in use begins nothing.
+/// Waits until the roll-out that a child began at its parent has ended. A parent that is not in use begins none.
 ///
 /// # Errors
 /// As `roll_out`.
@@ -81,8 +81,8 @@ pub(in crate::apply) async fn roll_out_parent<C: Transport, K: Clock, R: Random,
     }
 }
 
-/// Prepares for what a change will begin. From here on the ledger says that the resource is not
-/// finished: whatever ends this apply, the next one asks how it ended.
+/// Prepares for the roll-out that a change will begin. From here on the ledger has the resource as unfinished: if
+/// this apply is aborted, the next one checks how the roll-out ended.
 pub(in crate::apply) async fn foresee_rollout<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -103,7 +103,7 @@ pub(in crate::apply) async fn foresee_rollout<C: Transport, K: Clock, R: Random,
     foresee_own_rollout(parts, job, target, changed).await
 }
 
-/// Prepares for what calls that set these attributes will begin at the object itself.
+/// Prepares for the roll-out that calls with these attributes will begin at the object itself.
 pub(in crate::apply) async fn foresee_own_rollout<'n, C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -125,7 +125,7 @@ pub(in crate::apply) async fn foresee_own_rollout<'n, C: Transport, K: Clock, R:
     Ok(Some(Rollout { of, run, known: Some(known) }))
 }
 
-/// Waits until what a change began has ended.
+/// Waits until the roll-out of a change has ended.
 ///
 /// # Errors
 /// When it ended badly, in the service's own words, or did not end in time.
@@ -136,7 +136,7 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
     rollout: &Rollout,
 ) -> Result<(), StepError> {
     if !is_in_use(rollout.of.kind, object) {
-        // What rests begins nothing before it is in use again.
+        // An object that is not in use begins no roll-out before it is in use again.
         return Ok(());
     }
     let (run, begun) = (rollout.run, parts.clock().elapsed());
@@ -146,13 +146,13 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
         let now = parts.clock().elapsed();
         let is_new =
             |record: &&ServiceRun| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
-        // The newest come first, and take the place of those before them. Of two that were begun at once the
-        // one that lost its place may stand first.
+        // The newest come first and replace those before them. Of two that began at the same time, the replaced one
+        // may be listed first.
         let stands = |record: &&ServiceRun| !run.replaced.contains(&record.status.as_str());
         let new = || records.iter().filter(is_new);
         let newest = match new().find(stands).or_else(|| new().next()) {
             None if rollout.known.is_none() => return Ok(()),
-            // It began none, or an earlier apply made the same call.
+            // The call began no roll-out, or an earlier apply made the same call.
             None if now >= begun + parts.context.bounds.listing => {
                 records.first().filter(|record| !run.failed.contains(&record.status.as_str()))
             }
@@ -185,7 +185,7 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
     }
 }
 
-/// Says why an object did not come up: what its newest record of a roll-out tells.
+/// Adds the reason from the newest roll-out record to the error of an object that did not become ready.
 pub(in crate::apply) async fn explain_failure<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -193,7 +193,7 @@ pub(in crate::apply) async fn explain_failure<C: Transport, K: Clock, R: Random,
     error: StepError,
 ) -> StepError {
     let (StepError::NotReady(text), Some(run)) = (&error, job.kind.rollout) else { return error };
-    // What cannot be read explains nothing; the error stands.
+    // Records that cannot be read explain nothing; the error stays as it is.
     let of = RolloutTarget { address: job.address.clone(), kind: job.kind, target: target.clone() };
     let Ok(records) = list_runs(parts, &of, run).await else { return error };
     match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
@@ -238,19 +238,19 @@ async fn list_runs<C: Transport, K: Clock, R: Random, S: Store>(
     parts.context.client.runs(of.kind, &of.target.key, run).await.map_err(read_failed)
 }
 
-/// Returns what one record is called: `deployment`.
+/// Returns the name of one record: `deployment`.
 fn record_noun(run: &RunSchema) -> &'static str {
     run.listed_by.strip_suffix('s').unwrap_or(run.listed_by)
 }
 
-/// Returns the action that begins another such record.
+/// Returns the action that begins another roll-out.
 fn restart_action(kind: &Kind, run: &RunSchema) -> Option<&'static str> {
     let begins =
         |action: &&Action| matches!(action.until, ActionCompletion::RunFinished(other) if other == run);
     kind.actions.iter().find(begins).map(|action| action.name)
 }
 
-/// Tells whether a call that sets an attribute changes how an object runs.
+/// Returns whether setting an attribute begins a roll-out.
 fn rolls_out(kind: &Kind, name: &str) -> bool {
     kind.attribute(name).is_some_and(|attribute| attribute.effects.contains(&Effect::Deploys))
 }

@@ -1,5 +1,5 @@
-//! Changes in place: one durable intent for each call, absolute targets, and a read before and after.
-//! Before a call its attributes must be as the plan saw them, or already as they should be.
+//! Changes in place: one durable intent for each call, absolute target values, and a read before and after. Before a
+//! call its attributes must have the values that the plan saw, or the target values already.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
 use crate::plan::model::step::{LedgerMetadata, PlannedCall};
 
-/// What the plan says of a change in place.
+/// The plan's part of a change in place.
 pub(in crate::apply) struct PlannedUpdate<'p> {
     pub(in crate::apply) object: Option<&'p ObjectKey>,
     pub(in crate::apply) calls: &'p [PlannedCall],
@@ -57,7 +57,7 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
         let step = evaluate_call(parts, job, planned).await?;
         object = match perform_call(parts, job, &target, &step, &values, &reached).await {
             Ok(object) => Some(object),
-            // The calls after it are made all the same: what was not kept is said in the end.
+            // The later calls are made all the same: values that were not kept are reported at the end.
             Err(StepError::NotKept(_)) => None,
             Err(error) => return Err(error),
         };
@@ -67,7 +67,7 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
         Some(object) => object,
         None => wait_until_ready(parts, job, &target, None).await?,
     };
-    // What was to bring it back did not.
+    // The call that should bring the object back did not.
     if job.kind.revival.is_some() && has_failed(job.kind, &object) {
         let text = format!("{} {} has failed", job.kind.name, target.key.id);
         return Err(Box::pin(explain_failure(parts, job, &target, StepError::NotReady(text))).await);
@@ -97,7 +97,7 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
     failure.map_or(Ok(owned.id), Err)
 }
 
-/// Undoes the links of an older object, which stand in the way of its deletion.
+/// Undoes the links of a deposed object, which prevent its deletion.
 async fn let_go<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

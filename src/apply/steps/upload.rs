@@ -1,6 +1,6 @@
-//! Uploads of directories: packed, sent to an address that the service signs, and only then named by a
-//! call with an intent of its own. An upload that nobody names means nothing, so it can be repeated:
-//! after a crash the next plan finds another digest than the wanted one, and all begins anew.
+//! Uploads of directories: packed, sent to an address that the service signs, and only then named by a call with an
+//! intent of its own. An upload that no call names has no effect, so it can be repeated: after a crash the next plan
+//! finds that the digest differs and uploads again.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -28,21 +28,21 @@ use crate::model::schema::{ApiCall, Attribute, Kind, RunSchema, UpdateStrategy};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
-/// Grants and uploads of one step, at most.
+/// The limit on grants and on uploads of one step.
 const MAX_UPLOAD_ATTEMPTS: usize = 3;
 
-/// Time between two looks at something that takes long.
+/// The longest time between two reads while waiting.
 const UPLOAD_POLL_INTERVAL: Duration = Duration::from_secs(15);
 
-/// What one call of a step names.
+/// An upload that one call names.
 struct PlannedUpload {
     attribute: &'static Attribute,
     grant: &'static ApiCall,
     digest: Name,
 }
 
-/// Returns what a call sends: its targets, with the keys of uploads in the place of digests; and
-/// until when the step has patience, uploads not counted.
+/// Returns the values that a call sends: its targets, with upload keys in place of digests; and the step's
+/// deadline, extended by the time of the uploads.
 ///
 /// # Errors
 /// When the directory is not as it was planned with, or cannot be packed or uploaded.
@@ -63,8 +63,8 @@ pub(in crate::apply) async fn to_send<C: Transport, K: Clock, R: Random, S: Stor
     Ok((sent, until))
 }
 
-/// Reads an object whole before a call. One that was made without a source may stay in whatever status it has
-/// until it gets one: only then is there anything to wait for.
+/// Reads an object in full before a call. An object that was created without a source may have any status until it
+/// gets one: only then is there anything to wait for.
 ///
 /// # Errors
 /// As `rested`.
@@ -83,7 +83,7 @@ pub(in crate::apply) async fn rested_before<C: Transport, K: Clock, R: Random, S
     }
 }
 
-/// Tells whether a call delivers the first source of an object: its creation is not finished.
+/// Returns whether a call delivers the first source of an object, whose creation is not finished.
 fn is_first_source<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -94,7 +94,7 @@ fn is_first_source<C: Transport, K: Clock, R: Random, S: Store>(
     unfinished && !upload_deliveries(job.kind, step.call, &step.targets()).is_empty()
 }
 
-/// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
+/// Waits until a new object is ready, beginning with its state as just read. An object that still needs its source
 /// is not waited for: the service may finish it only then.
 pub(in crate::apply) async fn settle_new<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
@@ -118,11 +118,11 @@ async fn upload_directory<C: Transport, K: Clock, R: Random, S: Store>(
     target: &MutationTarget,
     what: &PlannedUpload,
 ) -> Result<Name, StepError> {
-    // From here on it queues for its turn to upload, and no more before the limiter.
+    // From here on the step queues for its upload, and not for the rate limiter.
     if let Some(entrance) = job.entrance {
         entrance.release_slot();
     }
-    // One archive at a time is held.
+    // Memory holds one archive at a time.
     let _alone = parts.uploads.lock().await;
     let pieces = pack_directory(parts, job, what).await?;
     let mut attempts = 1;
@@ -163,7 +163,7 @@ async fn pack_directory<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(pieces)
 }
 
-/// Asks for an address to upload to. Without an answer it is asked again: it changes nothing.
+/// Requests a signed address to upload to. Without an answer it is requested again: a grant changes nothing.
 async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -178,7 +178,7 @@ async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
         let (reason, answer) =
             match request_grant(&changes, grant, &target.key, target.project.as_ref()).await {
                 Ok(granted) => return Ok(granted),
-                // It is still being made, and takes a source only then.
+                // The object is still being created, and takes a source only after that.
                 Err(MutationOutcome::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
                     read_when_stable(parts, job, target).await?;
                     (refusal.to_string(), Some(refusal))
@@ -197,7 +197,7 @@ async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Sends the bytes, and tells every second how many have left.
+/// Sends the bytes, and reports every second how many were sent.
 async fn send_archive<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -246,7 +246,7 @@ pub(in crate::apply) async fn wait_until_finished<C: Transport, K: Clock, R: Ran
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 return Err(StepError::NotReady(format!("{} is {status}{why}", name())));
             }
-            // A service that keeps no such list: the object's own status must do.
+            // The service does not list the record: the object's own status decides.
             None if now >= unlisted => return Ok(()),
             None => {}
             Some(status) if now >= job.until => {
@@ -277,7 +277,7 @@ pub(in crate::apply) fn begun_by(
     })
 }
 
-/// Tells whether an attribute is set by an upload after creation.
+/// Returns whether an attribute is set by an upload after creation.
 fn is_upload(attribute: Option<&Attribute>) -> bool {
     attribute.is_some_and(|attribute| {
         !attribute.at_creation && matches!(attribute.change, UpdateStrategy::Upload { .. })
@@ -297,7 +297,7 @@ fn upload_deliveries(kind: &'static Kind, call: &ApiCall, targets: &Attributes) 
     targets.iter().filter_map(delivery).collect()
 }
 
-/// Lets everyone else have a turn.
+/// Yields once to other tasks.
 async fn yield_now() {
     let mut had = false;
     poll_fn(|context| {
@@ -310,7 +310,7 @@ async fn yield_now() {
     .await;
 }
 
-/// Returns a number of bytes as people read it.
+/// Formats a number of bytes for display.
 fn format_size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

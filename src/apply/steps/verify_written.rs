@@ -1,9 +1,9 @@
-//! After a write: the written attributes against what the object shows. In: the values that were sent, and the object
-//! once it is ready. Out: what the service did not keep. An attribute that a call sets is sent once more, as a step of
-//! its own in the journal, and a roll-out that it begins is waited for; what differs after that fails the step, and the
-//! ledger records what was shown.
+//! Verification after a write: compares the written attributes with what the object shows. In: the values that were
+//! sent, and the object once it is ready. Out: the values that the service did not keep. An attribute that a call sets
+//! is sent once more, as a step of its own in the journal, and a roll-out that it begins is waited for; a value that
+//! differs after that fails the step, and the ledger records what was shown.
 //!
-//! Invariant: only what the service shows is compared, and nothing counts as not kept before the bound of listing has
+//! Invariant: only what the service shows is compared, and nothing counts as not kept before the listing bound has
 //! passed: until then an answer may be old.
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
-/// What was written, and what of it is compared.
+/// The written values, and which of them are compared.
 pub(in crate::apply) struct WrittenValues<'w> {
     /// The values of the written attributes.
     pub(in crate::apply) values: &'w Attributes,
@@ -44,26 +44,26 @@ struct ValueMismatch {
     attribute: &'static Attribute,
     path: Name,
     sent: Value,
-    /// With a secret wherever `sent` has one.
+    /// The shown value, with a secret wherever `sent` has one.
     shown: Value,
 }
 
-/// What an object shows of what was written.
+/// The comparison of an object with the written values.
 #[derive(Default)]
 struct WriteComparison {
     not_kept: Vec<ValueMismatch>,
     not_shown: BTreeSet<Name>,
 }
 
-/// What became of what was written.
+/// The result of the verification.
 pub(in crate::apply) struct VerifiedWrite {
     pub(in crate::apply) object: Object,
     pub(in crate::apply) verification: Verification,
-    /// Why the step fails, if the service did not keep what the step sent.
+    /// Why the step fails; `None` if the service kept every value that the step sent.
     pub(in crate::apply) failure: Option<StepError>,
 }
 
-/// Compares an object with what was written, and sends once more what differs and a call sets.
+/// Compares an object with the written values, and resends once those that differ and that a call sets.
 pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -72,7 +72,7 @@ pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store
     object: Object,
 ) -> Result<VerifiedWrite, StepError> {
     let known = known_not_kept(parts, job, written);
-    // What a creation leaves out is set by its call, and what a call changes besides, once more.
+    // After a creation, one pass sets what it left out, and another one what those calls changed besides.
     let mut passes = if written.sent.is_none() { 2 } else { 1 };
     let mut object = match written.sent {
         None => send_unread(parts, job, target, written.values, object).await?,
@@ -103,9 +103,9 @@ pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store
         for step in &moves {
             written_at = parts.clock().elapsed();
             match perform_call(parts, job, target, step, written.values, &Attributes::new()).await {
-                // Said of the attribute in the end.
+                // Reported for the attribute at the end.
                 Ok(_) | Err(StepError::NotKept(_)) => {}
-                // The service has the value already, or does not take it: what it shows is recorded.
+                // The service has the value already, or does not accept it: the shown value is recorded.
                 Err(StepError::Refused(refusal)) if is_resent(step, &sent, &refusal) => {
                     refused = Some(refusal);
                     passes = 0;
@@ -122,7 +122,7 @@ pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store
     }
 }
 
-/// Sends what a creation does not take and no answer shows: a source.
+/// Sends the attributes that a creation does not take and no answer shows: a source.
 async fn send_unread<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -145,8 +145,8 @@ async fn send_unread<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(object)
 }
 
-/// Reads an object until it shows what was written, at most until the bound of listing has passed since the last
-/// write. An object of which a list was read is read whole if that left something out.
+/// Reads an object until it shows the written values, at most until the listing bound has passed since the last
+/// write. An object from a list is read in full if the list omitted something.
 async fn compare_in_time<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -173,8 +173,7 @@ async fn compare_in_time<C: Transport, K: Clock, R: Random, S: Store>(
     Ok((object, comparison))
 }
 
-/// Adds what is known of the attributes that are not compared: one that differs was shown as it was sent only if
-/// an earlier reading says so.
+/// Carries over what an earlier reading recorded of the attributes that are not compared and differ now.
 fn take_over_unconfirmed<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -183,7 +182,7 @@ fn take_over_unconfirmed<C: Transport, K: Clock, R: Random, S: Store>(
     verification: &mut Verification,
 ) {
     let ledger = parts.context.journal.ledger();
-    // What the ledger has before a creation is done is of another object.
+    // Before a creation is done, the ledger's entry is about another object.
     let entry = ledger.entries.get(job.address).filter(|_| written.sent.is_some());
     let earlier = entry.and_then(|entry| entry.verified.as_ref());
     for name in written.unverified {
@@ -199,8 +198,8 @@ fn take_over_unconfirmed<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns what the object showed, before this step, in place of the same values, where the step did not send
-/// them again.
+/// Returns the values that, according to the ledger, the object already showed in place of the same written values,
+/// where this step did not resend them.
 fn known_not_kept<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -231,7 +230,7 @@ fn known_not_kept<C: Transport, K: Clock, R: Random, S: Store>(
     known
 }
 
-/// Returns what the ledger records of a value that was not kept.
+/// Returns the form in which the ledger records a value that was not kept.
 fn recorded_value<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     one: &ValueMismatch,
@@ -239,12 +238,12 @@ fn recorded_value<C: Transport, K: Clock, R: Random, S: Store>(
     request_encoding::fingerprint_value(one.attribute, &one.shown, &parts.secret_key())
 }
 
-/// Tells whether a refusal is about a value that was accepted before, and about nothing else.
+/// Returns whether a refusal is only about values that were accepted before.
 fn is_resent(step: &PreparedCall, sent: &BTreeSet<Name>, refusal: &ApiError) -> bool {
     matches!(refusal.status, 400 | 409 | 422) && step.targets().keys().all(|name| sent.contains(name))
 }
 
-/// Compares an object with the values that were written.
+/// Compares an object with the written values.
 fn compare_written(
     kind: &Kind,
     (values, unverified): (&Attributes, &BTreeSet<Name>),
@@ -303,7 +302,7 @@ fn is_moved_by_service(attribute: &Attribute, object: &Object) -> bool {
     attribute.moved_by.is_some_and(|(name, modes)| mode(name).is_some_and(|mode| is_mode(mode, modes)))
 }
 
-/// Returns the calls that set what differs; attributes with the same call travel together.
+/// Returns the calls that set the differing values; attributes with the same call are sent together.
 fn correcting_calls(open: &[&ValueMismatch], values: &Attributes, object: &Object) -> Vec<PreparedCall> {
     let mut moves: Vec<PreparedCall> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -326,7 +325,7 @@ fn correcting_calls(open: &[&ValueMismatch], values: &Attributes, object: &Objec
     moves
 }
 
-/// Adds to a map the keys that are live and that no block writes: a call sends the map whole.
+/// Adds the live keys of a map that no block writes: a call sends the whole map.
 fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value {
     match (attribute.ty, wanted, live) {
         (Type::Map(_), Value::Map(wanted), Value::Map(live)) => {
@@ -338,7 +337,7 @@ fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value
     }
 }
 
-/// Says which values the service did not keep.
+/// Returns the error that names the values which the service did not keep.
 fn not_kept_error(open: &[&ValueMismatch], refused: Option<&ApiError>) -> Option<StepError> {
     let said = open.iter().map(|one| {
         let ValueMismatch { path, sent, shown, attribute } = one;

@@ -1,4 +1,4 @@
-//! Waiting for objects to come to rest, or to be gone: the client's shared reads, in a step's words.
+//! Waiting until objects are ready or gone: the client's shared reads, with a step's progress messages and errors.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
-/// Time between two looks at something that should show at once.
+/// Time between two reads of an object that should show a change at once.
 pub(in crate::apply) const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a status means for a step.
+/// The meaning of a status for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Readiness {
-    /// It can be used, or rests.
+    /// Ready for use, or in a resting status.
     Ready,
-    /// It will not settle by itself.
+    /// It will not become ready by itself.
     Failed,
-    /// It is on its way out.
+    /// It is being deleted.
     Deleting,
-    /// It is under way, or its status is not one that we know.
+    /// In transition, or in a status that this version does not know.
     Pending,
 }
 
@@ -43,31 +43,31 @@ fn object_readiness(kind: &Kind, object: &Object) -> Readiness {
     }
 }
 
-/// Tells whether an object is in no transition, and shows its status.
+/// Returns whether an object shows its status and is in no transition.
 pub(in crate::apply) fn at_rest(kind: &Kind, object: &Object) -> bool {
     let shown = kind.api.ready.is_none_or(|ready| object.status(ready.attribute).is_some());
     shown && object_readiness(kind, object) == Readiness::Ready
 }
 
-/// Tells whether an object will not settle by itself.
+/// Returns whether an object has failed and will not become ready by itself.
 pub(in crate::apply) fn has_failed(kind: &Kind, object: &Object) -> bool {
     object_readiness(kind, object) == Readiness::Failed
 }
 
-/// Tells whether an object is in use.
+/// Returns whether an object is ready and in use.
 pub(in crate::apply) fn is_in_use(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
     })
 }
 
-/// Tells whether an object is on its way out.
+/// Returns whether an object is being deleted.
 pub(in crate::apply) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     object_readiness(kind, object) == Readiness::Deleting
 }
 
-/// Waits until an object can be used, beginning with how it was just read. Returns what a list
-/// shows of it, or more.
+/// Waits until an object is ready, beginning with its state as just read. Returns at least the attributes that a
+/// list shows.
 pub(in crate::apply) async fn wait_until_ready<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -85,7 +85,7 @@ pub(in crate::apply) async fn wait_until_ready<C: Transport, K: Clock, R: Random
     settled.map_err(|error| wait_error(job, target, error))
 }
 
-/// Reads an object whole once it is in no transition; one that failed is at rest, too.
+/// Reads an object in full once it is in no transition; a failed one is in no transition either.
 pub(in crate::apply) async fn read_when_stable<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -108,8 +108,8 @@ pub(in crate::apply) async fn read_when_stable<C: Transport, K: Clock, R: Random
     }
 }
 
-/// Waits until nothing answers to an id any more and no list shows it: both, because a wrong
-/// project or a lost permission looks like a 404, and lists lag.
+/// Waits until no object has the id any more and no list shows it. Both are needed: a wrong project or a lost
+/// permission looks like a 404, and lists lag.
 pub(in crate::apply) async fn wait_until_gone<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -121,9 +121,9 @@ pub(in crate::apply) async fn wait_until_gone<C: Transport, K: Clock, R: Random,
     gone.map_err(|error| wait_error(job, target, error))
 }
 
-/// Waits for what a step refers to, as far as this run has not seen it at rest; tells whether there
-/// was any. Asked only when the service refuses: what a run changes itself comes to rest before
-/// anything that depends on it begins, but an earlier run may have been killed half-way.
+/// Waits for those dependencies of a step that this run has not seen ready; returns whether there were any. Called
+/// only after a refusal: objects that this run changes become ready before their dependents begin, but an earlier
+/// run may have been killed half-way.
 pub(in crate::apply) async fn needs_come_to_rest<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

@@ -1,4 +1,4 @@
-//! `ActionInvocation`: one action on one object, as it was asked for.
+//! The invocation of `stead do`: one action on one object, with the arguments and the request built from them.
 
 use super::registry::KindAction;
 use super::request::PreparedAction;
@@ -6,19 +6,18 @@ use super::target::{ActionScope, ActionTarget};
 use crate::cli::args::DoArgs;
 use crate::cli::command_context::CommandContext;
 
-/// One action on one object, as it was asked for.
+/// One action on one object, as the user requested it.
 #[derive(Clone, Copy)]
 pub(in crate::cli) struct ActionInvocation<'a> {
-    /// Settings and voice.
+    /// Settings of the command, its output and its prompts.
     pub(in crate::cli) session: &'a CommandContext,
-    /// Where.
+    /// The stack or the bare connection that the action runs in.
     pub(in crate::cli) ground: &'a ActionScope,
-    /// The action.
     pub(in crate::cli) deed: KindAction,
-    /// Its object.
+    /// Object that the action applies to.
     pub(in crate::cli) target: &'a ActionTarget,
-    /// What was given.
+    /// Arguments of the command line.
     pub(in crate::cli) args: &'a DoArgs,
-    /// Its request.
+    /// The HTTP request that the action sends.
     pub(in crate::cli) order: &'a PreparedAction,
 }

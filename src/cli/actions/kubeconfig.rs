@@ -1,8 +1,8 @@
-//! Kubeconfigs of the service. Pure.
+//! Parses and merges the kubeconfigs that the service returns. Pure.
 //!
-//! In: what the service sent, and the file that it is merged into. Out: a kubeconfig that holds one cluster, one
-//! user and one context, built from the few fields that are known to do nothing but connect. `kubectl` runs
-//! programs and reads files that a kubeconfig names, so every other field is refused, not left out.
+//! In: the text that the service sent, and the existing file to merge it into. Out: a kubeconfig with one cluster, one
+//! user and one context, built only from fields that configure a connection. `kubectl` runs programs and reads files
+//! that a kubeconfig names, so every other field is an error; it is not dropped silently.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,26 +10,26 @@ use serde_yaml::{Mapping, Value};
 
 use crate::report::text::escape;
 
-/// Lists whose entries have names.
+/// Top-level lists whose entries are identified by `name`.
 const CLUSTERS: &str = "clusters";
 const USERS: &str = "users";
 const CONTEXTS: &str = "contexts";
 
-/// What a cluster and a user may say.
+/// Fields that are accepted in a cluster and in a user.
 const CLUSTER_FIELDS: &[&str] = &["server", "certificate-authority-data", "tls-server-name"];
 const USER_FIELDS: &[&str] = &["token", "client-certificate-data", "client-key-data"];
-/// What a context may say besides which cluster and user it joins.
+/// Field that is accepted in a context in addition to its cluster and user.
 const NAMESPACE: &str = "namespace";
 
-/// Fields of the document. Preferences and extensions do nothing when they are empty.
+/// Accepted top-level fields. `preferences` and `extensions` have no effect when they are empty.
 const DOCUMENT_FIELDS: &[&str] =
     &["apiVersion", "kind", CLUSTERS, USERS, CONTEXTS, "current-context", "preferences"];
 
-/// Fields whose values are base64.
+/// Fields whose values are base64-encoded.
 const BASE64_FIELDS: &[&str] =
     &["certificate-authority-data", "client-certificate-data", "client-key-data"];
 
-/// The connection that the service sent, without its names.
+/// The cluster, user and context of the service's kubeconfig, without their names.
 #[derive(Clone, PartialEq)]
 pub(in crate::cli) struct KubeconfigContext {
     cluster: Mapping,
@@ -37,19 +37,19 @@ pub(in crate::cli) struct KubeconfigContext {
     namespace: Option<Value>,
 }
 
-/// A file with a connection merged into it.
+/// An existing kubeconfig with a connection merged into it.
 pub(in crate::cli) struct MergedKubeconfig {
-    /// The whole text.
+    /// Complete text of the merged file.
     pub(in crate::cli) text: String,
-    /// An entry of the same name held something else.
+    /// Whether an entry of the same name with other content was overwritten.
     pub(in crate::cli) replaces: bool,
 }
 
 impl KubeconfigContext {
-    /// Reads what the service sent.
+    /// Parses the kubeconfig that the service sent.
     ///
     /// # Errors
-    /// When it is no kubeconfig, or has a field that does more than connect. The error quotes no value.
+    /// When it is not a kubeconfig, or has a field that is not needed to connect. The error quotes no value.
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
         let config =
             parse_kubeconfig(text).map_err(|()| "the service's kubeconfig is no YAML map".to_owned())?;
@@ -91,10 +91,10 @@ impl KubeconfigContext {
         Ok(Self { cluster, user, namespace })
     }
 
-    /// Returns a kubeconfig of its own, in which everything has this name.
+    /// Returns a kubeconfig with only this connection; cluster, user and context get this name.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be serialized.
     pub(in crate::cli) fn to_kubeconfig(&self, name: &str) -> Result<String, String> {
         let mut config = Mapping::new();
         config.insert("apiVersion".into(), "v1".into());
@@ -106,11 +106,11 @@ impl KubeconfigContext {
         to_yaml(config)
     }
 
-    /// Returns a kubeconfig with this connection in it, in which everything of it has this name. The current
-    /// context stays, unless it is to be this one.
+    /// Returns the old kubeconfig with this connection added; its cluster, user and context get this name. The current
+    /// context stays the same unless `is_current` is set.
     ///
     /// # Errors
-    /// When the file that is there is no kubeconfig.
+    /// When the existing file is not a kubeconfig.
     pub(in crate::cli) fn merge_into(
         &self,
         old: &str,
@@ -157,12 +157,12 @@ impl KubeconfigContext {
     }
 }
 
-/// Returns the word for what an entry of a list holds.
+/// Returns the key under which an entry of a list keeps its content (`cluster`, `user`, `context`).
 fn entry_keyword(list: &str) -> &str {
     list.strip_suffix('s').unwrap_or(list)
 }
 
-/// Refuses fields that are not known to do nothing but connect.
+/// Refuses a map with a field that is not in the list of accepted fields.
 fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<(), String> {
     match map.keys().find(|key| !key.as_str().is_some_and(|key| known.contains(&key))) {
         None => Ok(()),
@@ -175,7 +175,7 @@ fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<()
 }
 
 fn check_text(field: &Value, value: &Value) -> Result<(), String> {
-    // The known ones only: what else there is was refused.
+    // The match covers all accepted fields: `only` refused every other one.
     let field = field.as_str().unwrap_or_default();
     let wrong = || format!("its `{field}` is no plain text");
     let text = value.as_str().ok_or_else(wrong)?;
@@ -202,7 +202,7 @@ fn check_server(server: &str) -> Result<(), String> {
     }
 }
 
-/// Reads a document. The parser's own words could quote what it read.
+/// Parses a YAML document. The parser's own error is dropped, because it could quote a secret from the text.
 fn parse_kubeconfig(text: &str) -> Result<Mapping, ()> {
     match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(map)) => Ok(map),
@@ -218,7 +218,7 @@ fn config_entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Returns what the one entry of a name holds.
+/// Returns the content of the only entry with a name.
 fn find_named_entry(config: &Mapping, list: &str, name: &str) -> Result<Mapping, String> {
     let all = config_entries(config, list)?;
     let mut found = all.iter().filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));

@@ -1,4 +1,4 @@
-//! `do`: from the tables' actions to requests, and from answers to what people see.
+//! `stead do`: builds requests from the action tables, sends them, waits, and renders the responses.
 
 pub(super) mod invocation;
 pub(super) mod kubeconfig;

@@ -1,4 +1,4 @@
-//! What becomes of an answer: shown without its secrets, or handed over where it was asked for.
+//! Output of an action's response: printed without its secrets, or written to the file that the user named.
 
 use std::path::Path;
 
@@ -24,24 +24,24 @@ use crate::model::value::Value;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
 use crate::report::views::action_output::{ActionOutput, laid_out};
 
-/// The name of standard output where a file's is expected.
+/// File name that means standard output.
 const STDOUT: &str = "-";
 
-/// An answer, and what is known of how it ended.
+/// The response of an action, and how the action ended.
 pub(in crate::cli) struct CompletedAction<'a> {
-    /// What was done.
+    /// The action that was sent.
     pub(in crate::cli) scene: ActionInvocation<'a>,
-    /// The whole answer.
+    /// Complete response body, secrets included.
     pub(in crate::cli) answer: Option<&'a Json>,
-    /// How it is over.
+    /// How the action ended.
     pub(in crate::cli) over: &'a WaitOutcome,
 }
 
-/// Refuses, before anything is sent, to show a secret where it could be kept by accident, and to ask for
-/// a document that would go nowhere.
+/// Refuses, before anything is sent, to print a secret where it could be stored by accident (a pipe, a log), and to
+/// request a document without a destination for it.
 ///
 /// # Errors
-/// When it is so.
+/// When one of the two is the case.
 pub(in crate::cli) fn reject_unsafe_output(
     session: &CommandContext,
     deed: KindAction,
@@ -70,7 +70,7 @@ pub(in crate::cli) fn reject_unsafe_output(
 }
 
 impl CompletedAction<'_> {
-    /// Returns what the answer holds.
+    /// Returns the content of the response.
     fn payload(&self) -> Json {
         if let Some(record) = &self.over.record {
             return record.clone();
@@ -79,7 +79,7 @@ impl CompletedAction<'_> {
         decode::find_payload(answer, self.scene.order.endpoint.envelope).unwrap_or(answer).clone()
     }
 
-    /// Returns the answer as it may be shown.
+    /// Returns the response for display; secrets are redacted unless the user asked to show them.
     pub(in crate::cli) fn view(&self) -> ActionOutput {
         let reveal = self.scene.args.show || self.goes_to(STDOUT);
         let mut payload = self.payload();
@@ -98,10 +98,10 @@ impl CompletedAction<'_> {
         self.scene.args.to.as_deref() == Some(Path::new(name))
     }
 
-    /// Hands the answer over, and says how the action ended.
+    /// Writes the response to its destination and reports how the action ended.
     ///
     /// # Errors
-    /// When what is secret cannot be written where it was asked for, or could do harm there.
+    /// When the secret cannot be written to the file that the user named, or is not safe to write there.
     pub(in crate::cli) async fn write_output(&self) -> Result<Exit, CliFailure> {
         let connection = self.read_connection()?;
         let written = self.hand_over(connection.as_ref()).await?;
@@ -122,7 +122,8 @@ impl CompletedAction<'_> {
         Ok(self.over.exit.unwrap_or(Exit::Done))
     }
 
-    /// Reads the answer where it is a kubeconfig: one that does more than connect is handed to nobody.
+    /// Parses the response if it is a kubeconfig. One with fields that do more than connect is an error and is not
+    /// written anywhere.
     fn read_connection(&self) -> Result<Option<KubeconfigContext>, CliFailure> {
         if !matches!(
             self.scene.deed.action.answer,
@@ -137,7 +138,7 @@ impl CompletedAction<'_> {
         })
     }
 
-    /// Writes what is secret where it was asked for; tells whether that was all that was wanted.
+    /// Writes the secret part to the file that the user named; returns whether nothing else remains to print.
     async fn hand_over(&self, connection: Option<&KubeconfigContext>) -> Result<bool, CliFailure> {
         let (session, args) = (self.scene.session, self.scene.args);
         if let (Some(path), Some(connection)) = (&args.merge, connection) {
@@ -168,7 +169,7 @@ impl CompletedAction<'_> {
         }
     }
 
-    /// Puts a connection into a kubeconfig that may be there, and asks before it takes the place of another.
+    /// Merges a connection into a kubeconfig, which may exist already, and asks before it overwrites another entry.
     async fn merge_into_kubeconfig(
         &self,
         connection: &KubeconfigContext,
@@ -203,7 +204,7 @@ impl CompletedAction<'_> {
         Ok(true)
     }
 
-    /// Returns what the entries of a kubeconfig are called: a name that no other stack or environment has.
+    /// Returns the name for the kubeconfig entries; it is unique to the stack and environment.
     fn context_name(&self) -> String {
         let ActionInvocation { target, ground, .. } = &self.scene;
         let id = || target.key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
@@ -214,14 +215,14 @@ impl CompletedAction<'_> {
             }
             _ => format!("stead-{}", id()),
         };
-        // It stands in a command line that is shown for copying.
+        // The name is part of a command line that the user may copy, so it has only characters that need no quotes.
         name.chars()
             .map(|c| if c.is_ascii_alphanumeric() || "-_./".contains(c) { c } else { '-' })
             .collect()
     }
 
-    /// Returns what a file gets: the document, the one field that was asked for or that is secret, or the
-    /// whole record as JSON.
+    /// Returns the text for a file: the document, the one field that was requested or is secret, or the whole record as
+    /// JSON.
     fn file_text(&self) -> Result<String, CliFailure> {
         let payload = self.payload();
         let hidden = ActionOutput::new(self.scene.deed.action.answer, &payload, self.is_secret(), false);
@@ -324,7 +325,7 @@ impl CompletedAction<'_> {
         })
     }
 
-    /// Returns an object as programs see it: without attributes that hold a secret.
+    /// Returns an object for JSON output, without the attributes that hold a secret.
     fn object_json(&self, object: &Object) -> Json {
         let ledger = match self.scene.ground {
             ActionScope::Stack(stack) => Some(&stack.ledger),
@@ -338,7 +339,7 @@ impl CompletedAction<'_> {
         json!({"kind": object.kind, "id": object.id, "attributes": attributes})
     }
 
-    /// Says what else is worth knowing, to people.
+    /// Prints hints about further flags and commands for a person.
     fn print_hints(&self, view: &ActionOutput, written: bool) {
         let ui = &self.scene.session.ui;
         if !written && !view.hidden_paths().is_empty() && !ui.json && !ui.ndjson {

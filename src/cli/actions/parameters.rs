@@ -1,17 +1,17 @@
-//! What was given on the command line becomes what the wire carries, by the parameter's type. Pure.
+//! Converts parameters from the command line to JSON values for the request, by the parameter's type. Pure.
 
 use serde_json::{Map, Value as Json};
 
 use crate::model::address::Name;
 use crate::model::schema::{Parameter, ParameterPresence, TextFormat, Type};
 
-/// What names an object on the command line: an address, or `KIND:ID`, or an id.
+/// Resolves the name of an object (an address, `KIND:ID` or an id) to its id.
 pub(in crate::cli) type ObjectResolver<'a> = &'a dyn Fn(&'static str, &str) -> Result<Name, String>;
 
-/// Returns what a parameter sends; `None` where it sends nothing.
+/// Returns the JSON value that a parameter sends; `None` if the request omits it.
 ///
 /// # Errors
-/// What is wrong with what was given.
+/// When the text is not valid for the parameter's type.
 pub(in crate::cli) fn wire_value(
     parameter: &Parameter,
     given: Option<&[String]>,
@@ -39,7 +39,7 @@ pub(in crate::cli) fn wire_value(
     value.map(Some).map_err(fail)
 }
 
-/// Returns how a parameter is given, for messages.
+/// Returns how the user writes a parameter on the command line, for messages.
 pub(in crate::cli) fn parameter_syntax(parameter: &Parameter) -> String {
     if parameter.positional { parameter.name.to_uppercase() } else { format!("--{}", parameter.name) }
 }
@@ -85,7 +85,7 @@ fn parse_value(ty: &Type, text: &str, resolve: ObjectResolver<'_>) -> Result<Jso
                 format!("it is one of {}", words.join(", "))
             }),
         Type::Reference(kind) => resolve(kind, text).map(|id| Json::from(id.as_str())),
-        // Catalog ids are whole numbers or texts; a number is sent as one.
+        // Catalog ids are integers or strings; the service expects the integer form as a JSON number.
         Type::Catalog(_) => Ok(text.parse::<i64>().map_or_else(|_| Json::from(text), Json::from)),
         Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => {
             serde_json::from_str(text).map_err(|_| "it is written as JSON".to_owned())

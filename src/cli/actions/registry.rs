@@ -1,4 +1,4 @@
-//! Which actions there are, by name, and what each asks for, as the tables say. Pure.
+//! Lists the actions by name, with the parameters of each, as the kinds' tables define them. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,14 @@ use crate::model::schema::{
     Parameter, ParameterPresence, Presence, Registry, ResponseShape, Type, UpdateStrategy,
 };
 
-/// An action of a kind.
+/// An action together with its kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::cli) struct KindAction {
-    /// The kind.
     pub(in crate::cli) kind: &'static Kind,
-    /// The action.
     pub(in crate::cli) action: &'static Action,
 }
 
-/// Returns the actions of all kinds by name.
+/// Returns the actions of all kinds, grouped by name.
 pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static str, Vec<KindAction>> {
     let mut found: BTreeMap<&'static str, Vec<KindAction>> = BTreeMap::new();
     for kind in registry.kinds {
@@ -28,7 +26,7 @@ pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static s
 }
 
 impl KindAction {
-    /// Returns what it asks for: what its table names, and what the call or the creation takes that it
+    /// Returns the parameters of the action: those in its table, and the attributes that its call or its creation
     /// sends.
     pub(in crate::cli) fn parameters(self, registry: Registry) -> Vec<Parameter> {
         let mut found: Vec<Parameter> = match self.action.request {
@@ -54,27 +52,28 @@ impl KindAction {
         found
     }
 
-    /// Returns what it always does besides.
+    /// Returns the effects that the action has regardless of its parameters.
     pub(in crate::cli) fn effects(self, registry: Registry) -> BTreeSet<Effect> {
         let through = self.delegated_actions(registry).into_iter().flat_map(|deed| deed.action.effects);
         self.action.effects.iter().chain(through).copied().collect()
     }
 
-    /// Returns the other kinds' actions that stand for this one.
+    /// Returns the actions of other kinds that this action delegates to.
     pub(in crate::cli) fn delegated_actions(self, registry: Registry) -> Vec<KindAction> {
         let ActionRequest::Through { action, from } = self.action.request else { return Vec::new() };
         let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
         kinds.filter_map(|kind| Some(KindAction { kind, action: kind.action(action)? })).collect()
     }
 
-    /// Tells whether it can disrupt something, with some parameter at least.
+    /// Returns whether the action can disrupt something, with at least one combination of parameters.
     pub(in crate::cli) fn can_disrupt(self, registry: Registry) -> bool {
         let parameters = self.parameters(registry);
         let given = parameters.iter().flat_map(|parameter| parameter.effects).copied();
         self.effects(registry).into_iter().chain(given).any(Effect::disrupts)
     }
 
-    /// Returns where it is sent (one of several: the first); `None` for a table that names what does not exist.
+    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an endpoint that does
+    /// not exist.
     pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
         match self.action.request {
             ActionRequest::Send(endpoint) => Some(endpoint),
@@ -84,18 +83,18 @@ impl KindAction {
         }
     }
 
-    /// Tells whether its answer holds something that is not shown unless it is asked for.
+    /// Returns whether the response holds a secret that is printed only on request.
     pub(in crate::cli) fn is_secret(self, registry: Registry) -> bool {
         self.endpoint(registry).is_some_and(|endpoint| endpoint.secret)
             || matches!(self.action.answer, ResponseShape::Document { .. })
     }
 
-    /// Tells whether there is something to wait for after the answer.
+    /// Returns whether the action has an effect to wait for after the response.
     pub(in crate::cli) fn needs_wait(self) -> bool {
         self.action.until != ActionCompletion::OnResponse
     }
 
-    /// Returns the attribute that an apply manages and that it changes behind the configuration's back.
+    /// Returns the managed attribute that the action changes without a change of the configuration.
     pub(in crate::cli) fn managed_attribute(self) -> Option<&'static Attribute> {
         let is_this = |call: &ApiCall| match self.action.request {
             ActionRequest::Call(name) => call.name == name,
@@ -114,7 +113,7 @@ impl KindAction {
     }
 }
 
-/// Returns the attributes that travel in a call's body.
+/// Returns the attributes that a call sends in its body.
 fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = kind
         .attributes
@@ -135,8 +134,8 @@ fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
     found
 }
 
-/// Returns what the creation of a kind takes besides the attribute that is said by the object acted on.
-/// Links to still other objects are left out: there is one thing that it is made of.
+/// Returns the parameters for the creation of a kind, without the attribute that the target object determines.
+/// References to further objects are omitted: the new object is created from exactly one.
 fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
     let taken = kind.attributes.iter().filter(|attribute| {
         attribute.name != but && attribute.at_creation && attribute.is_writable() && !attribute.secret
@@ -144,7 +143,7 @@ fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
     taken
         .filter_map(|attribute| {
             let need = match attribute.presence {
-                // One that is not named gets a name of its own.
+                // `name_it` generates a name if none was given.
                 Presence::Required if attribute.name == "name" => ParameterPresence::Optional,
                 Presence::Required => ParameterPresence::Required,
                 Presence::Optional if matches!(attribute.ty, Type::Reference(_)) => return None,

@@ -1,4 +1,4 @@
-//! From an action, its object and what was given: the request, and what it does besides.
+//! Builds the request of an action from its table, its object and its parameters, and collects its effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,22 +22,21 @@ use crate::model::schema::{
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
-/// A request that is ready to be sent.
+/// A complete request with its effects.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct PreparedAction {
-    /// The request.
     pub(in crate::cli) ask: EndpointRequest,
-    /// Where it goes.
+    /// Endpoint of the service that receives the request.
     pub(in crate::cli) endpoint: Endpoint,
-    /// Whether it can change anything.
+    /// Whether the request can change anything.
     pub(in crate::cli) mutates: bool,
-    /// What it does besides.
+    /// Effects of the request with these parameters.
     pub(in crate::cli) effects: BTreeSet<Effect>,
-    /// The kind of the object in its answer, if there is one.
+    /// The kind of the object in the response.
     pub(in crate::cli) answers: &'static Kind,
 }
 
-/// Values on their way to the wire.
+/// Parts of the request that are still being filled in: path, query and body.
 #[derive(Default)]
 struct RequestParameters {
     path: BTreeMap<&'static str, String>,
@@ -56,10 +55,10 @@ impl RequestParameters {
     }
 }
 
-/// Makes the request of an action. Reads the object where its project or its links must be known.
+/// Builds the request of an action. Reads the live object if the request needs its project or its references.
 ///
 /// # Errors
-/// When something that was given is wrong, or the object is not there.
+/// When a parameter is invalid, or the object does not exist.
 pub(in crate::cli) async fn build_action_request(
     session: &CommandContext,
     ground: &ActionScope,
@@ -114,10 +113,10 @@ fn given_effects(parameters: &[Parameter], args: &DoArgs) -> BTreeSet<Effect> {
     given.flat_map(|parameter| parameter.effects).copied().collect()
 }
 
-/// Returns the other kind's action that is meant, and its attribute that must refer to the object.
+/// Returns the other kind's action that the parameters select, and its attribute that must refer to the object.
 ///
 /// # Errors
-/// When not exactly one other object is named.
+/// When the parameters do not name exactly one other object.
 fn delegated_action(
     deed: KindAction,
     args: &DoArgs,
@@ -140,7 +139,7 @@ fn delegated_action(
     }
 }
 
-/// Refuses what another kind's action of the same name asks for.
+/// Refuses parameters that belong only to another kind's action of the same name.
 fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Result<(), CliFailure> {
     let known = |name: &&&'static str| parameters.iter().any(|parameter| parameter.name == **name);
     let Some(foreign) = args.given.keys().find(|name| !known(name)) else { return Ok(()) };
@@ -156,8 +155,7 @@ fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Res
     })
 }
 
-/// Reads the object as it is, where something about it must be known before the request: an object that
-/// no ledger knows, before it is changed.
+/// Reads the live object if the request depends on it; an object that is in no ledger is always read before a change.
 async fn read_live_object(
     ground: &ActionScope,
     deed: KindAction,
@@ -181,8 +179,8 @@ async fn read_live_object(
     }
 }
 
-/// Returns the id that the path carries, and the kind of the object in the answer; adds what the request
-/// says by itself.
+/// Returns the id for the request path and the kind of the object in the response; adds the fields that follow from the
+/// target.
 async fn resolve_path_id(
     ground: &ActionScope,
     deed: KindAction,
@@ -223,8 +221,7 @@ fn wire_field((field, literal): &(&'static str, Literal)) -> Option<(String, Jso
     Some(((*field).to_owned(), literal.value().to_wire()?))
 }
 
-/// Gives a thing that is made a name, where the kind demands one and none was given: that of the object
-/// and the time.
+/// Adds a name built from the object and the time, if the kind requires a name and the user gave none.
 fn name_it(ground: &ActionScope, kind: &Kind, live: Option<&Object>, parts: &mut RequestParameters) {
     let Some(Type::Text { max, .. }) = kind.attribute("name").map(|attribute| attribute.ty) else { return };
     if parts.body.contains_key("name") {
@@ -237,7 +234,7 @@ fn name_it(ground: &ActionScope, kind: &Kind, live: Option<&Object>, parts: &mut
     parts.body.insert("name".to_owned(), Json::from(format!("{of}-{now}")));
 }
 
-/// Refuses to put one object's state into another: what is restored must be of this object.
+/// Refuses a source object, such as a backup, that belongs to another object than the target.
 async fn check_link(
     ground: &ActionScope,
     kind: &'static Kind,
@@ -262,8 +259,8 @@ async fn check_link(
     Ok(())
 }
 
-/// Returns the project that a change is sent with: the object's, else the one that was said, else the
-/// account's default. What belongs to the account has none.
+/// Returns the project for a mutating request: that of the object or of its parent, else that of the settings, else the
+/// account's default; `None` for kinds that belong to the account.
 async fn request_project(
     session: &CommandContext,
     ground: &ActionScope,

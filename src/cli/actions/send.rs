@@ -1,5 +1,5 @@
-//! Sending an action: what only looks is read; what changes a managed object takes the ledger's lock,
-//! and stands in the ledger before it leaves.
+//! Sends the request of an action. A read is sent directly. A change of a managed object holds the ledger's lock, and
+//! its intent is in the ledger before the request is sent.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Method, ResponseShape};
 use crate::report::views::apply_outcome::{self, FailureContext};
 
-/// A lock must outlast a request by so much.
+/// Time by which the lock must outlast the request.
 const LOCK_MARGIN: Duration = Duration::from_secs(5);
 
-/// Sends a request and returns its answer.
+/// Sends the request and returns the response.
 ///
 /// # Errors
-/// When the service refuses it, what became of it is not known, or someone else has the ledger.
+/// When the service refuses it, its outcome is not known, or another process holds the ledger's lock.
 pub(in crate::cli) async fn send_action(scene: &ActionInvocation<'_>) -> Result<Option<Json>, CliFailure> {
     if !scene.order.mutates {
         return Ok(Some(read_answer(scene).await?));
@@ -48,7 +48,7 @@ pub(in crate::cli) async fn send_action(scene: &ActionInvocation<'_>) -> Result<
     action_answer(acted, scene.deed, scene.target)
 }
 
-/// Reads, every page of a list. What the tables take for a list may be a record to the service.
+/// Sends a read, all pages of a list. A list in the tables can be a single record of the service.
 async fn read_answer(scene: &ActionInvocation<'_>) -> Result<Json, CliFailure> {
     let (client, ask) = (scene.ground.client(), &scene.order.ask);
     let is_list = matches!(scene.deed.action.answer, ResponseShape::Rows(_) | ResponseShape::Feed { .. });
@@ -61,7 +61,7 @@ async fn read_answer(scene: &ActionInvocation<'_>) -> Result<Json, CliFailure> {
     Ok(client.send_query(ask).await?)
 }
 
-/// Sends while nobody else can apply the stack.
+/// Sends a mutating request under the ledger's lock.
 async fn under_lock(
     scene: &ActionInvocation<'_>,
     stack: &StackContext,
@@ -106,7 +106,7 @@ async fn under_lock(
     };
     let written = note(end).await;
     let done = action_answer(acted, scene.deed, scene.target)?;
-    // What was done is told even though it could not be written down.
+    // The outcome is reported even if the ledger could not record it.
     if let Err(error) = written {
         scene.session.ui.write_message(&format!("note: the history could not be written: {error}"));
     }

@@ -1,4 +1,4 @@
-//! To what an action is done: a resource of the stack, an object by its id, or a kind as a whole.
+//! The target of an action: a resource of the stack, an object by its id, or a whole kind.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
@@ -17,53 +17,51 @@ use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Kind;
 use crate::model::snapshot::ObjectKey;
 
-/// What was named on the command line.
+/// Target as the user named it on the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) enum TargetReference {
-    /// A resource of the stack.
+    /// A resource of the stack, by address.
     Resource(Address),
-    /// An object by its id.
+    /// An object, by kind and id.
     Object(&'static Kind, ObjectKey),
-    /// A kind as a whole.
+    /// A whole kind, for actions without an object.
     Kind(&'static Kind),
 }
 
-/// Where an action is done: with a stack, or without.
+/// What an action can use: a stack with its ledger, or only a connection.
 pub(in crate::cli) enum ActionScope {
-    /// A stack and its ledger as it was read.
+    /// A stack, and its ledger as it was read.
     Stack(Box<StackContext>),
-    /// Nothing but the service.
+    /// A connection to the service, without a stack.
     ServiceOnly(Box<ServiceConnection>),
 }
 
-/// A stack and its ledger.
+/// A stack with its ledger and its connection.
 pub(in crate::cli) struct StackContext {
-    /// The stack.
     pub(in crate::cli) project: LoadedStack,
-    /// The way to the service.
+    /// Connection to the service.
     pub(in crate::cli) connection: StackConnection,
-    /// The ledger, as it was read.
+    /// The ledger, read without its lock.
     pub(in crate::cli) ledger: Ledger,
 }
 
-/// The object that an action is done to.
+/// The object that an action applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct ActionTarget {
-    /// The resource that owns it.
+    /// Address that owns the object; `None` if no resource of the stack does.
     pub(in crate::cli) address: Option<Address>,
-    /// Its kind.
     pub(in crate::cli) kind: &'static Kind,
-    /// The object; `None` for a kind as a whole.
+    /// Id of the object; `None` for a whole kind.
     pub(in crate::cli) key: Option<ObjectKey>,
-    /// The project that it is in.
+    /// Project of the object, as recorded in the ledger; `None` for a target that was given by its id.
     pub(in crate::cli) project: Option<Name>,
 }
 
 impl TargetReference {
-    /// Reads what names an object: `vm.web`, `vm:ID`, `database_user:PARENT/ID`, `vm`.
+    /// Parses a target: `vm.web`, `vm:ID`, `database_user:PARENT/ID`, `vm`.
     ///
     /// # Errors
-    /// When it names nothing.
+    /// When the text is neither an address nor a kind with an id.
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, CliFailure> {
         if let Some((kind, id)) = text.split_once(':') {
             let kind = kind_of(kind)?;
@@ -75,7 +73,7 @@ impl TargetReference {
         let address = Address::parse(text).map_err(|error| {
             CliFailure::new(Exit::Usage, error.to_string()).help("KIND:ID names an object by id.")
         })?;
-        // What a module makes has the module's name in front.
+        // Addresses inside a module begin with the module's name, so the kind can be any segment.
         if !address.segments().any(|part| REGISTRY.kind(part).is_some()) {
             kind_of(address.root())?;
         }
@@ -93,7 +91,7 @@ fn kind_of(name: &str) -> Result<&'static Kind, CliFailure> {
     })
 }
 
-/// Reads an object's id, with its parent's before a slash for a child.
+/// Parses an object's id; the id of a child has its parent's id and a slash before it.
 fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, CliFailure> {
     let (parent, id) = match (kind.child_of(), text.split_once('/')) {
         (Some(_), Some((parent, id))) => (Some(Name::new(parent)), id),
@@ -113,10 +111,10 @@ fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, CliFai
 }
 
 impl ActionScope {
-    /// Opens the stack, or only the service where no stack is named.
+    /// Opens the stack, or only a connection to the service if no stack is needed.
     ///
     /// # Errors
-    /// When the stack has problems, or the service or the ledger cannot be reached.
+    /// When the stack has errors, or the service or the ledger cannot be reached.
     pub(in crate::cli) async fn open(session: &CommandContext, stack: bool) -> Result<Self, CliFailure> {
         if !stack {
             return Ok(Self::ServiceOnly(Box::new(ServiceConnection::open(
@@ -131,7 +129,7 @@ impl ActionScope {
         Ok(Self::Stack(Box::new(StackContext { project, connection, ledger })))
     }
 
-    /// Returns the client.
+    /// Returns the client for the service.
     pub(in crate::cli) fn client(&self) -> &Client<CommandTransport, CommandClock, CommandRandom> {
         match self {
             Self::Stack(stack) => &stack.connection.client,
@@ -142,7 +140,7 @@ impl ActionScope {
     /// Returns the object that an address owns.
     ///
     /// # Errors
-    /// When it owns none.
+    /// When the address owns no object.
     pub(in crate::cli) fn owned_target(&self, address: &Address) -> Result<ActionTarget, CliFailure> {
         let Self::Stack(stack) = self else {
             return Err(CliFailure::new(
@@ -169,10 +167,10 @@ impl ActionScope {
         })
     }
 
-    /// Returns what was named. A resource must own an object.
+    /// Returns the target for a parsed name.
     ///
     /// # Errors
-    /// When the resource owns none.
+    /// When the resource owns no object.
     pub(in crate::cli) fn resolve_target(
         &self,
         named: &TargetReference,
@@ -188,10 +186,10 @@ impl ActionScope {
         }
     }
 
-    /// Returns the id that a parameter names: of a resource, of an object `KIND:ID`, or as it stands.
+    /// Returns the object id for a parameter: the text is an address, `KIND:ID`, or the id itself.
     ///
     /// # Errors
-    /// When it names another kind, or a resource that owns nothing.
+    /// When it names an object of another kind, or a resource that owns no object.
     pub(in crate::cli) fn id_of(&self, kind: &'static str, text: &str) -> Result<Name, String> {
         if !is_name(text) {
             return Ok(Name::new(text));
@@ -205,18 +203,18 @@ impl ActionScope {
     }
 }
 
-/// Tells whether an address is one of the stack's, whatever it owns.
+/// Returns whether an address is in the ledger or in the configuration, even if it owns no object.
 fn entry_or_block(stack: &StackContext, address: &Address) -> bool {
     stack.ledger.entries.contains_key(address) || stack.project.stack.resources.contains_key(address)
 }
 
-/// Tells whether a parameter's text is more than an id.
+/// Returns whether a parameter's text is an address or `KIND:ID`, not a bare id.
 pub(in crate::cli) fn is_name(text: &str) -> bool {
     text.contains([':', '.'])
 }
 
 impl ActionTarget {
-    /// Returns what people call it: the address, or `KIND:ID`.
+    /// Returns the target for messages: the address, or `KIND:ID`.
     pub(in crate::cli) fn display_name(&self) -> String {
         match (&self.address, &self.key) {
             (Some(address), _) => address.to_string(),

@@ -1,4 +1,4 @@
-//! Waiting until an action is over: an object settled, a record gone, a run finished.
+//! Waits until an action is complete: an object is ready, a record is gone, or a run has ended.
 
 use std::time::Duration;
 
@@ -18,43 +18,43 @@ use crate::model::schema::{ActionCompletion, Kind, ResponseShape, RunSchema, Typ
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::report::views::action_output::ActionOutput;
 
-/// Time between two looks at a list.
+/// Longest interval between two polls of a list.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Shortest patience with an object.
+/// Minimum timeout for an object.
 const MIN_WAIT: Duration = Duration::from_mins(10);
 
-/// Estimates that an object may take.
+/// The timeout is this multiple of the kind's estimated duration.
 const ESTIMATE_FACTOR: u32 = 20;
 
-/// How an action is over.
+/// How an action ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::cli) struct WaitOutcome {
-    /// The object that settled, or that the answer describes.
+    /// The object that became ready, or that the response describes.
     pub(in crate::cli) object: Option<Object>,
-    /// The record that ended.
+    /// The record of a run that ended.
     pub(in crate::cli) record: Option<Json>,
-    /// How the command ends, where that is not well.
+    /// Exit code of the command, if the action did not succeed.
     pub(in crate::cli) exit: Option<Exit>,
 }
 
-/// What is waited for, and how it is told.
+/// Condition to wait for, and the callbacks that report progress.
 pub(in crate::cli) struct ActionWaiter<'a> {
-    /// What was done.
+    /// The action that was sent.
     pub(in crate::cli) scene: ActionInvocation<'a>,
-    /// The object as it was before, where what is asked for sets it in motion.
+    /// The object before the action, if the action changes the object's status.
     pub(in crate::cli) before: Option<&'a Object>,
-    /// Hears of every new status.
+    /// Callback for each new status.
     pub(in crate::cli) status: &'a dyn Fn(&str),
-    /// Hears of every new record of a feed.
+    /// Callback for each new record of a feed.
     pub(in crate::cli) news: &'a dyn Fn(&Json),
 }
 
 impl ActionWaiter<'_> {
-    /// Waits until the action is over, beginning with its answer.
+    /// Waits until the action is complete, starting from its response.
     ///
     /// # Errors
-    /// When it does not end well within the time, or cannot be watched.
+    /// When it does not succeed within the timeout, or its state cannot be read.
     pub(in crate::cli) async fn wait_until_over(
         &self,
         answer: Option<&Json>,
@@ -92,7 +92,7 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Returns the object that the answer describes, if it does.
+    /// Returns the object that the response describes; `None` if it describes none.
     fn answered_object(&self, answer: Option<&Json>) -> Option<Object> {
         if self.scene.deed.action.answer != ResponseShape::Object {
             return None;
@@ -119,7 +119,7 @@ impl ActionWaiter<'_> {
         })
     }
 
-    /// Waits until what this object refers to has settled.
+    /// Waits until the objects that this object refers to are ready.
     async fn wait_for_linked(&self, attributes: &[&str]) -> Result<WaitOutcome, CliFailure> {
         let Some(key) = &self.scene.target.key else { return Ok(WaitOutcome::default()) };
         let Some(object) = self.scene.ground.client().get(key).await? else {
@@ -135,7 +135,7 @@ impl ActionWaiter<'_> {
         Ok(WaitOutcome { object: Some(object), ..WaitOutcome::default() })
     }
 
-    /// Waits until a record is listed no more.
+    /// Waits until a list no longer contains a record.
     async fn wait_until_gone(
         &self,
         listed_by: &'static str,
@@ -155,7 +155,7 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Waits until the record of the answer has ended.
+    /// Waits until the run that the response describes has ended.
     async fn wait_until_finished(
         &self,
         run: &'static RunSchema,
@@ -193,10 +193,10 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Tells what is new in a feed, until it cannot be read.
+    /// Reports new records of a feed until the feed cannot be read.
     ///
     /// # Errors
-    /// Always: why it ended.
+    /// Always returns the failure that ended it.
     pub(in crate::cli) async fn follow_feed(
         &self,
         ask: &EndpointRequest,
@@ -212,7 +212,7 @@ impl ActionWaiter<'_> {
                 Ok(rows) => rows,
                 Err(failure) => return failure,
             };
-            // Lists begin with the newest; people read the oldest first.
+            // The service lists the newest first; a log is read oldest first.
             let news: Vec<Json> = rows
                 .into_iter()
                 .rev()
@@ -221,7 +221,7 @@ impl ActionWaiter<'_> {
             for row in &news {
                 (self.news)(row);
             }
-            // What was seen long ago cannot come back at the top: only the last page is remembered.
+            // A record that has left the first page does not return to it, so a bounded memory is enough.
             let surplus = (known.len() + news.len()).saturating_sub(1_000);
             known.drain(..surplus.min(known.len()));
             known.extend(news);
@@ -235,12 +235,12 @@ impl ActionWaiter<'_> {
         };
         let Some(ask) = self.list_request(feed) else { return std::future::pending().await };
         let known = self.read_rows(&ask, |_| true).await.unwrap_or_default();
-        // News are a courtesy: what is waited for is waited for without them, too.
+        // The feed is optional: a failure to read it does not end the wait.
         self.follow_feed(&ask, id, known).await;
         std::future::pending().await
     }
 
-    /// Returns the request of a list of the kind, for this object.
+    /// Returns the request for a list action of the kind, for this object.
     fn list_request(&self, action: &str) -> Option<EndpointRequest> {
         let action = self.scene.deed.kind.action(action)?;
         let endpoint = KindAction { kind: self.scene.deed.kind, action }.endpoint(REGISTRY)?;
@@ -284,7 +284,7 @@ impl ActionWaiter<'_> {
             return Err(CliFailure::new(Exit::Failed, format!("{state} after {} s", within.as_secs()))
                 .help("It goes on without us: only the waiting ended."));
         }
-        // The first looks come sooner.
+        // Short actions end early: the first polls have a shorter interval.
         self.scene
             .ground
             .client()
@@ -299,20 +299,20 @@ fn find_row<'a>(rows: &'a [Json], field: &str, id: &str) -> Option<&'a Json> {
     rows.iter().find(|row| row.get(field).and_then(Json::as_str) == Some(id))
 }
 
-/// Returns how a run ends the command, once it has ended.
+/// Returns the exit code for a run that has ended; `None` while it is running or if it succeeded.
 fn end_of(run: &RunSchema, record: &Json, status: &str) -> Option<Exit> {
     let code = run.exit_code.and_then(|field| record.get(field)).and_then(Json::as_i64);
     if run.done.contains(&status) {
         return Some(code.map_or(Exit::Done, Exit::of_job));
     }
-    // A run that failed never ends well, whatever it left as its code.
+    // A failed run never exits with 0, even if its recorded exit code is 0.
     run.failed.contains(&status).then(|| match code.map(Exit::of_job) {
         Some(Exit::Done) | None => Exit::Failed,
         Some(exit) => exit,
     })
 }
 
-/// Returns why a run failed, in its own words.
+/// Returns the reason for a run's failure, as the service states it.
 pub(in crate::cli) fn run_failure_reason(run: &RunSchema, record: &Json) -> Option<String> {
     let text = ActionOutput::text_field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
     text.map(str::to_owned)

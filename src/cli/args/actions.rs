@@ -1,4 +1,5 @@
-//! `do`: its command line is made from the tables: an action is a command, what it asks for are flags.
+//! The command line of `do`, built from the kinds' action tables: each action is a subcommand, each of its parameters a
+//! flag.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -142,7 +143,7 @@ fn distinct_parameters(deeds: &[KindAction]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();
     for parameter in deeds.iter().flat_map(|deed| deed.parameters(REGISTRY)) {
         match found.iter_mut().find(|known| known.name == parameter.name) {
-            // What only some kinds demand is asked for once the kind is known.
+            // A parameter that only some kinds require is checked when the kind is known.
             Some(known) if known.need != parameter.need => known.need = ParameterPresence::Optional,
             Some(_) => {}
             None => found.push(parameter),
@@ -189,7 +190,7 @@ fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
     let switch = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
-    // Every action takes it: a script need not know which of them ask.
+    // Every action takes `--yes`, so a script need not know which actions prompt.
     let merges = |deed: &KindAction| {
         matches!(deed.action.answer, ResponseShape::Document { merge: Some(DocumentMerge::Kubeconfig), .. })
     };

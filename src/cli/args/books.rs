@@ -1,4 +1,4 @@
-//! The command line of what concerns the ledger itself.
+//! Command-line arguments of the commands that work on the ledger: `lock`, `history`, `state` and `recover`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

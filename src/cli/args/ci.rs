@@ -1,4 +1,4 @@
-//! `ci`.
+//! Command-line arguments of `ci`.
 
 use std::path::PathBuf;
 

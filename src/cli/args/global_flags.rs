@@ -1,5 +1,5 @@
-//! What was said on the command line and holds for the next command, too: a line that names the next step
-//! is one to copy. Variables of the environment and the user's settings hold by themselves. Pure.
+//! Rebuilds the global flags of a command line, so that a suggested next command can be copied as it is. Environment
+//! variables and the user's settings are left out, since they apply to the next command anyway. Pure.
 
 use super::{CloudChoice, GlobalArgs};
 
@@ -18,7 +18,7 @@ pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     flag("--api-url", given.api_url.as_deref());
     flag("--ca-file", given.ca_file.as_deref().map(path).as_deref());
     flag("--project", given.project.as_deref());
-    // One with a password is refused before this is asked for.
+    // The settings refuse a URL with a password before this runs, so none is printed.
     flag("--backend", given.backend.as_deref());
     for file in &given.var_files {
         flag("--var-file", Some(&path(file)));
@@ -26,7 +26,7 @@ pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     if given.allow_outside {
         words.push("--allow-outside".to_owned());
     }
-    // What stands in them may be meant for nobody's log.
+    // Values of variables can be confidential, and suggestions end up in logs.
     words.extend(given.vars.iter().map(|(name, _)| format!("--var {name}=…")));
     words
 }

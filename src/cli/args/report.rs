@@ -1,4 +1,4 @@
-//! `--report`: what a run leaves in files, besides what it prints.
+//! The flag `--report`: files that a run writes in addition to its output.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The command line of what changes files of a stack.
+//! Command-line arguments of the commands that rewrite files of a stack: `validate`, `fmt` and `convert`.
 
 use std::path::PathBuf;
 

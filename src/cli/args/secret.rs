@@ -1,5 +1,4 @@
-//! The command line of kept secrets. Each action is one variant: another one is added here and in
-//! `cli/commands/secret.rs`.
+//! Command-line arguments of `secret`. Each action is one variant here and one arm in `cli/commands/secret.rs`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `test`: a stack's own tests.
+//! Command-line arguments of `test`.
 
 use std::path::PathBuf;
 

@@ -1,28 +1,29 @@
-//! What CI systems and git read: the files that `ci` writes. Pure: texts only.
+//! Templates of the files that `ci` writes: pipelines for GitHub and GitLab, and the Git hook. Pure: returns texts,
+//! writes nothing.
 
 use crate::cli::args::CiSystem;
 use crate::model::address::{Name, is_legal_segment};
 
-/// A stack, as far as its pipeline goes.
+/// Properties of a stack that its pipeline depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipelineParameters {
-    /// The stack.
+    /// Name of the stack, as declared in its header.
     pub stack: Name,
-    /// Its environments, the one that comes by itself first.
+    /// Environments of the stack, the default one first.
     pub environments: Vec<Name>,
-    /// Those of them whose applies somebody confirms by typing their name.
+    /// Environments whose applies a person confirms by typing their name.
     pub confirmed: Vec<Name>,
-    /// Its secret variables that are given from outside.
+    /// Secret variables that must be given from outside the stack.
     pub secrets: Vec<Name>,
-    /// Its directory, from the repository's root: empty, or parts between slashes.
+    /// Directory of the stack relative to the repository's root: empty, or segments joined by slashes.
     pub directory: String,
-    /// Other directories that it reads files of, likewise.
+    /// Other directories with files that the stack reads, relative to the repository's root.
     pub folders: Vec<String>,
-    /// The branch whose merges are applied.
+    /// Branch whose merges are applied.
     pub branch: String,
-    /// What puts stead on a runner's PATH.
+    /// Command that installs stead on a runner; `None` if the user gave none.
     pub install: Option<String>,
-    /// The image that jobs run in.
+    /// Container image of the jobs; `None` for the runner's default.
     pub image: Option<String>,
 }
 
@@ -30,19 +31,19 @@ pub struct PipelineParameters {
 const CHECK_STEAD_INSTALLED: &str =
     "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
 
-/// Tells why no pipeline is written for a stack: a name that a CI system would read as something else, such as
-/// `${{ … }}`, or that would end the text around it.
+/// Returns why no pipeline can be written for a stack: a name that a CI system would interpret, such as `${{ … }}`, or
+/// that would end the surrounding text; `None` if one can be written.
 #[must_use]
 pub fn pipeline_refusal(facts: &PipelineParameters) -> Option<String> {
     let names = std::iter::once((&facts.stack, "the stack's name"));
     let names = names.chain(facts.environments.iter().map(|name| (name, "an environment's name")));
     let names = names.chain(facts.secrets.iter().map(|name| (name, "a variable's name")));
-    // Where a stack has no environments, theirs is empty.
+    // A stack without environments has one with an empty name.
     let wrong = |(name, _): &(&Name, &str)| !name.is_empty() && !is_legal_segment(&name.to_lowercase());
     if let Some((name, what)) = names.into_iter().find(wrong) {
         return Some(format!("{what}, {name:?}, has characters that no name may have"));
     }
-    // Both systems fill in `$…` in quotes, too; control characters would begin another line.
+    // Both systems expand `$…` inside quotes, too; a control character would start a new line.
     let odd = |c: char| c.is_control() || matches!(c, '$' | '`' | '%' | '\u{2028}' | '\u{2029}');
     let path = std::iter::once(&facts.directory).find(|path| path.contains(odd));
     path.map(|path| {
@@ -50,7 +51,7 @@ pub fn pipeline_refusal(facts: &PipelineParameters) -> Option<String> {
     })
 }
 
-/// Returns a pipeline: its path from the repository's root, and its text.
+/// Returns the pipeline for a CI system: its path from the repository's root, and its text.
 #[must_use]
 pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String, String) {
     let slug = pipeline_slug(facts);
@@ -66,7 +67,7 @@ pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String,
         .map(|folder| format!("{}{below}", path_pattern(&folder)));
     let all: Vec<_> = all.chain([file.clone()]).collect();
     let paths = quoted_list(&all);
-    // For git, in a shell.
+    // These globs are for git, inside a shell command.
     let globs: Vec<_> =
         all.iter().map(|path| format!("':(glob){}'", path.replace('\'', r"'\''"))).collect();
     let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
@@ -103,7 +104,7 @@ pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String,
     (file, fill_template(text, &lines, &words))
 }
 
-/// Returns a job of GitLab for each environment: each waits for the one before it, which may not be in the pipeline.
+/// Returns one GitLab job per environment. Each waits for the previous one, which can be absent from the pipeline.
 fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> String {
     let mut before = None;
     let jobs = facts.environments.iter().map(|name| {
@@ -125,7 +126,7 @@ fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> Str
     jobs.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns git's hook.
+/// Returns the text of the Git pre-commit hook.
 #[must_use]
 pub fn git_hook(directory: &str) -> String {
     let directory = if directory.is_empty() { "." } else { directory };
@@ -135,13 +136,14 @@ pub fn git_hook(directory: &str) -> String {
     fill_template(include_str!("recipes/pre-commit"), &[], &words)
 }
 
-/// Returns a path as a pattern: what would be read as one stands for whatever is there.
+/// Returns a path as a glob pattern; characters that are special in globs become wildcards.
 fn path_pattern(path: &str) -> String {
     path.chars().map(|c| if "*?[]{}+!\\$%".contains(c) || c.is_control() { '*' } else { c }).collect()
 }
 
-/// Puts texts where a template has words: of several lines where a line is just the word, at its depth; no line where
-/// the text is empty. Each place is filled once, so that no text is taken for a word.
+/// Replaces the placeholders of a template. A placeholder alone on a line becomes several lines at its indentation, or
+/// no line if its text is empty. Each position is replaced once, so that inserted text is never taken for a
+/// placeholder.
 fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
     let mut out = String::new();
     for line in template.lines() {
@@ -171,7 +173,7 @@ fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, Strin
     out
 }
 
-/// Returns the name of files and groups: of the stack, and its directory where that says something else.
+/// Returns the name for files and concurrency groups: the stack's name, and its directory if that differs.
 fn pipeline_slug(facts: &PipelineParameters) -> String {
     let last = facts.directory.rsplit('/').next().unwrap_or_default();
     let plain = |text: &str| -> String {
@@ -185,12 +187,12 @@ fn pipeline_slug(facts: &PipelineParameters) -> String {
     }
 }
 
-/// Returns the minute at which drift is looked for: not the same for all.
+/// Returns the minute of the drift check, derived from the name, so that stacks do not all start at the same time.
 fn drift_minute(stack: &str) -> u32 {
     stack.bytes().fold(7, |minute, byte| (minute * 31 + u32::from(byte)) % 60)
 }
 
-/// Returns a text as YAML, in quotes unless it is plain.
+/// Returns a text as a YAML scalar, in quotes unless it is plain.
 fn quote_yaml(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'.');
@@ -198,7 +200,7 @@ fn quote_yaml(text: &str) -> String {
     if begins && text.bytes().all(is_plain) && !word.contains(&text.to_ascii_lowercase().as_str()) {
         return text.to_owned();
     }
-    // JSON's strings are YAML's.
+    // Every JSON string is a valid YAML string.
     serde_json::Value::from(text).to_string()
 }
 

@@ -1,5 +1,5 @@
-//! `DriftHistoryFile`: where `stead drift` keeps what it saw, for the next look: a small file in the stack's own `.stead/`, one
-//! for each ledger. It holds names and times, never a value. Without it nothing is lost but since when.
+//! The drift history of a ledger: what the last `stead drift` found, in a small file in the stack's own `.stead/`. It
+//! holds names and times, never a value. If it is lost, only the time since when something drifts is lost.
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,27 @@ use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::artifact::drift_history::DriftHistory;
 
-/// The file of one ledger.
+/// File with the drift history of one ledger.
 pub(in crate::cli) struct DriftHistoryFile {
     path: PathBuf,
-    /// Nothing may be written.
+    /// Whether the command must not write files.
     only_looks: bool,
 }
 
 impl DriftHistoryFile {
-    /// Returns the one of a stack's ledger.
+    /// Returns the drift history file for a stack's ledger.
     pub(in crate::cli) fn from_ledger(project: &LoadedStack, ledger: &Ledger) -> Self {
         let name = format!("{}-{}.json", project.stack.environment.name, ledger.identity.lineage);
         let path = project.directory.join(".stead").join("drift").join(name);
         Self { path, only_looks: project.settings.untrusted }
     }
 
-    /// Returns what the last look saw. What cannot be read, or is no diary, counts as none.
+    /// Returns the result of the previous drift check; `None` if the file is missing or cannot be parsed.
     pub(in crate::cli) fn read(&self) -> Option<DriftHistory> {
         serde_json::from_str(&stack_files::read_optional(&self.path).ok()??).ok()
     }
 
-    /// Remembers a look; that it cannot is told, and keeps nothing else from being done.
+    /// Stores the result of a drift check. A write error is only a note, since the check itself succeeded.
     pub(in crate::cli) fn write(&self, ui: &Ui, sightings: &DriftHistory) {
         if self.only_looks {
             return;
@@ -40,7 +40,7 @@ impl DriftHistoryFile {
     }
 
     fn try_write(&self, sightings: &DriftHistory) -> anyhow::Result<()> {
-        // Both are made, each private: what drifts is nobody else's business.
+        // Both directories are private: drift can reveal names of infrastructure.
         if let Some(folder) = self.path.parent() {
             folder.parent().map_or(Ok(()), |above: &Path| stack_files::make_private_directory(above))?;
             stack_files::make_private_directory(folder)?;

@@ -1,4 +1,4 @@
-//! Files that commands write: plans, reports, drift history and templates.
+//! Files that commands write: saved plans, reports, drift history, CI pipelines and example stacks.
 
 pub(super) mod ci_templates;
 pub(super) mod drift_history;

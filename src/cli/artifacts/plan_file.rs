@@ -1,5 +1,5 @@
-//! Saved plans as files, and who vouches for them: with which key one is signed, and whose are taken. Keys are
-//! named by flag, by `STEAD_*` or in the user's own settings, never by a stack.
+//! Saves and reads plan files, signs them, and verifies their signatures. Keys are named by flag, by a `STEAD_*`
+//! variable or in the user's own settings, never by a stack: a stack must not choose whose plans are trusted.
 
 use std::path::Path;
 
@@ -15,21 +15,21 @@ use crate::plan::artifact::signature::{
 };
 use crate::plan::model::change::Plan;
 
-/// The version that saved plans are bound to.
+/// The version of stead that saved plans are bound to.
 pub(in crate::cli) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A saved plan, and who signed it.
+/// A saved plan and its signature status.
 pub(in crate::cli) struct LoadedPlan {
-    /// The plan.
+    /// Contents of the plan file.
     pub(in crate::cli) saved: SavedPlan,
-    /// Who says to have signed it.
+    /// Key that the file names as its signer; `None` if it is unsigned.
     signer: Option<KeyId>,
-    /// That was checked.
+    /// Whether the signature was verified with a trusted key.
     checked: bool,
 }
 
 impl LoadedPlan {
-    /// Says who signed the plan, and whether that is known or only said.
+    /// Returns who signed the plan, and whether the signature was verified.
     pub(in crate::cli) fn describe_signer(&self) -> String {
         match &self.signer {
             Some(key) if self.checked => format!("signed by the key {key}: checked"),
@@ -40,16 +40,16 @@ impl LoadedPlan {
         }
     }
 
-    /// Tells whether it is signed at all.
+    /// Returns whether the plan has a signature, verified or not.
     pub(in crate::cli) fn is_signed(&self) -> bool {
         self.signer.is_some()
     }
 }
 
-/// Returns the key that signs saved plans; `None` where none was named.
+/// Returns the key that signs saved plans; `None` if none is configured.
 ///
 /// # Errors
-/// When its file cannot be read, can be read by others, or holds no such key.
+/// When its file cannot be read, is readable by other users, or holds no such key.
 pub(in crate::cli) fn signing_key(
     settings: &Settings,
     flag: Option<&Path>,
@@ -60,7 +60,7 @@ pub(in crate::cli) fn signing_key(
     SigningKey::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
-/// Returns the keys whose saved plans are taken; `None` where none were named.
+/// Returns the keys whose saved plans are accepted; `None` if none are configured.
 ///
 /// # Errors
 /// When their file cannot be read, or holds no such key.
@@ -76,7 +76,7 @@ fn unusable_signing_key(path: &Path, error: &SignatureKeyError, help: &str) -> C
         .help(help)
 }
 
-/// Writes a plan to a file, signed where there is a key.
+/// Writes a plan to a file, signed if a key is configured.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -94,10 +94,10 @@ pub(in crate::cli) fn save_plan(
     Ok(stack_files::write_private(path, text.map_err(anyhow::Error::from)?.as_bytes())?)
 }
 
-/// Reads a saved plan, and checks who signed it where it is known who should have.
+/// Reads a saved plan, and verifies its signature if trusted keys are configured.
 ///
 /// # Errors
-/// When the file is no plan, was changed after it was written, or is not signed by whom it should be.
+/// When the file is not a plan, was modified after it was written, or lacks a signature by a trusted key.
 pub(in crate::cli) fn read_verified(
     settings: &Settings,
     path: &Path,
@@ -116,10 +116,10 @@ pub(in crate::cli) fn read_verified(
     Ok(LoadedPlan { saved, signer: signed.signer().cloned(), checked: keys.is_some() })
 }
 
-/// Reads a saved plan that is only looked at.
+/// Reads a saved plan for display only, without verifying its signature.
 ///
 /// # Errors
-/// When the file is no plan, or was changed after it was written.
+/// When the file is not a plan, or was modified after it was written.
 pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, CliFailure> {
     parse_saved_plan(path, &read_signed_text(path)?)
 }

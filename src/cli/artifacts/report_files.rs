@@ -1,4 +1,4 @@
-//! Writes the reports that were asked for. They are of what was read once: nothing is asked again.
+//! Writes the requested reports. They use only data that the command has read already: no request is sent for them.
 
 use std::env;
 use std::path::Path;
@@ -17,25 +17,25 @@ use crate::model::source::Sources;
 use crate::plan::model::change::Plan;
 use crate::report::review::{PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject};
 
-/// What is known of a plan besides, for its reports.
+/// Additional data about a plan, for its reports.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct ReportContext<'a> {
-    /// The stack that it was made of; a saved plan comes without.
+    /// The stack of the plan; `None` for a saved plan.
     pub(in crate::cli) stack: Option<&'a Stack>,
-    /// The command that applies just this plan, without the flags that this one had.
+    /// The command that applies exactly this plan, without the other flags of this command line.
     pub(in crate::cli) command: Option<&'a str>,
-    /// What is told of it.
+    /// Details of the changes, and the outcome of an apply.
     pub(in crate::cli) told: ReviewSubject<'a>,
 }
 
 impl<'a> ReportContext<'a> {
-    /// Returns what is known of the plan of a stack.
+    /// Returns the data for the plan of a stack.
     pub(in crate::cli) const fn from_stack(stack: &'a Stack) -> Self {
         Self { stack: Some(stack), command: None, told: ReviewSubject::Plan }
     }
 }
 
-/// Writes reports of a plan.
+/// Writes the requested reports of a plan.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -52,7 +52,7 @@ pub(in crate::cli) fn write_plan_reports(
     Ok(())
 }
 
-/// Does the same and says nothing: they were told of already, and now hold how it ended.
+/// Writes the same reports again after an apply, with its outcome; prints no message, because the first write did.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -68,7 +68,7 @@ pub(in crate::cli) fn rewrite_plan_reports(
     Ok(())
 }
 
-/// Returns a report of a plan.
+/// Returns the text of a plan's report in one format.
 pub(in crate::cli) fn plan_report_text(
     session: &CommandContext,
     format: ReviewFormat,
@@ -90,7 +90,7 @@ pub(in crate::cli) fn plan_report_text(
     format.render_plan(&reviewed)
 }
 
-/// Writes reports of problems, in the forms that have a place for them.
+/// Writes reports of diagnostics, in the formats that support them.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -108,7 +108,7 @@ pub(in crate::cli) fn write_problem_reports(
                 .ui
                 .write_message(&format!("{format} is written to {}", stack_files::display_path(path)));
         } else {
-            // What an earlier run left there must not be taken for this one's.
+            // A report of an earlier run must not be taken for one of this run.
             stack_files::remove_report(path)?;
             session.ui.write_message(&format!("{format} is not written: there is no plan to tell of"));
         }
@@ -116,11 +116,10 @@ pub(in crate::cli) fn write_problem_reports(
     Ok(())
 }
 
-/// Reads and resolves the stack, and asks for secrets that it lacks; where it has problems, they are what the reports
-/// say.
+/// Reads and resolves the stack, and prompts for missing secrets; if the stack has errors, writes them to the reports.
 ///
 /// # Errors
-/// All its problems together; or that a file cannot be written.
+/// All errors of the stack together; or a file that cannot be written.
 pub(in crate::cli) fn open_or_report(
     session: &CommandContext,
     wanted: &[ReportTarget],
@@ -135,7 +134,7 @@ pub(in crate::cli) fn open_or_report(
     opened
 }
 
-/// Finds the repository that this process is in.
+/// Returns the root of the repository that contains the working directory.
 pub(in crate::cli) fn repository_root() -> RepositoryRoot {
     let Ok(here) = env::current_dir() else { return RepositoryRoot::default() };
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();

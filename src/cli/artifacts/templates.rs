@@ -1,19 +1,19 @@
-//! The files that `init` writes. Pure: texts only.
+//! The example stacks that `init` writes. Pure: returns texts, writes nothing.
 
 use crate::cli::args::{FileSyntax, StackTemplate};
 use crate::model::address::is_legal_segment;
 
-/// A file to write: path below the stack's directory, and text.
+/// A file to write: its path relative to the stack's directory, and its text.
 pub type TemplateFile = (&'static str, String);
 
-/// The stack's name where a directory's name gives none.
+/// Stack name to use if the directory's name contains no legal one.
 const DEFAULT_STACK_NAME: &str = "my-stack";
 
-/// What must not be committed.
+/// Text of `.gitignore`: files that must not be committed.
 const GITIGNORE: &str =
     "# The local ledger, and secrets that were delivered to files.\n.stead/\nsecrets/\n";
 
-/// Stands for the stack's name in the templates.
+/// Placeholder for the stack's name in the templates.
 const NAME: &str = "STACK_NAME";
 
 /// Returns the files of an example stack.
@@ -28,7 +28,7 @@ pub fn template_files(template: StackTemplate, format: FileSyntax, stack: &str) 
     vec![(path, text.replace(NAME, stack)), (".gitignore", GITIGNORE.to_owned())]
 }
 
-/// Returns a legal stack name that is like a directory's.
+/// Returns a legal stack name derived from a directory's name.
 #[must_use]
 pub fn stack_name(directory: &str) -> String {
     let lower = directory.to_lowercase();

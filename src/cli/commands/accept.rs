@@ -1,4 +1,4 @@
-//! `stead drift --accept PATH`: the configuration follows one live value.
+//! `stead drift --accept PATH`: writes one live value into the configuration file that sets the attribute.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ use crate::plan::model::change::{Drift, DriftClass};
 /// Writes the live value of a path into the file that sets it.
 ///
 /// # Errors
-/// When nothing drifted there, or the file cannot follow.
+/// When the path has no drift, or the file cannot be edited.
 pub(super) async fn run(
     session: &CommandContext,
     project: &LoadedStack,
@@ -57,7 +57,7 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// Returns the drift that a path names.
+/// Returns the drift at a path.
 fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, CliFailure> {
     let name = |drift: &Drift| match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
@@ -90,8 +90,7 @@ fn missing_object_failure(wanted: &Name) -> CliFailure {
         .help("Remove its block, or let an apply make it again.")
 }
 
-/// Returns the resource and where its attribute is written, if a plain value is written there for it
-/// alone.
+/// Returns the resource and the location of its attribute, if a literal for this resource alone is written there.
 fn find_written_setting<'p>(
     project: &'p LoadedStack,
     drift: &Drift,
@@ -125,7 +124,7 @@ fn find_written_setting<'p>(
     Ok((resource, setting))
 }
 
-/// Returns what the file must say: a reference where the live id is one of the stack's own objects.
+/// Returns the literal to write: a reference if the live id belongs to an object of the stack.
 fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<ConfigLiteral> {
     let ty = resource.kind.attribute(path.split('.').next()?).map(|attribute| &attribute.ty);
     let referred = |kind: &str, value: &Value| {
@@ -150,11 +149,11 @@ fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) 
     }
 }
 
-/// Returns the file that an attribute is written in, as it is on the disk.
+/// Returns the file that an attribute is written in, with its present text on disk.
 fn source_of(project: &LoadedStack, setting: &AttributeSetting, sources: &Sources) -> Option<Source> {
     let loaded = project.stack.sources.get(setting.span.source)?;
     let (_, now) = sources.iter().find(|(_, source)| source.path == loaded.path)?;
-    // The loaded text hides secrets, but keeps its length.
+    // Secrets are redacted in the loaded text, but its length is unchanged, so a different length means another edit.
     (now.text.len() == loaded.text.len()).then(|| now.clone())
 }
 

@@ -1,4 +1,5 @@
-//! `stead do`: an action, once and at once: asked about when it disrupts, sent, waited for, told.
+//! `stead do`: runs one action immediately: confirms it if it disrupts something, sends it, waits for it, and prints
+//! the result.
 
 use std::cell::Cell;
 
@@ -24,10 +25,10 @@ use crate::model::value::Value;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
 use crate::report::views::action_output::laid_out;
 
-/// Does one action.
+/// Runs one action.
 ///
 /// # Errors
-/// When something that was given is wrong, nobody agrees, the service refuses, or it does not end well.
+/// When an argument is invalid, the action is not confirmed, the service refuses it, or it fails.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit, CliFailure> {
     if args.action == DELETE {
         return Box::pin(delete_object::run(session, args)).await;
@@ -74,7 +75,7 @@ fn interrupted_failure(what: &str) -> CliFailure {
     CliFailure::new(Exit::Interrupted, format!("interrupted: {what}"))
 }
 
-/// Returns what is named: what was said, or the only kind that has the action.
+/// Returns the target: the one that the user named, or the only kind with this action.
 fn parse_target(args: &DoArgs) -> Result<TargetReference, CliFailure> {
     if let Some(text) = &args.target {
         return TargetReference::parse(text);
@@ -89,7 +90,7 @@ fn parse_target(args: &DoArgs) -> Result<TargetReference, CliFailure> {
     }
 }
 
-/// Tells whether a resource of the stack is named anywhere.
+/// Returns whether the target or a parameter is an address of the stack.
 fn needs_stack(named: &TargetReference, args: &DoArgs) -> bool {
     let is_resource = |text: &String| {
         is_name(text) && matches!(TargetReference::parse(text), Ok(TargetReference::Resource(_)))
@@ -104,7 +105,7 @@ fn needs_stack(named: &TargetReference, args: &DoArgs) -> bool {
     matches!(named, TargetReference::Resource(_)) || references.any(|given| given.iter().any(is_resource))
 }
 
-/// Returns the action that the object's kind has under this name.
+/// Returns the action of this name of the target's kind.
 fn choose_action(args: &DoArgs, target: &ActionTarget) -> Result<KindAction, CliFailure> {
     let kind: &'static Kind = target.kind;
     let Some(action) = kind.action(&args.action) else {
@@ -128,7 +129,7 @@ fn choose_action(args: &DoArgs, target: &ActionTarget) -> Result<KindAction, Cli
     Ok(KindAction { kind, action })
 }
 
-/// Asks about what disrupts.
+/// Asks for confirmation of an action that disrupts something.
 async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFailure> {
     let (session, order) = (scene.session, scene.order);
     let disrupts = order.mutates && order.effects.iter().any(|effect| effect.disrupts());
@@ -146,7 +147,7 @@ async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFai
     session.confirm_action(false, "Do it?").await
 }
 
-/// Says that the next apply undoes it, where the configuration says otherwise.
+/// Warns that the next apply reverts the action, if the configuration sets another value.
 fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
     let ActionInvocation { deed, args, .. } = scene;
     let (ActionScope::Stack(stack), Some(address), Some(attribute)) =
@@ -161,7 +162,7 @@ fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
         }
         _ => args.given.get(attribute.name).and_then(|given| given.last()).map(Value::text),
     };
-    // What is not written is not managed, whatever its default: no apply touches it.
+    // An attribute that the configuration does not set is not managed, so no apply reverts it.
     let wanted = stack.ledger.entries.get(address).and_then(|entry| entry.applied.get(attribute.name));
     if now.is_some() && wanted.is_some() && wanted != now.as_ref() {
         scene.session.ui.write_message(&format!(
@@ -171,8 +172,8 @@ fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
     }
 }
 
-/// Returns the object as it is before anything is asked of it, where its own change is waited for: a look
-/// that shows the same afterwards may be an old one. Nothing depends on it but the wait.
+/// Returns the object before the action, if the action's own change is waited for: a read that returns the same state
+/// afterwards may be stale. The result is used only by the wait.
 async fn read_object_before(scene: &ActionInvocation<'_>) -> Option<Object> {
     let waits = scene.order.mutates && !scene.args.no_wait;
     let key = scene.target.key.as_ref().filter(|_| waits)?;
@@ -180,7 +181,7 @@ async fn read_object_before(scene: &ActionInvocation<'_>) -> Option<Object> {
     scene.ground.client().get(key).await.ok().flatten()
 }
 
-/// Waits until it is over, and tells what is seen meanwhile.
+/// Waits until the action is complete, and reports progress meanwhile.
 async fn wait_for_action(
     scene: ActionInvocation<'_>,
     before: Option<&Object>,
@@ -204,7 +205,7 @@ async fn wait_for_action(
     };
     let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
     let wait = ActionWaiter { scene, before, status: &status, news: &news };
-    // The first signal ends the wait: what was asked for goes on without us.
+    // The first signal ends only the wait: the action continues on the service.
     match run_interruptible(wait.wait_until_over(answer), &Cell::new(true), || {}).await? {
         SignalOutcome::Finished(over) => over,
         SignalOutcome::Abandoned => {
@@ -213,7 +214,7 @@ async fn wait_for_action(
     }
 }
 
-/// Tells what comes, until it cannot be read or a signal ends it.
+/// Prints new records until the feed cannot be read or a signal arrives.
 async fn follow_until_stopped(answered: &CompletedAction<'_>, id: &str) -> CliFailure {
     let (scene, view) = (answered.scene, answered.view());
     let ui = &scene.session.ui;

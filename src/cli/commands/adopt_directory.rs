@@ -1,5 +1,5 @@
-//! `stead state adopt-directory`: lets a ledger of a shared backend be applied from this directory, too. In: the
-//! ledger's origins and this directory's; out: one record in the ledger.
+//! `stead state adopt-directory`: allows this directory to apply the stack of a ledger on a shared backend. In: the
+//! origins in the ledger and this directory's; out: one record in the ledger.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 
-/// A ledger, and the directory that would be one of its origins.
+/// A ledger, and the directory to add to its origins.
 struct OriginCandidate {
     stack: Name,
     environment: Name,
@@ -33,7 +33,7 @@ struct OriginCandidate {
     here: CurrentOrigin,
 }
 
-/// Adds this directory's origin to its ledger, or those of all stacks of the repository to theirs.
+/// Adds this directory's origin to its ledger, or the origins of all stacks of the repository to theirs.
 ///
 /// # Errors
 /// When the ledger is not on a shared backend, the directory has no origin, or the ledger cannot be written.
@@ -66,7 +66,7 @@ pub(super) async fn run(session: &CommandContext, args: &AdoptDirectoryArgs) -> 
     adopt_units(session, args, vec![unit]).await
 }
 
-/// Reads the ledger of a stack; `None` where there is none that owns or owned something.
+/// Reads the ledger of a stack; `None` if it is missing, or has never owned an object.
 async fn read_unit(
     session: &CommandContext,
     (stack, environment): (&Name, &Name),
@@ -86,8 +86,8 @@ async fn read_unit(
     }))
 }
 
-/// Reads the ledgers of all stacks of the repository, and leaves out those that are not this repository's for a
-/// reason other than its name.
+/// Reads the ledgers of all stacks of the repository, without those that differ from it by more than the repository's
+/// name.
 async fn of_repository(
     session: &CommandContext,
     directory: &Path,
@@ -127,7 +127,7 @@ async fn of_repository(
     Ok(units)
 }
 
-/// Tells whether a ledger is applied from the same directory of a repository of another name, or names none.
+/// Returns whether a ledger is applied from the same directory of a repository of another name, or has no origin.
 fn is_renamed(unit: &OriginCandidate) -> bool {
     let same_directory = || {
         let here = unit.here.origin.as_ref().map(|origin| &origin.directory);

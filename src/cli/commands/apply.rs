@@ -1,4 +1,4 @@
-//! `stead apply`: plans, asks, runs; or runs a saved plan.
+//! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -51,31 +51,32 @@ use crate::report::run_report::RunReport;
 use crate::report::text::phrases;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
 
-/// Time to give the ledger back in, when someone wants the process to end at once.
+/// Timeout for releasing the ledger's lock after the second stop signal.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What `--expect` does not bind before there is a ledger: no key makes a fingerprint of any value.
+/// Explains what `--expect` does not cover before the ledger exists: without its key there are no fingerprints of
+/// values.
 const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect binds the expressions and the names of secrets, and not \
                       their values. A saved plan binds these, too.";
 
-/// What was asked for.
+/// Parameters of an apply, from the command line of `apply`, `destroy` or `secret rotate`.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct ApplyRequest<'a> {
-    /// What the plan covers.
+    /// Resources that the plan covers.
     pub(in crate::cli) scope: &'a PlanScopeArgs,
-    /// How it runs.
+    /// Parallelism, reports and time bounds of the run.
     pub(in crate::cli) running: &'a ExecutionArgs,
-    /// A yes that was given beforehand.
+    /// Approval given on the command line; `None` prompts for it.
     pub(in crate::cli) yes: Option<AutoApproval>,
-    /// The fingerprint that the plan must have.
+    /// Fingerprint that the plan must have (`--expect`).
     pub(in crate::cli) expected: Option<Name>,
-    /// Policies whose no does not count.
+    /// Policies that are overridden, and the reason.
     pub(in crate::cli) overriding: PolicyOverrides,
-    /// Remove everything.
+    /// Whether to delete all resources.
     pub(in crate::cli) destroy: bool,
-    /// The name that the stack must have.
+    /// Name that the stack must have (`--confirm`).
     pub(in crate::cli) stack: Option<&'a Name>,
-    /// Remove what came of the stack's objects, too.
+    /// Whether to also delete objects derived from the stack's objects.
     pub(in crate::cli) with_leftovers: bool,
 }
 
@@ -90,7 +91,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result
     let order = ApplyRequest {
         scope: &args.scope,
         running: &args.running,
-        // Whoever names the plan has seen it.
+        // A user who names the fingerprint has reviewed the plan.
         yes: args.yes.clone().or_else(|| args.expect.as_ref().map(|_| AutoApproval::All)),
         expected: args.expect.clone(),
         overriding: PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() },
@@ -101,7 +102,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result
     Box::pin(plan_and_apply(session, &order)).await
 }
 
-/// Plans, asks and runs.
+/// Plans, asks for approval, and runs the plan.
 ///
 /// # Errors
 /// As `run`.
@@ -154,7 +155,7 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &Args) -> Resul
     ledger_io::close_after(journal, done).await
 }
 
-/// Opens the ledger; one that is older than the last one seen here only if the user accepts that.
+/// Opens the ledger; refuses one that is older than the last one seen on this machine, unless the user accepts it.
 async fn open_ledger(
     session: &CommandContext,
     project: &LoadedStack,
@@ -166,7 +167,7 @@ async fn open_ledger(
     ledger_io::open_journal(project, connection, &session.who, expected).await
 }
 
-/// Says how a destruction is agreed to without a question.
+/// Returns the hint how to approve a destroy without a prompt.
 fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
     let stack = &project.stack.name;
     format!("Say it beforehand: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
@@ -192,7 +193,7 @@ fn check_confirmation(
     }
 }
 
-/// Asks for consent, or checks the consent that was given.
+/// Asks for approval, or checks the approval from the command line.
 async fn ask_approval(
     session: &CommandContext,
     project: &LoadedStack,
@@ -221,7 +222,7 @@ async fn ask_approval(
     session.ui.ask_approval(question, typed).await
 }
 
-/// Everything that an apply works with.
+/// State of one apply: the stack, its open ledger, its connection and the reporter.
 struct ApplyCommand<'a> {
     session: &'a CommandContext,
     project: &'a LoadedStack,
@@ -253,7 +254,7 @@ impl<'a> ApplyCommand<'a> {
         Self { session, project, connection, journal, running, overriding: None, overwrite, rescue }
     }
 
-    /// Plans, shows, asks and runs, under the open ledger.
+    /// Plans, shows the plan, asks for approval and runs it, under the open ledger.
     async fn run_new_plan(&self, order: &ApplyRequest<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         self.resolve_open_intents().await?;
@@ -311,8 +312,8 @@ impl<'a> ApplyCommand<'a> {
         Ok(exit)
     }
 
-    /// Computes a saved plan again and runs it if nothing differs, under the open ledger. What runs is what was
-    /// computed: the file is only what it has to be equal to.
+    /// Computes the plan again and runs it if it equals the saved plan, under the open ledger. The computed plan is
+    /// what runs; the file is only compared with it.
     async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         let stack = &project.stack;
@@ -364,7 +365,7 @@ impl<'a> ApplyCommand<'a> {
         self.run_whole(&plan, world.known).await
     }
 
-    /// Runs a plan with every secret that it needs.
+    /// Runs a plan after reading every secret that it needs.
     async fn run_whole(&self, plan: &Plan, known: AvailableSecrets) -> Result<Exit, CliFailure> {
         if !plan.base.destroy {
             deferred_secrets::check_sinks(self.project)?;
@@ -381,7 +382,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Records where the stack is applied from, where others share the backend.
+    /// Records the origin of the stack, if its ledger is on a shared backend.
     async fn remember_origin(&self) -> Result<(), CliFailure> {
         let ledger = self.journal.ledger().clone();
         let Some(here) = stack_origin::current_origin(self.project, &ledger)? else { return Ok(()) };
@@ -391,7 +392,7 @@ impl<'a> ApplyCommand<'a> {
         Ok(())
     }
 
-    /// Settles what an earlier run left open.
+    /// Resolves the intents that an earlier run left open.
     async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         self.put_in_what_was_kept().await?;
         ambiguous_intents::warn_ambiguous_intents(self.session, &self.journal.ledger());
@@ -410,7 +411,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Puts in what an earlier run could not record.
+    /// Replays the recovery file: facts that an earlier run could not record.
     async fn put_in_what_was_kept(&self) -> Result<(), CliFailure> {
         let kept = self.rescue.saved_records()?;
         let records = records_to_replay(&self.journal.ledger(), &kept);
@@ -424,14 +425,14 @@ impl<'a> ApplyCommand<'a> {
         Ok(())
     }
 
-    /// Keeps elsewhere what the ledger does not take.
+    /// Writes facts that the ledger did not take to the recovery file.
     fn save_recovery_records(&self, records: &[Record]) {
         let ledger = self.journal.ledger();
         self.rescue
             .save_records(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
     }
 
-    /// Gives the ledger back as far as that goes at once: someone wants this process to end.
+    /// Releases the ledger's lock within the time limit, because the user stopped the process.
     async fn release_ledger(&self) -> CliFailure {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(RELEASE_TIMEOUT);
@@ -442,13 +443,13 @@ impl<'a> ApplyCommand<'a> {
             .help(again)
     }
 
-    /// Runs a plan and tells how it ended.
+    /// Runs a plan and reports the outcome.
     async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
         let telling = self.session.progress_reporter(self.connection, Some(plan));
         let mut origin =
             git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
         if let Some(overriding) = self.overriding {
-            // What was overridden without need is nothing to remember.
+            // An override that no denial needed is not recorded.
             origin.overridden = plan.denying_policies().into_iter().cloned().collect();
             origin.reason = overriding.reason.clone().filter(|_| !origin.overridden.is_empty());
         }
@@ -470,7 +471,7 @@ impl<'a> ApplyCommand<'a> {
         }
         self.remember_waterline();
         if exit == Exit::Done {
-            // Adopting and forgetting need no step: the ledger took them before the first one.
+            // Adopting and forgetting have no steps: they are recorded in the ledger before the first step.
             let without = plan.changes.iter().filter(|change| change.steps.is_empty());
             outcome.done.extend(without.map(|change| change.address.clone()));
         }
@@ -491,7 +492,8 @@ impl<'a> ApplyCommand<'a> {
         Ok(exit)
     }
 
-    /// Writes the reports once more: of what the apply did. What was done stays done, whatever becomes of them.
+    /// Writes the reports again, with the outcome of the apply. An error is only reported, because the changes are
+    /// already made.
     fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
         let about = ReportContext {
             told: ReviewSubject::Run(ran),
@@ -516,7 +518,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Does a part of the work under the stop signals.
+    /// Runs a future, and stops it on the stop signals.
     async fn run_until_stopped<T>(
         &self,
         telling: &ProgressReporter<'_, CommandClock>,
@@ -537,7 +539,7 @@ impl<'a> ApplyCommand<'a> {
             let in_ledger = || kept_secrets::of_object(&keyring, &self.journal.ledger(), address, id);
             rescued(address, id).or_else(in_ledger)
         };
-        // What cannot be encrypted is delivered as if the ledger kept nothing.
+        // A secret that cannot be encrypted is delivered without a copy in the ledger.
         let keep = |address: &Address, id: &str, secret: &Secret| {
             kept_secrets::kept_secret_record(&self.journal.ledger(), address.as_str(), Some(id), secret)
                 .ok()

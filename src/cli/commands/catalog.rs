@@ -1,4 +1,4 @@
-//! `stead catalog`: plans, templates and prices; and the names that a stack has pinned of them.
+//! `stead catalog`: shows plans, templates and prices, and pins the names that a stack uses.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::action_output::laid_out;
 use crate::report::views::catalog::{self, CatalogListing, CatalogQuery};
 
-/// Shows a table of the catalog, or pins its names anew.
+/// Shows a table of the catalog, or updates the pinned names.
 ///
 /// # Errors
 /// When there is no such table, or the service cannot be read.
@@ -66,7 +66,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &CatalogArgs) ->
     Ok(Exit::Done)
 }
 
-/// Returns a table by its name, its plural, or the beginning of its name.
+/// Returns a table by its name, its plural, or a prefix of its name.
 fn find_table(asked: &str) -> Result<&'static CatalogTable, CliFailure> {
     let singular = asked.strip_suffix('s').unwrap_or(asked);
     let exact = |table: &&CatalogTable| table.name == asked || table.name == singular;
@@ -97,7 +97,7 @@ fn listing_filter(args: &CatalogArgs) -> CatalogQuery {
     }
 }
 
-/// Returns the tables that there are.
+/// Returns the list of all tables.
 fn table_list() -> ReportTable {
     let row = |table: &CatalogTable| {
         let key = if is_public(table.path) { "no" } else { "yes" };
@@ -109,8 +109,8 @@ fn table_list() -> ReportTable {
     }
 }
 
-/// Pins today's records of the names that the stack uses. A name that the service does not have any more
-/// stays as it is: objects that use it may live.
+/// Pins the current records of the names that the stack uses. A name that the service no longer has stays pinned,
+/// because existing objects may use it.
 async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -147,17 +147,17 @@ async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Resu
     Ok(Exit::Done)
 }
 
-/// What pinning anew would change.
+/// Result of comparing the pins with the current catalog.
 pub(super) struct CatalogPinUpdate {
-    /// The new pins.
+    /// New content of the lock file.
     lock: CatalogLock,
-    /// Each change, in words.
+    /// Description of each change.
     pub(super) lines: Vec<String>,
-    /// Names that the service has lost.
+    /// Pinned names that the service no longer has.
     pub(super) lost: Vec<String>,
 }
 
-/// Compares pinned names with today's catalog.
+/// Compares the pinned names with the current catalog.
 pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> CatalogPinUpdate {
     let mut lock = lock_file::build_lock(REGISTRY, stack, live);
     let lost = keep_lost(old, live, &mut lock.catalog);
@@ -170,7 +170,7 @@ pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> Cata
     CatalogPinUpdate { lock, lines, lost }
 }
 
-/// Keeps the pins of names that the service has lost; returns them.
+/// Keeps the pins of names that the service no longer has; returns these names.
 fn keep_lost(old: &Records, live: &Records, new: &mut Records) -> Vec<String> {
     let mut kept = Vec::new();
     for (table, records) in &old.tables {

@@ -1,4 +1,4 @@
-//! `stead ci`: pipelines, and what they leave where code is reviewed.
+//! `stead ci`: writes pipelines and Git hooks, and posts comments and issues on the forge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,10 +26,10 @@ use crate::model::source::Sources;
 use crate::report::text::escape;
 use crate::report::{json, review};
 
-/// Does what is asked for.
+/// Runs the subcommand.
 ///
 /// # Errors
-/// When a file cannot be read or written, or the forge says no.
+/// When a file cannot be read or written, or the forge refuses a request.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &CiArgs) -> Result<Exit, CliFailure> {
     match &args.action {
         CiAction::Init(args) => write_pipeline(session, args),
@@ -39,10 +39,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &CiArgs) -> Resu
     }
 }
 
-/// Writes the note of what was found, or closes the one that is there.
+/// Writes the drift issue, or closes the existing one.
 ///
 /// # Errors
-/// When this is no job of a forge, or the forge says no.
+/// When this is not a job of a forge, or the forge refuses a request.
 pub(in crate::cli) async fn write_issue(
     title: &str,
     report: &str,
@@ -74,7 +74,7 @@ async fn write_comment(session: &CommandContext, args: &CiCommentArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// Reads the report that is to be a comment.
+/// Reads the report file for a comment.
 fn read_report(path: &Path) -> Result<String, CliFailure> {
     let text = String::from_utf8(stack_files::read_output(path)?).unwrap_or_default();
     if review::marker_of(&text).is_none() {
@@ -85,7 +85,7 @@ fn read_report(path: &Path) -> Result<String, CliFailure> {
     Ok(text)
 }
 
-/// Returns what a report of the stack is called: its name, and the chosen environment's.
+/// Returns the title of the stack's report: its name, and that of the environment.
 fn report_title(settings: &Settings) -> Result<String, CliFailure> {
     let (name, environments) = stack_and_environments(settings)?;
     let environment = match (&settings.env, environments.as_slice()) {
@@ -224,14 +224,14 @@ fn write_new_file(
     Ok(())
 }
 
-/// Returns a path as people write it from where they are.
+/// Returns a path relative to the working directory, for messages.
 fn display_relative_path(path: &Path) -> String {
     let here = std::path::absolute(".").and_then(|here| here.canonicalize());
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     stack_files::display_path(below.as_deref().unwrap_or(path))
 }
 
-/// Returns the stack's name and its environments, the one that comes by itself first.
+/// Returns the stack's name and its environments, the default one first.
 fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), CliFailure> {
     let peek = read_stack_header(settings)?;
     let mut environments: Vec<Name> = peek.environments.into_iter().collect();
@@ -242,7 +242,7 @@ fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), CliF
     Ok((peek.name, environments))
 }
 
-/// Reads what the stack says of itself, also where it does not hold together.
+/// Reads the stack's header, even if the rest of the stack is invalid.
 fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
     let files = stack_files::read_stack(&settings.dir)?;
     let below = project::confined_files(&settings.dir, stack_files::Trust::Full, settings.allow_outside);
@@ -254,7 +254,7 @@ fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
     load::read_header(REGISTRY, &files.sources, &below).ok_or_else(none)
 }
 
-/// Returns the secret variables that somebody must give, and the stack's files: valid or not, both can be told.
+/// Returns the secret variables that must be given from outside, and the stack's files, even of an invalid stack.
 fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
     let bare = Settings { env_vars: BTreeMap::new(), needs_secrets: true, ..settings.clone() };
     let paths = |sources: &Sources| sources.iter().map(|(_, source)| source.path.clone()).collect();
@@ -268,7 +268,7 @@ fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
     }
 }
 
-/// Returns the directories besides the stack's own that files of it are in, from the repository's root.
+/// Returns the directories of the stack's files outside of its own, relative to the repository's root.
 fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
     let root = report_files::repository_root();
     let folder = |file: &String| Some(root.repository_path(file).rsplit_once('/')?.0.to_owned());
@@ -279,7 +279,7 @@ fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Returns a way from the repository's root as a path.
+/// Returns a list of directory names, from the repository's root, as a path.
 fn join_segments(way: &[Name]) -> String {
     way.join("/")
 }

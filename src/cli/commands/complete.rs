@@ -1,5 +1,5 @@
-//! `stead __complete`: what a completion script offers. It reads files only, and says nothing of what is wrong
-//! with them.
+//! `stead __complete`: prints candidates for a shell's completion script. It reads files only, and ignores errors in
+//! them, because a message would disturb the command line.
 
 use std::collections::BTreeSet;
 
@@ -20,15 +20,15 @@ use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
 use crate::model::address::{Address, Name};
 use crate::report::text::escape;
 
-/// Tells a script that files can stand there, too.
+/// Marker that lets the completion script offer files, too.
 const FILES: &str = ":files";
 
-/// Prints what can stand at a word, one a line, with what it is for after a tab.
+/// Prints the candidates for a word, one per line, with a description after a tab.
 pub(in crate::cli) fn run(session: &CommandContext, args: &CompleteArgs) -> Exit {
     let mut command = Cli::command();
     command.build();
     let place = completion_candidates::completion_context(&command, &args.words, args.at);
-    // Some shells make words of their own of `=`.
+    // Some shells split words at `=`.
     let typed = args.words.get(args.at).map_or("", |word| if word == "=" { "" } else { word });
     let mut rows = place.words.clone();
     rows.extend(stack_candidates(&session.settings, &place));
@@ -44,7 +44,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &CompleteArgs) -> Exit
     Exit::Done
 }
 
-/// Returns what the stack and the tables have for a place.
+/// Returns the candidates that come from the stack and from the kinds' tables.
 fn stack_candidates(settings: &Settings, place: &CompletionContext) -> Vec<(String, String)> {
     match place.wants {
         CompletionSource::Nothing | CompletionSource::File => Vec::new(),
@@ -82,7 +82,7 @@ fn plain_candidate(name: String) -> (String, String) {
     (name, String::new())
 }
 
-/// Returns the settings with what the line says of the stack.
+/// Returns the settings with the global flags of the line being completed.
 fn settings_from_line(settings: &Settings, place: &CompletionContext) -> Settings {
     let given = |name: &str| place.given.iter().rev().find(|(id, _)| id == name).map(|(_, value)| value);
     let mut settings = settings.clone();
@@ -93,7 +93,7 @@ fn settings_from_line(settings: &Settings, place: &CompletionContext) -> Setting
     settings
 }
 
-/// Returns the names below a top-level word of the stack's own files, whatever else is wrong with them.
+/// Returns the keys below a top-level keyword of the stack's files, even if other parts are invalid.
 fn names_in_block(settings: &Settings, word: &str) -> BTreeSet<String> {
     let Ok(read) = stack_files::read_stack(&settings.dir) else { return BTreeSet::new() };
     let mut found = BTreeSet::new();
@@ -111,8 +111,8 @@ fn environment_names(settings: &Settings) -> BTreeSet<String> {
     names_in_block(settings, "environments")
 }
 
-/// Returns the stack's addresses: those of the environment that is named, else of the first that there is;
-/// of a stack that does not hold together, what its files begin with.
+/// Returns the stack's addresses, in the named environment or else in the first one; for an invalid stack, the
+/// addresses that its files declare.
 fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSet<String> {
     let fits = kinds_with_action(place);
     let fits = |kind: &str| fits.as_ref().is_none_or(|kinds| kinds.contains(kind));
@@ -138,7 +138,7 @@ fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSe
         .collect()
 }
 
-/// Returns the kinds that an action is of; `None` for every other command.
+/// Returns the kinds that have the action being completed; `None` for every command but `do`.
 fn kinds_with_action(place: &CompletionContext) -> Option<BTreeSet<&'static str>> {
     let [first, action] = place.path.as_slice() else { return None };
     let deeds = registry::actions_by_name(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;

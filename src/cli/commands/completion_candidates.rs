@@ -1,41 +1,41 @@
-//! What can stand where a command line is being written. Pure: a walk over the words, by the same tables that
-//! parse them.
+//! Determines what a shell can complete at a word of a command line. Pure: walks over the words with the same
+//! declarations that parse them.
 
 use clap::{Arg, Command};
 
-/// What is being written.
+/// The completion context of one word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct CompletionContext {
-    /// The commands so far, without the program: `do`, `reboot`.
+    /// Subcommands so far, without the program: `do`, `reboot`.
     pub(in crate::cli) path: Vec<String>,
-    /// What can stand here and is known already, each with what it is for.
+    /// Candidates from the command line's declaration, each with a description.
     pub(in crate::cli) words: Vec<(String, String)>,
-    /// What else can: told by the stack.
+    /// Further candidates, which depend on the stack.
     pub(in crate::cli) wants: CompletionSource,
-    /// Flags with values that stand anywhere on the line.
+    /// Flags with values from the whole line.
     pub(in crate::cli) given: Vec<(String, String)>,
 }
 
-/// What can stand in a place, besides what the command line declares.
+/// Candidates that the command line's declaration does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum CompletionSource {
-    /// Nothing.
+    /// No further candidates.
     Nothing,
-    /// An address of the stack, perhaps with an attribute.
+    /// Addresses of the stack, with or without an attribute.
     Address,
-    /// An environment.
+    /// Environments of the stack.
     Environment,
-    /// What can be explained: a kind, a word, a code.
+    /// Subjects of `explain`: kinds, keywords, codes.
     Subject,
-    /// A kind.
+    /// Kinds of resources.
     Kind,
-    /// A table of the catalog.
+    /// Tables of the catalog.
     Table,
-    /// A file.
+    /// Files of the shell's working directory.
     File,
 }
 
-/// Returns what can stand at a word of a line. `words` begins with the program.
+/// Returns the completion context of a word. `words` begins with the program.
 pub(in crate::cli) fn completion_context(
     command: &Command,
     words: &[String],
@@ -60,18 +60,18 @@ pub(in crate::cli) fn completion_context(
 struct CommandLineCursor<'c> {
     command: &'c Command,
     path: Vec<String>,
-    /// Arguments without a flag so far.
+    /// Number of positional arguments so far.
     positions: usize,
-    /// The flag whose value comes next.
+    /// The flag whose value is the next word.
     awaits: Option<&'c Arg>,
     given: Vec<(String, String)>,
-    /// After `--`: no flags any more.
+    /// Whether `--` ended the flags.
     only: bool,
 }
 
 impl<'c> CommandLineCursor<'c> {
     fn consume_word(&mut self, root: &'c Command, word: &str) {
-        // Some shells make words of their own of `=`.
+        // Some shells split words at `=`.
         if word == "=" {
             return;
         }
@@ -89,7 +89,7 @@ impl<'c> CommandLineCursor<'c> {
         }
     }
 
-    /// Takes a flag, as written without its first dash.
+    /// Processes a flag, written without its first dash.
     fn consume_flag(&mut self, root: &'c Command, text: &str) {
         let (name, value) = if let Some(long) = text.strip_prefix('-') {
             let (name, value) =
@@ -113,7 +113,7 @@ impl<'c> CommandLineCursor<'c> {
         self.all_args(root).find(|arg| arg.get_long() == Some(name))
     }
 
-    /// Returns the arguments of the command, and those of every command.
+    /// Returns the arguments of the command, and the global ones.
     fn all_args(&self, root: &'c Command) -> impl Iterator<Item = &'c Arg> + use<'c> {
         let own = self.command.get_arguments();
         own.chain(root.get_arguments().filter(|arg| arg.is_global_set()))
@@ -136,7 +136,7 @@ impl<'c> CommandLineCursor<'c> {
         let mut words: Vec<(String, String)> =
             below.map(|below| (below.get_name().to_owned(), first_line(below.get_about()))).collect();
         let position = self.command.get_positionals().nth(self.positions);
-        // The last one may be there many times.
+        // The last positional argument can be repeatable.
         let last = self
             .command
             .get_positionals()
@@ -160,7 +160,7 @@ impl<'c> CommandLineCursor<'c> {
     }
 }
 
-/// Returns the values that an argument takes.
+/// Returns the candidates for an argument's value.
 fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, CompletionSource) {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {

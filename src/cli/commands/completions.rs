@@ -1,4 +1,4 @@
-//! `stead completions`: a script for the shell.
+//! `stead completions`: prints the completion script for a shell.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -7,14 +7,14 @@ use crate::cli::args::{Cli, CompletionsArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 
-/// Asks `stead __complete` for every word.
+/// Script for Bash; it runs `stead __complete` for every word.
 const BASH: &str = include_str!("completions/stead.bash");
-/// Likewise.
+/// Script for Zsh; it runs `stead __complete` for every word.
 const ZSH: &str = include_str!("completions/stead.zsh");
-/// Likewise.
+/// Script for fish; it runs `stead __complete` for every word.
 const FISH: &str = include_str!("completions/stead.fish");
 
-/// Prints the script. Those of other shells know what the command line declares, and nothing of the stack.
+/// Prints the script. Scripts for other shells complete only the declared command line, not the stack's names.
 pub(in crate::cli) fn run(session: &CommandContext, args: &CompletionsArgs) -> Exit {
     let asking = match args.shell {
         Shell::Bash => BASH,

@@ -1,4 +1,4 @@
-//! `stead convert`: a stack's file in the other syntax, or another tool's file as a stack's.
+//! `stead convert`: converts a stack's file to the other syntax, or another tool's file to a stack.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::report::json;
 /// Converts a file.
 ///
 /// # Errors
-/// When it cannot be read or converted, or the result is there already.
+/// When it cannot be read or converted, or the output file exists.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ConvertArgs) -> Result<Exit, CliFailure> {
     let source = if args.file == Path::new("-") {
         rewrite_files::read_standard_input("stdin.yaml")?
@@ -73,7 +73,7 @@ const fn origin_of(origin: SourceFormatChoice) -> convert::SourceFormat {
     }
 }
 
-/// Returns whose file it is where nobody said so, and says it.
+/// Detects the tool that a file belongs to if the user did not name one, and prints it.
 fn guess_tool(session: &CommandContext, source: &Source) -> Option<convert::SourceFormat> {
     let is_yaml = syntax_of(&source.path) == Some(Syntax::Yaml);
     let origin = convert::guess_origin(source).filter(|_| is_yaml)?;
@@ -86,7 +86,7 @@ fn guess_tool(session: &CommandContext, source: &Source) -> Option<convert::Sour
     Some(origin)
 }
 
-/// Converts a stack's own file. Returns the text, and what is worth knowing.
+/// Converts a stack's own file. Returns the text and the notes for the user.
 fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Vec<String>), CliFailure> {
     let Some(from) = syntax_of(&source.path) else {
         return Err(CliFailure::new(
@@ -103,7 +103,7 @@ fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Ve
     Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
 
-/// Converts another tool's file. Returns the text, and what has no counterpart.
+/// Converts another tool's file. Returns the text, and the settings that have no counterpart.
 fn convert_foreign_file(
     args: &ConvertArgs,
     source: &Source,

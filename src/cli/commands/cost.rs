@@ -1,5 +1,5 @@
-//! `stead cost`: what a stack costs a month, resource by resource: an environment now and after an apply, two
-//! environments beside each other, or a saved plan.
+//! `stead cost`: the monthly cost of a stack by resource: of an environment before and after an apply, of two
+//! environments, or of a saved plan.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use crate::plan::model::change::Plan;
 use crate::report::views::cost::{self, CostColumn, CostReport};
 use crate::report::views::list::ObjectSummary;
 
-/// Tells what it costs.
+/// Prints the monthly cost.
 ///
 /// # Errors
-/// When the stack has problems, the file is no plan, or the service or the ledger cannot be read.
+/// When the stack has errors, the file is not a plan, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let bill = if let Some(file) = &args.file {
         let plan = plan_file::read_unverified(file)?.plan;
@@ -57,7 +57,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result
     Ok(Exit::Done)
 }
 
-/// Makes the plan of an environment; returns it, and what its ledger owns.
+/// Plans an environment; returns the plan, and the objects that its ledger owns.
 async fn plan_environment(
     session: &CommandContext,
     settings: &Settings,
@@ -88,7 +88,7 @@ fn bill_from_plan(plan: &Plan) -> CostReport {
     }
 }
 
-/// Returns the bill now and after an apply.
+/// Returns the cost before and after an apply.
 fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
     let mut rows = owned_prices(owned);
     for change in &plan.changes {
@@ -102,7 +102,7 @@ fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
     }
 }
 
-/// Returns the bill after an apply.
+/// Returns the cost after an apply.
 fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name) -> CostColumn {
     let mut rows = owned_prices(owned);
     for change in &plan.changes {
@@ -111,7 +111,7 @@ fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name) -> CostCol
     CostColumn { name, rows, total: plan.cost.monthly_after }
 }
 
-/// Returns what is owned, with its prices; older objects of a replacement count with the new one.
+/// Returns the owned objects with their prices; the price of a deposed object is added to that of its replacement.
 fn owned_prices(owned: &[ObjectSummary]) -> BTreeMap<Address, Option<Decimal>> {
     let mut rows: BTreeMap<Address, Option<Decimal>> = BTreeMap::new();
     for object in owned {

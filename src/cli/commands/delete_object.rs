@@ -1,5 +1,5 @@
 //! `stead do delete KIND ID`: deletes one live object that no ledger of the backend owns. In: its kind and id, and the
-//! id once more as consent. An object of a ledger is refused: its stack's block decides about it.
+//! id again as confirmation. An object that a ledger owns is refused: its stack decides about it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,10 +24,10 @@ use crate::plan::decide::byproducts;
 use crate::plan::join::prices::ObjectPrices;
 use crate::report::text::escape;
 
-/// Longest wait for the object to go.
+/// Timeout of the wait until the object is gone.
 const DELETION_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Deletes.
+/// Deletes the object.
 ///
 /// # Errors
 /// When a ledger owns the object, its id was not repeated, or the service refuses.
@@ -77,7 +77,7 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Returns what is named, as `KIND ID` or `KIND:ID`.
+/// Parses the target, written as `KIND ID` or `KIND:ID`.
 fn parse_object(args: &DoArgs) -> Result<(&'static Kind, ObjectKey), CliFailure> {
     let target = args.target.as_deref().unwrap_or_default();
     let id = args.given.get("id").and_then(|given| given.last());
@@ -101,7 +101,7 @@ fn display_key(key: &ObjectKey) -> String {
     format!("{} {parent}{}", key.kind, key.id)
 }
 
-/// Refuses an object of the stack's own ledger, also one that an open question is about.
+/// Refuses an object that the stack's own ledger owns, or that an ambiguous intent may have created.
 fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), CliFailure> {
     for (address, entry) in &ledger.entries {
         if entry.current.iter().chain(&entry.deposed).any(|one| one.key(&entry.kind) == *key) {
@@ -128,7 +128,7 @@ fn managed_failure(shown: &str, owner: &str) -> CliFailure {
     )
 }
 
-/// Returns the object with its name, age and price.
+/// Returns a description of the object: name, age and price.
 async fn describe_object(
     connection: &connection::StackConnection,
     kind: &'static Kind,
@@ -155,7 +155,7 @@ async fn describe_object(
     Ok(format!("{shown}{name} ({}{price})", byproducts::describe_age(object, client.clock().now())))
 }
 
-/// Tells whether the id was repeated: by flag, or on a terminal.
+/// Returns whether the user repeated the id, by flag or on a terminal.
 async fn is_confirmed(
     session: &CommandContext,
     args: &DoArgs,
@@ -185,7 +185,7 @@ async fn is_confirmed(
     }
 }
 
-/// Returns the project that the deletion is sent with.
+/// Returns the project for the deletion request.
 async fn deletion_project(
     session: &CommandContext,
     connection: &connection::StackConnection,

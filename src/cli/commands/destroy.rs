@@ -1,4 +1,4 @@
-//! `stead destroy`: a plan that removes everything that is not protected, and its apply.
+//! `stead destroy`: plans the deletion of all resources that are not protected, and applies that plan.
 
 use crate::cli::args::{AutoApproval, DestroyArgs as Args, PlanScopeArgs};
 use crate::cli::command_context::CommandContext;
@@ -7,7 +7,7 @@ use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 
-/// Removes everything.
+/// Deletes all resources that are not protected.
 ///
 /// # Errors
 /// When `--confirm` names another stack; else as `apply`.

@@ -1,4 +1,5 @@
-//! `stead doctor`: a checklist with remedies; and `--api`: what the service shows of the contract.
+//! `stead doctor`: runs checks and prints remedies; with `--api`, compares the service with the contract that stead
+//! assumes.
 
 mod account;
 mod contract;
@@ -20,10 +21,10 @@ use crate::report::views::doctor::{self, DoctorCheck};
 
 pub(in crate::cli) use self::surroundings::mend_settings;
 
-/// Checks everything that a plan and an apply stand on, or what the service shows of the contract.
+/// Checks the preconditions of plan and apply, or compares the service with its contract.
 ///
 /// # Errors
-/// With `--api`, when the service cannot be asked. Else what is wrong is a check that failed.
+/// With `--api`, when the service does not respond. Without it, problems are failed checks, not errors.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DoctorArgs) -> Result<Exit, CliFailure> {
     if args.api {
         return contract::run(session).await;
@@ -60,7 +61,7 @@ async fn run_checks(session: &CommandContext, fix: bool) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Finds the key: that there is one, and where it comes from.
+/// Checks that a key is configured, and returns it with its source.
 fn check_key(session: &CommandContext) -> (DoctorCheck, Option<Secret>) {
     const NAME: &str = "key";
     let settings = &session.settings;
@@ -80,7 +81,7 @@ fn check_key(session: &CommandContext) -> (DoctorCheck, Option<Secret>) {
     }
 }
 
-/// Opens a way to the service on which nothing but GETs can be sent.
+/// Opens a connection that can send only GET requests.
 fn open_read_only_link(
     session: &CommandContext,
     key: Option<&Secret>,

@@ -1,4 +1,4 @@
-//! `stead drift`: what is live against what was last applied, and what nobody manages.
+//! `stead drift`: compares live attributes with the last applied ones, and lists unmanaged objects.
 
 use crate::cli::args::DriftArgs;
 use crate::cli::artifacts::drift_history::DriftHistoryFile;
@@ -29,7 +29,7 @@ use crate::report::text::escape;
 use crate::report::views::drift::{self, DriftReport, OtherProjectCounts};
 use crate::report::views::list::ObjectSummary;
 
-/// Looks for drift.
+/// Checks for drift.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
@@ -79,7 +79,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
             session.next("plan", "shows what an apply would put back");
         }
     }
-    // What was not told may not count as told: it is remembered last.
+    // Stored last: if printing fails, the next run must report the drift as new again.
     diary.write(&session.ui, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
@@ -92,8 +92,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
 }
 
-/// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind, and whether it
-/// is not known, because another ledger cannot be read.
+/// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind; and whether that
+/// is uncertain, because another ledger cannot be read.
 async fn find_unmanaged(
     session: &CommandContext,
     (project, connection): (&LoadedStack, &StackConnection),
@@ -117,7 +117,7 @@ async fn find_unmanaged(
     let mut strangers = ls::unmanaged_objects(ledger, world, &reach);
     strangers.leave_out_keys_in_use(connection, world);
     strangers.leave_out_owned(&owned_elsewhere);
-    // What the service makes, or what runs in a managed object made: nobody is to manage it, or to wonder about it.
+    // Objects created by the service or by workloads in a managed object are not meant to be managed.
     let made = |row: &ObjectSummary| {
         let object = world.snapshot.objects.get(&row.key());
         let made = object.zip(REGISTRY.kind(&row.kind));
@@ -127,8 +127,8 @@ async fn find_unmanaged(
     Ok((strangers, false))
 }
 
-/// Returns what a plan says of the live world, without what an apply would do: that is the plan's business, and
-/// a look reads no secrets, so that it could not tell.
+/// Returns only the drift of a plan, without its changes: a drift check reads no secrets, so it could not compute
+/// those.
 fn looked_at(plan: &Plan) -> Plan {
     let bill = plan.cost.monthly_before;
     Plan {

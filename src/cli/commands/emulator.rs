@@ -1,4 +1,4 @@
-//! `stead emulator`: serves the emulated cloud until it is told to stop.
+//! `stead emulator`: serves the built-in cloud until a stop signal.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -20,10 +20,10 @@ use crate::emulator::seed::Seed;
 use crate::emulator::server::{self, EmulatorHandle};
 use crate::kinds::REGISTRY;
 
-/// Serves.
+/// Serves the built-in cloud.
 ///
 /// # Errors
-/// When a flag is wrong, or the data or the address cannot be used.
+/// When a flag is invalid, or the data directory or the address cannot be used.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -> Result<Exit, CliFailure> {
     let wrong = |error: String| CliFailure::new(Exit::Usage, error);
     let rules = args.fail.iter().map(|spec| faults::FaultRule::from_str(spec));
@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -
         session.ui.write_message(&format!("note: `--cloud local` will not find this emulator: {why:#}"));
     }
     print_server_address(session, &running, &folder);
-    // It ends by a signal only; the first one is enough.
+    // Only a signal ends the server, and the first one is enough.
     let stop = Cell::new(true);
     let watched = signals::watch_stop_signals(std::future::pending::<()>(), &stop, || {}, || {}).await;
     embedded_cloud::take_note(&folder, state);
@@ -55,7 +55,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }
 
-/// What a program that started it needs to know.
+/// JSON document for the program that started the emulator.
 #[derive(Serialize)]
 struct EmulatorStartDocument<'a> {
     api_key: &'a str,
@@ -65,7 +65,7 @@ struct EmulatorStartDocument<'a> {
     url: &'a str,
 }
 
-/// Returns where its page is: it opens on this machine only.
+/// Returns the URL of the emulator's web page; `None` unless the emulator listens on a loopback address.
 fn page_url(running: &EmulatorHandle) -> Option<String> {
     running.address.ip().is_loopback().then(|| format!("{}/", running.base_url()))
 }

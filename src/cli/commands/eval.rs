@@ -1,4 +1,4 @@
-//! `stead eval EXPR`: an expression, as the stack's outputs would have it.
+//! `stead eval EXPR`: evaluates an expression in the scope of the stack's outputs.
 
 use serde::Serialize;
 
@@ -13,18 +13,18 @@ use crate::model::value::Value;
 use crate::report::json::{self, JsonValue};
 use crate::report::text::escape;
 
-/// What an expression gives.
+/// JSON output of `eval`.
 #[derive(Serialize)]
 struct EvalDocument<'v> {
     schema_version: u32,
-    /// The value; for what is not known, the expression that is left.
+    /// The value; if it is unknown, the remaining expression.
     value: JsonValue<'v>,
     known: bool,
-    /// What it waits for.
+    /// Addresses that an unknown value depends on.
     waits_for: Vec<&'v str>,
 }
 
-/// Shows what an expression gives.
+/// Prints the value of an expression.
 ///
 /// # Errors
 /// When the stack or the expression has problems.

@@ -1,4 +1,4 @@
-//! `stead explain SUBJECT`: what stead knows of a kind, an attribute, a word or a code.
+//! `stead explain SUBJECT`: explains a kind, an attribute, a keyword, a function or a code.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::report::json;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 
-/// The document for programs.
+/// JSON output of `explain`.
 #[derive(Serialize)]
 struct ExplainDocument<T> {
     schema_version: u32,
@@ -23,10 +23,10 @@ struct ExplainDocument<T> {
     page: T,
 }
 
-/// Explains.
+/// Prints the explanation.
 ///
 /// # Errors
-/// When nothing has this name.
+/// When the subject does not exist.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ExplainArgs) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let Some(subject) = &args.subject else {
@@ -44,7 +44,7 @@ fn page_document<T: Serialize>(page: &T) -> String {
     json::to_pretty(&ExplainDocument { schema_version: json::SCHEMA_VERSION, page })
 }
 
-/// Lays out a page for people.
+/// Returns the explanation as formatted text.
 fn render_explanation(explanation: &Explanation, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     match explanation {
@@ -58,9 +58,9 @@ fn render_explanation(explanation: &Explanation, style: TextStyle) -> String {
     page.finish()
 }
 
-/// Where what is said of a name begins.
+/// Column at which descriptions begin.
 const DESCRIPTION_COLUMN: usize = 18;
-/// The widest name that is not followed by a line break.
+/// Longest name that stays on the same line as its description.
 const MAX_INLINE_WIDTH: usize = 26;
 
 fn render_index(index: &ExplainIndex, style: TextStyle) -> String {
@@ -87,7 +87,7 @@ fn push_heading(page: &mut TextPage, text: &str) {
     page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, text));
 }
 
-/// Adds `label  value`, unless there is nothing to say.
+/// Adds a line `label  value`, unless the value is empty.
 fn push_fact(page: &mut TextPage, label: &str, value: &str) {
     if !value.is_empty() {
         let line = TextLine::indent(2)
@@ -98,7 +98,7 @@ fn push_fact(page: &mut TextPage, label: &str, value: &str) {
     }
 }
 
-/// Adds `label  value` for each value, the label once.
+/// Adds one line per value, with the label only on the first.
 fn push_facts(page: &mut TextPage, label: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
     for (at, value) in values.into_iter().enumerate() {
         push_fact(page, if at == 0 { label } else { "" }, value.as_ref());

@@ -1,4 +1,4 @@
-//! `stead fmt`: one form for every file, comments kept.
+//! `stead fmt`: formats files in the canonical form; comments are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::report::views::edits;
 /// Formats files.
 ///
 /// # Errors
-/// When one cannot be read, has syntax errors, or cannot be written. Nothing is written then.
+/// When one cannot be read, has syntax errors, or cannot be written. No file is changed in that case.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFailure> {
     if let [path] = args.files.as_slice()
         && path == Path::new("-")
@@ -53,7 +53,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Res
     Ok(if args.check && !changed.is_empty() { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the files as they are, and as they are to be formatted.
+/// Returns the files with their present and their formatted text.
 async fn read_and_format(
     session: &CommandContext,
     args: &FmtArgs,
@@ -77,7 +77,7 @@ async fn read_and_format(
     Ok(pruned.files.into_iter().map(named).collect())
 }
 
-/// Formats standard input.
+/// Formats standard input to standard output.
 fn format_stdin(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFailure> {
     let name = match args.format {
         FileSyntax::Yaml => "stdin.yaml",

@@ -1,4 +1,4 @@
-//! `stead get ADDRESS`: one object's live fields beside what was last applied.
+//! `stead get ADDRESS`: shows the live attributes of one object beside the last applied ones.
 
 use crate::cli::actions::target::{ActionScope, TargetReference};
 use crate::cli::args::GetArgs;
@@ -16,7 +16,7 @@ use crate::report::views::list;
 /// Shows one object.
 ///
 /// # Errors
-/// When the address owns nothing, or the service or the ledger cannot be read.
+/// When the address owns no object, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &GetArgs) -> Result<Exit, CliFailure> {
     let named = TargetReference::parse(&args.address)?;
     if let TargetReference::Kind(kind) = named {

@@ -1,4 +1,4 @@
-//! `stead graph`: what waits for what, drawn.
+//! `stead graph`: prints the dependency graph.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::editor::graph::{self, DependencyGraph, DependencyNode, DependencyReas
 use crate::model::address::Address;
 use crate::report::json;
 
-/// The document for programs.
+/// JSON output of `graph`.
 #[derive(Serialize)]
 struct GraphDocument<'g> {
     schema_version: u32,
@@ -19,7 +19,7 @@ struct GraphDocument<'g> {
     edges: Vec<GraphDocumentEdge<'g>>,
 }
 
-/// `from` waits for `to`.
+/// A dependency: `from` depends on `to`.
 #[derive(Serialize)]
 struct GraphDocumentEdge<'g> {
     from: &'g Address,
@@ -27,10 +27,10 @@ struct GraphDocumentEdge<'g> {
     ties: &'g [DependencyReason],
 }
 
-/// Draws the graph of the stack.
+/// Prints the dependency graph of the stack.
 ///
 /// # Errors
-/// When the stack has problems, or has nothing at the focus.
+/// When the stack has errors, or no resource is at the focus.
 pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let whole = DependencyGraph::from_stack(&project.stack);
@@ -58,10 +58,10 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Returns what stands at an address.
+/// Returns the nodes at an address.
 ///
 /// # Errors
-/// When nothing does.
+/// When there are none.
 pub(super) fn nodes_at(graph: &DependencyGraph, address: &str) -> Result<Vec<usize>, CliFailure> {
     let address = address.trim_start_matches('$');
     let found = graph.nodes_at(address);
@@ -85,7 +85,7 @@ fn graph_document(graph: &DependencyGraph) -> String {
     })
 }
 
-/// Returns the whole as a tree; with a focus, one tree each way.
+/// Returns the graph as a tree; with a focus, one tree for dependencies and one for dependents.
 fn render_trees(graph: &DependencyGraph, focus: Option<&str>, unicode: bool) -> String {
     let Some(focus) = focus else {
         let text = graph::render_tree(graph, None, TraversalDirection::Dependencies, unicode);

@@ -1,4 +1,4 @@
-//! `stead history`: past applies, and what happened to the ledger itself.
+//! `stead history`: lists past applies, and events of the ledger itself.
 
 use crate::cli::args::{HistoryAction, HistoryArgs};
 use crate::cli::command_context::CommandContext;
@@ -13,7 +13,7 @@ use crate::report::views::history::{self, ApplyStatus, IncidentRecord, RunRecord
 /// Lists past applies, or shows one.
 ///
 /// # Errors
-/// When the stack has problems, the ledger cannot be read, or there is no such apply.
+/// When the stack has errors, the ledger cannot be read, or there is no such apply.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;

@@ -1,4 +1,4 @@
-//! `stead import`: takes over live objects, and writes their configuration.
+//! `stead import`: adopts live objects, and writes their configuration.
 
 mod child;
 mod literals;
@@ -43,17 +43,17 @@ use crate::report::json;
 use crate::report::text::phrases;
 use crate::report::views::{import as page, recovery as matches};
 
-/// Puts the entries of a child into the stack's files.
+/// Inserts the entries of a child into the stack's files.
 type ChildWriter<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, ImportError>;
 
-/// What the ledger is to remember.
+/// Entries to record in the ledger, by address.
 type AdoptedEntries = Vec<(Address, Box<Entry>)>;
 
-/// Takes over.
+/// Imports one object, all of them, or those of declared resources.
 ///
 /// # Errors
-/// When the stack has problems, the service or the ledger cannot be read or written, or what is written
-/// would change something.
+/// When the stack has errors, the service or the ledger cannot be read or written, or the written configuration would
+/// change an object.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> Result<Exit, CliFailure> {
     let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
     let begun = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
@@ -80,23 +80,23 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> 
     ledger_io::close_after(journal, done).await
 }
 
-/// Everything that an import works with.
+/// State of one import: the stack, the connection and the ledger.
 struct ImportCommand<'a> {
     session: &'a CommandContext,
     begun: &'a StackSources,
     connection: &'a StackConnection,
     ledger: Ledger,
-    /// The open ledger; `None` when nothing is to be written.
+    /// The open ledger; `None` if nothing will be written.
     journal: Option<&'a CommandJournal>,
 }
 
-/// What of the live world is taken over.
+/// Selection of the live objects to import.
 struct ImportSelection<'a> {
-    /// Only this object, at this address.
+    /// Import only this object, at this address.
     only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Only what is in this project.
+    /// Import only objects of this project.
     project: Option<&'a Name>,
-    /// What is left alone, and why.
+    /// Objects to leave unmanaged, with the reason.
     kept_out: &'a BTreeMap<ObjectKey, String>,
 }
 
@@ -133,7 +133,7 @@ impl ImportCommand<'_> {
         inventory::read_inventory(&self.session.ui, self.connection, project, &self.ledger, &options).await
     }
 
-    /// Takes over everything.
+    /// Imports all selected objects.
     async fn import_all(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let mut world = self.read_inventory().await?;
         let project = self.session.settings.project.as_ref();
@@ -163,7 +163,7 @@ impl ImportCommand<'_> {
         self.confirm_and_record(args, accepted, &world, (None, true)).await
     }
 
-    /// Reads an object by its id, with the children that have one.
+    /// Reads an object by its id, with those children that have an id.
     async fn read_one(&self, world: &mut RefreshResult, key: &ObjectKey) -> Result<(), CliFailure> {
         let taken = |object: &Object| object.key() == *key || object.parent.as_ref() == Some(&key.id);
         let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
@@ -174,7 +174,7 @@ impl ImportCommand<'_> {
         }
     }
 
-    /// Tells whether the ledger has an object, at whatever address.
+    /// Returns whether the ledger owns an object, at any address.
     fn owns(&self, key: &ObjectKey) -> bool {
         let mut entries = self.ledger.entries.values().filter(|entry| entry.kind == key.kind);
         entries.any(|entry| {
@@ -182,14 +182,14 @@ impl ImportCommand<'_> {
         })
     }
 
-    /// Takes over one object, whose block is to be written.
+    /// Imports one object and writes its block.
     async fn import_one(
         &self,
         args: &ImportArgs,
         address: &Address,
         id: &Name,
     ) -> Result<Exit, CliFailure> {
-        // A module's blocks are everyone's who uses it.
+        // A block of a module is shared by every use of the module, so it cannot be written for one object.
         let own = module_of(&REGISTRY, address.as_str()).0.is_empty();
         let kind = kind_at(&REGISTRY, address).filter(|_| own);
         let parent = kind.and_then(|kind| child::find_parent(self.begun, address, kind)).transpose()?;
@@ -250,7 +250,7 @@ impl ImportCommand<'_> {
         self.confirm_and_record(args, accepted, &world, (Some(edits), false)).await
     }
 
-    /// Drafts what is taken over until its plan is empty: blocks of its own, or by `write` the block of a child.
+    /// Drafts the configuration until its plan is empty: separate blocks or, by `write`, the block of a child.
     fn draft_import(
         &self,
         args: &ImportArgs,
@@ -260,7 +260,7 @@ impl ImportCommand<'_> {
         write: Option<ChildWriter<'_>>,
     ) -> Result<ImportResult, CliFailure> {
         let below = self.begun.project.files();
-        // What is written already is planned with the secrets that it has.
+        // Declared resources are planned with the secrets that are available.
         let at_hand = deferred_secrets::collect_available_secrets(
             &self.begun.project,
             &self.ledger,
@@ -294,7 +294,7 @@ impl ImportCommand<'_> {
         })
     }
 
-    /// Shows what would be written, asks, writes the files, then the ledger.
+    /// Shows the files to write, asks for confirmation, writes the files, then the ledger.
     async fn confirm_and_record(
         &self,
         args: &ImportArgs,
@@ -343,7 +343,7 @@ impl ImportCommand<'_> {
         Ok(Exit::Done)
     }
 
-    /// Puts a block into the file that has the others of its kind; `None` where there is none.
+    /// Inserts a block into the file with the other blocks of its kind; `None` if there is none.
     fn insert_block(&self, accepted: &ImportResult) -> Result<Option<SourceEdits<'_>>, CliFailure> {
         let [block] = accepted.blocks.as_slice() else { return Ok(None) };
         let of_kind = |address: &&Address| address.root() == block.word;
@@ -357,7 +357,7 @@ impl ImportCommand<'_> {
         Ok(Some(edits))
     }
 
-    /// Writes new files, or none.
+    /// Writes all new files or, after an error, none.
     fn write(&self, written: &[(String, String)]) -> Result<(), CliFailure> {
         let directory = &self.begun.project.directory;
         let there = written
@@ -388,7 +388,7 @@ impl ImportCommand<'_> {
         Ok(journal.commit(&records).await?)
     }
 
-    /// Takes over one object for a block that is written already.
+    /// Adopts one object for a resource that is declared already.
     async fn import_declared(
         &self,
         args: &ImportArgs,
@@ -435,7 +435,7 @@ impl ImportCommand<'_> {
         Ok(Exit::Done)
     }
 
-    /// Takes over the objects of declared resources, found by what tells them apart.
+    /// Adopts the objects of declared resources, found by their identifying attributes.
     async fn import_matching(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let ui = &self.session.ui;
         let (stack, connection) = (&self.begun.project, self.connection);

@@ -1,4 +1,4 @@
-//! `stead init`: a first stack, with no account.
+//! `stead init`: writes an example stack; needs no account.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::report::json;
 /// Writes an example stack.
 ///
 /// # Errors
-/// When a file is there already, or cannot be written.
+/// When a file exists already, or cannot be written.
 pub(in crate::cli) fn run(session: &CommandContext, args: &InitArgs) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let asked = |error: io::Error| CliFailure::from(anyhow::Error::from(error));

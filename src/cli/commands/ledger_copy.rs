@@ -10,16 +10,16 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 
-/// Says that there is no ledger where one must be.
+/// Returns the failure for a missing ledger.
 pub(super) fn missing_ledger(place: &LedgerLocation) -> CliFailure {
     CliFailure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
         .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
 }
 
-/// Puts a copy in a ledger's place.
+/// Replaces a ledger by a copy.
 ///
 /// # Errors
-/// When it is no copy of this ledger, or cannot be written.
+/// When it is not a copy of this ledger, or the ledger cannot be written.
 pub(super) async fn write_copy(
     session: &CommandContext,
     journal: &CommandJournal,
@@ -29,7 +29,7 @@ pub(super) async fn write_copy(
     Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
 }
 
-/// Tells whether two ledgers of one lineage say the same of the world, wherever they are kept.
+/// Returns whether two ledgers of one lineage have the same content, regardless of their backends.
 pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
     one.identity == other.identity
         && one.entries == other.entries

@@ -1,4 +1,4 @@
-//! `stead lock`: who has the ledger's lock, and taking it from them.
+//! `stead lock`: shows who holds the ledger's lock, and breaks it.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::report::json;
 use crate::report::views::history::{self, LockHolder};
 
-/// Says who has the lock, or breaks it.
+/// Shows or breaks the lock.
 ///
 /// # Errors
-/// When the stack has problems, or the ledger's place cannot be used.
+/// When the stack has errors, or the backend cannot be used.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &LockArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
@@ -80,10 +80,10 @@ async fn break_lock(
     Ok(Exit::Done)
 }
 
-/// Tells who has the lock; `None` when nobody has.
+/// Returns the holder of the lock; `None` if it is free.
 ///
 /// # Errors
-/// When the place cannot be read.
+/// When the backend cannot be read.
 pub(super) async fn read_lock(
     session: &CommandContext,
     project: &LoadedStack,

@@ -1,4 +1,4 @@
-//! `stead login`, `logout` and `whoami`: the stored key, and what the service tells of it.
+//! `stead login`, `logout` and `whoami`: store and remove an API key, and show what the service reports about it.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::model::secret::Secret;
 use crate::report::json;
 use crate::report::text::escape;
 
-/// Longest text that is read for a key.
+/// Maximum size of the text that is read for a key, in bytes.
 const MAX_KEY_BYTES: u64 = 8192;
 
-/// Asks for a key, tries it, and stores it for the service's origin.
+/// Reads a key, verifies it with a request, and stores it for the service's origin.
 ///
 /// # Errors
 /// When there is no key to read, the service refuses it, or it cannot be stored.
@@ -71,10 +71,10 @@ pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -
     Ok(Exit::Done)
 }
 
-/// Forgets the stored key.
+/// Removes the stored key.
 ///
 /// # Errors
-/// When the file of keys cannot be used.
+/// When the file of API keys cannot be read or written.
 pub(in crate::cli) fn log_out(session: &CommandContext) -> Result<Exit, CliFailure> {
     let (_, origin) = service_origin(session)?;
     let place = CredentialScope { origin: &origin, profile: session.settings.profile.as_ref() };
@@ -102,7 +102,7 @@ pub(in crate::cli) fn log_out(session: &CommandContext) -> Result<Exit, CliFailu
     Ok(Exit::Done)
 }
 
-/// Tells what was done, on standard output.
+/// Prints the result on standard output.
 fn print_done(session: &CommandContext, text: &str) {
     session.ui.write_result(&if session.ui.json {
         json::result_document(text)
@@ -111,10 +111,10 @@ fn print_done(session: &CommandContext, text: &str) {
     });
 }
 
-/// Shows what the service tells of the key in use.
+/// Shows what the service reports about the key in use.
 ///
 /// # Errors
-/// When there is no key, or the service refuses it or does not answer.
+/// When there is no key, or the service refuses it or does not respond.
 pub(in crate::cli) async fn show_account(session: &CommandContext) -> Result<Exit, CliFailure> {
     let (url, origin) = service_origin(session)?;
     let (key, from) = api_key::find_with_origin(&session.settings, &url)?;
@@ -169,7 +169,7 @@ fn prompt_key(session: &CommandContext, origin: &str) -> Result<Secret, CliFailu
     Ok(Secret::new(text.trim()))
 }
 
-/// Says what the service tells, and that it does not tell the rest.
+/// Prints what the service reports, and which details it does not report.
 fn as_text(
     session: &CommandContext,
     origin: &str,
@@ -204,7 +204,7 @@ fn as_text(
     }
 }
 
-/// Who one is, for programs.
+/// JSON output of `whoami`.
 #[derive(serde::Serialize)]
 struct WhoamiDocument<'a> {
     schema_version: u32,

@@ -1,4 +1,4 @@
-//! `stead ls`: what is managed, or what nobody manages.
+//! `stead ls`: lists managed or unmanaged objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,10 +28,10 @@ use crate::report::json;
 use crate::report::text::{escape, phrases};
 use crate::report::views::list::{self, ObjectSummary};
 
-/// Parents whose children are read without being asked for, of one kind.
+/// Maximum number of parents, per kind, whose children are read when their kind was not requested.
 const MAX_PARENTS: usize = 50;
 
-/// Lists.
+/// Lists objects.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
@@ -95,7 +95,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
     Ok(Exit::Done)
 }
 
-/// Redacts the secrets that this run knows in what the service shows: from here on it is only displayed.
+/// Redacts the secrets that this process knows in the live objects; from here on they are only displayed.
 pub(in crate::cli) fn redact_secrets(connection: &StackConnection, world: &mut RefreshResult) {
     for object in world.snapshot.objects.values_mut() {
         *object = object.to_redacted(&|text| connection.client.redact(text));
@@ -111,8 +111,8 @@ fn check_kinds(kinds: &[Name]) -> Result<(), CliFailure> {
     })
 }
 
-/// Adds the objects of kinds that the stack does not use, and what they cost: of all such kinds, or only of those
-/// whose objects are in projects. A list that the key may not read is left out, and that is told.
+/// Adds the objects of kinds that the stack does not use, with their prices: of all such kinds, or only of kinds inside
+/// projects. Lists that the key may not read are left out with a note.
 pub(in crate::cli) async fn add_unused_kinds(
     session: &CommandContext,
     connection: &StackConnection,
@@ -154,8 +154,8 @@ pub(in crate::cli) async fn add_unused_kinds(
     Ok(())
 }
 
-/// Adds the children of every live object that can have some. Each parent costs a request: where there are
-/// very many, only those of a kind that is asked for are read, and that is told.
+/// Adds the children of every live object that can have some. Each parent costs a request: if there are very many, only
+/// those of a requested kind are read, with a note.
 async fn add_children(
     session: &CommandContext,
     connection: &StackConnection,
@@ -190,7 +190,7 @@ async fn add_children(
             Ok(objects) => {
                 world.snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
             }
-            // It went meanwhile, or the key may not look into it.
+            // The parent was deleted meanwhile, or the key may not read its children.
             Err(ReadError::Refused { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -198,7 +198,7 @@ async fn add_children(
     Ok(())
 }
 
-/// Returns the tables that a kind's price is made of.
+/// Returns the catalog tables that determine a kind's price.
 fn priced_by(kind: &Kind) -> Vec<&'static str> {
     match kind.price {
         Price::Free => Vec::new(),
@@ -206,7 +206,7 @@ fn priced_by(kind: &Kind) -> Vec<&'static str> {
     }
 }
 
-/// Returns the rows of all owned objects, deposed ones included.
+/// Returns one row for each owned object, deposed ones included.
 pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &RefreshResult) -> Vec<ObjectSummary> {
     let prices = ObjectPrices::new(&world.catalog);
     let mut rows = Vec::new();
@@ -228,21 +228,21 @@ pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &RefreshResult) -> Ve
     rows
 }
 
-/// Live objects that no address owns, by where they are.
+/// Unmanaged live objects, by location.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct UnmanagedObjects {
-    /// In the projects that the stack is about.
+    /// Objects in the projects of the stack.
     pub(in crate::cli) here: Vec<ObjectSummary>,
-    /// In the account, and in no project.
+    /// Objects of the account outside of any project.
     pub(in crate::cli) account: Vec<ObjectSummary>,
-    /// In other projects, and those projects.
+    /// Objects in other projects, with those projects.
     elsewhere: Vec<ObjectSummary>,
-    /// How many other projects there are, as far as was read.
+    /// Number of other projects that were read.
     pub(in crate::cli) projects: usize,
 }
 
 impl UnmanagedObjects {
-    /// Leaves out the key in use: nobody may manage it, so that it is no news that nobody does.
+    /// Removes the API key in use: managing it could lock this program out, so it is never reported as unmanaged.
     pub(in crate::cli) fn leave_out_keys_in_use(
         &mut self,
         connection: &StackConnection,
@@ -253,7 +253,7 @@ impl UnmanagedObjects {
         self.account.retain(|row| !in_use.contains_key(&row.key()));
     }
 
-    /// Leaves out what other ledgers own, and what is in it.
+    /// Removes objects that other ledgers own, and objects inside them.
     pub(in crate::cli) fn leave_out_owned(&mut self, owned: &BTreeMap<ObjectKey, Name>) {
         let parent = |row: &ObjectSummary| {
             let (of, _) = REGISTRY.kind(&row.kind)?.child_of()?;
@@ -267,7 +267,7 @@ impl UnmanagedObjects {
         }
     }
 
-    /// Returns those that may be this stack's business, or all, in order.
+    /// Returns the sorted rows: those that this stack may be responsible for, or all.
     fn rows(self, all: bool) -> Vec<ObjectSummary> {
         let elsewhere = self.elsewhere.into_iter().filter(|_| all);
         let mut rows: Vec<ObjectSummary> =
@@ -277,7 +277,7 @@ impl UnmanagedObjects {
     }
 }
 
-/// Returns the live objects that no address owns.
+/// Returns the live objects that this ledger does not own.
 pub(in crate::cli) fn unmanaged_objects(
     ledger: &Ledger,
     world: &RefreshResult,
@@ -320,7 +320,7 @@ fn owner_addresses(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
     owned.collect()
 }
 
-/// Returns what an object belongs to: its parent, or what it was claimed by, by its address where it has one.
+/// Returns the parent of an object, or the object that claimed it; by address if it has one.
 fn belongs_to(
     owners: &BTreeMap<ObjectKey, &Address>,
     claimed: &BTreeMap<ObjectKey, ObjectKey>,
@@ -340,7 +340,7 @@ fn belongs_to(
     ))
 }
 
-/// Returns the row of a live object.
+/// Returns the list row of a live object.
 pub(in crate::cli) fn object_row(
     address: Option<&Address>,
     object: &Object,

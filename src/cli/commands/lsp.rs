@@ -1,4 +1,4 @@
-//! `stead lsp`: the language server, on standard streams.
+//! `stead lsp`: the language server on standard input and output.
 #![allow(clippy::disallowed_methods, reason = "this module is where an editor is listened to")]
 
 use std::collections::BTreeSet;
@@ -24,20 +24,19 @@ use crate::model::catalog::Catalog;
 use crate::model::source::Source;
 use crate::plan::annotate::offline_policy;
 
-/// Most bytes of a message: a text, twice as long for its escapes.
+/// Maximum size of a message in bytes: twice that of a text, because JSON escapes can double it.
 const MAX_MESSAGE_BYTES: u64 = 2 * decode::MAX_BYTES;
 
-/// How long a pause in typing is waited for before texts are checked: what an editor asks right behind a
-/// keystroke is answered first.
+/// Pause in typing after which the texts are checked, so that requests that follow a keystroke are answered first.
 const INPUT_IDLE_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// Most files of a repository among which stacks are looked for.
+/// Maximum number of repository files among which stacks are searched.
 const MAX_FILES: usize = 100_000;
 
-/// Serves one editor until it is done.
+/// Serves one editor until it disconnects.
 ///
 /// # Errors
-/// When the streams break, or a message has no length.
+/// When a stream fails, or a message has no length.
 pub(in crate::cli) fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
     let settings = &session.settings;
     let trust = if settings.untrusted { Trust::None } else { Trust::Full };
@@ -72,7 +71,7 @@ pub(in crate::cli) fn run(session: &CommandContext) -> Result<Exit, CliFailure> 
     }
 }
 
-/// Tells whether a message is there already, or comes within a pause.
+/// Returns whether another message is available, or arrives within the pause.
 fn has_pending_message(input: &BufReader<Stdin>) -> bool {
     if !input.buffer().is_empty() {
         return true;
@@ -81,7 +80,7 @@ fn has_pending_message(input: &BufReader<Stdin>) -> bool {
     poll(ready, Some(&INPUT_IDLE_TIMEOUT)).is_ok_and(|ready| ready > 0)
 }
 
-/// Reads one message; `None` when the editor is gone.
+/// Reads one message; `None` at the end of the stream.
 fn read_message(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut length: Option<u64> = None;
@@ -116,11 +115,11 @@ fn send_messages(messages: &[String]) -> io::Result<()> {
     output.flush()
 }
 
-/// The directories that the editor's texts stand in.
+/// Read access to the directories of the editor's texts.
 struct EditorFiles {
     trust: Trust,
     outside: bool,
-    /// The file of the catalog tables that were read last.
+    /// Cache file of the catalog tables that were read last.
     catalog: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! `stead man`: manual pages, made of what the command line declares.
+//! `stead man`: generates manual pages from the command line's declaration.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 
-/// Prints the page of stead or of a command, or writes all of them into a directory.
+/// Prints the page of stead or of a command, or writes all pages into a directory.
 ///
 /// # Errors
 /// When there is no such command, or a page cannot be written.
@@ -39,7 +39,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ManArgs) -> Result<Ex
 }
 
 fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CliFailure> {
-    // A page is found by its name, and its usage is told by the words.
+    // The page's name has dashes (`stead-ci-init`), its usage line has spaces.
     let command = command.clone().display_name(name.to_owned());
     let mut text = Vec::new();
     Man::new(command)
@@ -50,7 +50,7 @@ fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CliFailur
     Ok(text)
 }
 
-/// Writes the pages of a command and of those below it; returns how many.
+/// Writes the pages of a command and its subcommands; returns their number.
 fn write_pages(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, CliFailure> {
     stack_files::write_public(&directory.join(format!("{name}.1")), &render_page(command, name)?)?;
     let below =

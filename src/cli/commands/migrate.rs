@@ -1,5 +1,5 @@
-//! `stead state migrate`: keeps the ledger elsewhere from now on. Every step can be repeated: until the
-//! old place says where the ledger went, it is the ledger.
+//! `stead state migrate`: moves the ledger to another backend. Every step can be repeated: the old location remains
+//! authoritative until it records the new one.
 
 use super::ledger_copy::{same_content, write_copy};
 use crate::apply::context::TimingBounds;
@@ -18,7 +18,7 @@ use crate::ledger::stores::location::LedgerLocation;
 /// Moves the ledger.
 ///
 /// # Errors
-/// When either place cannot be used, or the new one holds something else.
+/// When either location cannot be used, or the new one holds something else.
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateMigrateArgs,
@@ -64,7 +64,7 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// Everything was done by an earlier run, which perhaps could not say so.
+/// Completes a migration that an earlier run finished without being able to report it.
 async fn confirm_migrated(
     session: &CommandContext,
     project: &LoadedStack,
@@ -100,7 +100,7 @@ async fn open_ledger_at(
     ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 
-/// Copies, reads back, and only then marks the old place: all of it while nobody else can write either.
+/// Copies the ledger, reads the copy back, and only then marks the old location as moved, while holding both locks.
 async fn under_both(
     session: &CommandContext,
     args: &StateMigrateArgs,
@@ -124,7 +124,7 @@ async fn under_both(
     };
     let done = ledger_io::while_kept(&new, Box::pin(ledger_io::while_kept(old, Box::pin(moved)))).await;
     if done.is_ok() {
-        // What comes back to the old place is older than the record of the move.
+        // A ledger that is restored at the old location is older than the record of the move, so the mark refuses it.
         ledger_io::advance_marks(&ledger_io::high_water_marks(project, from)?, old);
         ledger_io::advance_marks(&ledger_io::high_water_marks(project, to)?, &new);
     }

@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands of `stead`, one file per command.
 
 pub(super) mod accept;
 pub(super) mod act;

@@ -1,4 +1,4 @@
-//! `stead mv`: another name for a resource or a module: its block, what refers to it, and the `moved` entry.
+//! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry.
 
 pub(super) mod address;
 pub(super) mod declared;
@@ -19,10 +19,10 @@ use crate::config::edit::{ConfigLiteral, Edit, EditPath};
 use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 
-/// Gives a resource another name.
+/// Renames a resource or a module.
 ///
 /// # Errors
-/// When there is no such resource, the new name is taken, or the files cannot be edited.
+/// When it does not exist, the new address is taken, or the files cannot be edited.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Result<Exit, CliFailure> {
     let begun = LoadedStack::open_begun(&session.settings)?;
     let (from, to) = (&args.from, &args.to);

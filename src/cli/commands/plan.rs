@@ -1,4 +1,5 @@
-//! `stead plan`: what would change, in full. Sends only GETs and writes nothing but the file asked for.
+//! `stead plan`: shows all changes that an apply would make. Sends only GET requests, and writes no file but the
+//! requested ones.
 
 use std::io::{BufWriter, stdout};
 use std::time::Duration;
@@ -31,10 +32,10 @@ use crate::plan::model::change::Plan;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
 
-/// Plans and shows.
+/// Plans and shows the plan.
 ///
 /// # Errors
-/// When the stack has problems, or the service or the ledger cannot be read.
+/// When the stack has errors, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Result<Exit, CliFailure> {
     let project = report_files::open_or_report(session, &args.reports.wanted)?;
     let key = match &args.out {
@@ -46,11 +47,11 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let connection = session.connect(&project)?;
     let (ledger, objection) = ledger_io::read_for_plan(&project, &connection).await?;
     if args.out.is_some() && ledger.identity.key.is_none() {
-        // The ledger does not exist yet: the file's own key proves what was read and which secrets were used.
+        // The ledger does not exist yet, so the digests in the plan file use a key that is generated for the file.
         options.image_key = Some(ledger_io::new_identity(&project).key);
     }
     if let Some(RollbackDetected { what, means, .. }) = objection {
-        // An apply refuses it.
+        // Only a warning here; an apply refuses such a ledger.
         session.ui.write_message(&format!("warning: {what}: {means}"));
     }
     ambiguous_intents::warn_ambiguous_intents(session, &ledger);
@@ -64,7 +65,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     check_lock(session, &connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
     let facts = plan_details(&ledger, clock, start, &world);
     let exit = Exit::of_plan(&plan, args.exit_code);
-    // What is printed says that all is well: whatever is to be written is written before.
+    // Files are written before the output, because the output reports success.
     if let Some(path) = &args.out {
         let binding = bind_plan(args, (&project.stack, &options), &ledger, &plan, world.secrets.clone())?;
         let holds_key = binding.unborn.is_some();
@@ -79,7 +80,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
             session.ui.hint(&format!("The plan is signed by the key {}.", key.id()));
         }
     }
-    // A plan that covers a part, or removes everything, is applied with more flags than its fingerprint.
+    // A partial plan or a destroy plan needs more flags than its fingerprint to be applied.
     let expecting = format!("apply --expect {}", plan.fingerprint);
     let is_whole = !args.destroy && args.scope == PlanScopeArgs::default();
     let command = is_whole.then_some(expecting.as_str());
@@ -111,7 +112,7 @@ pub(super) fn check_lock(
     ledger_io::check_lock(&session.settings, &session.ui, &connection.lock_file, &used, pinned, terms)
 }
 
-/// Tells whether the plan of a destroy covers what came of the stack's objects.
+/// Returns whether the plan of a destroy includes objects derived from the stack's objects.
 fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
     let asked = args.leftovers.with_leftovers;
     if asked && (!args.destroy || args.out.is_some()) {
@@ -124,12 +125,12 @@ fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
     Ok(asked)
 }
 
-/// Returns the recipients that a stack's kept secrets are encrypted to, as a saved plan binds them.
+/// Returns the recipients of a stack's stored secrets, as a saved plan binds them.
 pub(in crate::cli) fn secret_recipients(stack: &Stack) -> Vec<Name> {
     stack.recipients.iter().flat_map(|recipients| recipients.names.iter().cloned()).collect()
 }
 
-/// Returns what a saved plan is bound to.
+/// Returns the state that a saved plan is bound to.
 fn bind_plan(
     args: &PlanArgs,
     (stack, options): (&Stack, &PlanningOptions),
@@ -145,7 +146,7 @@ fn bind_plan(
     Ok(PlanBinding { expires, ledger, requested, recipients: secret_recipients(stack), unborn })
 }
 
-/// Says what differs again although the last applies put it back.
+/// Warns of attributes that drift again after each apply: competing writers.
 pub(in crate::cli) fn warn_of_contest(session: &CommandContext, plan: &Plan, ledger: &Ledger) {
     for name in competing_writers::find_competing_writes(&plan.drift, ledger.history.iter()) {
         session.ui.write_message(&format!(
@@ -155,13 +156,13 @@ pub(in crate::cli) fn warn_of_contest(session: &CommandContext, plan: &Plan, led
     }
 }
 
-/// Shows a plan in the form that was asked for; the command ends with this exit code.
+/// Shows a plan in the requested format; `exit` is the exit code that the output reports.
 pub(in crate::cli) fn show_plan(session: &CommandContext, plan: &Plan, facts: &PlanContext, exit: Exit) {
     let ui = &session.ui;
     if ui.json || ui.ndjson {
         let options = PlanDocumentOptions { details: ui.verbose, ran: None };
         let mut out = BufWriter::new(stdout().lock());
-        // A reader that went away (`| head`) is no error.
+        // A closed pipe (`| head`) is not an error.
         let _ = if ui.ndjson {
             json::plan_events(&mut out, plan, REGISTRY, options, (SystemClock.now(), exit.code()))
         } else {
@@ -175,7 +176,7 @@ pub(in crate::cli) fn show_plan(session: &CommandContext, plan: &Plan, facts: &P
     }
 }
 
-/// What is known around a plan.
+/// Returns the details for the display of a plan.
 pub(in crate::cli) fn plan_details(
     ledger: &Ledger,
     clock: &impl Clock,

@@ -24,7 +24,7 @@ use crate::report::views::recovery as page;
 /// Rebuilds the ledger.
 ///
 /// # Errors
-/// When there is one, or the service cannot be read.
+/// When one exists, or the service cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &RecoverArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -51,7 +51,7 @@ fn refuse_unless_empty(ledger: &Ledger) -> Result<(), CliFailure> {
     .help("To take over single objects: stead apply --adopt ADDRESS=ID."))
 }
 
-/// Everything that a recovery works with.
+/// State of one rebuild: the stack, the connection and the new ledger.
 struct RecoverCommand<'a> {
     session: &'a CommandContext,
     project: &'a LoadedStack,
@@ -61,7 +61,7 @@ struct RecoverCommand<'a> {
 
 impl RecoverCommand<'_> {
     async fn run(&self, args: &RecoverArgs) -> Result<Exit, CliFailure> {
-        // Someone may have been quicker.
+        // Another process may have written the ledger meanwhile.
         refuse_unless_empty(&self.journal.ledger())?;
         let ui = &self.session.ui;
         let asks = ui.interactive && !args.yes;
@@ -91,7 +91,7 @@ impl RecoverCommand<'_> {
         Ok(exit)
     }
 
-    /// Reads and matches, and asks about ties, until nothing is left to ask.
+    /// Reads and matches, and asks about ambiguous matches, until none is left.
     async fn match_objects(&self, asks: bool) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
         let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
         let mut left: BTreeSet<Address> = BTreeSet::new();
@@ -121,7 +121,7 @@ impl RecoverCommand<'_> {
         Ok(number.and_then(|at| tie.candidates.get(at)).map(|candidate| candidate.id.clone()))
     }
 
-    /// Records everything at once: a ledger is never there by half.
+    /// Records all objects in one commit, so that no partial ledger exists.
     async fn write(&self, recovery: RebuiltLedger, account: Option<Name>) -> Result<(), CliFailure> {
         let what = IncidentKind::Recovered { objects: recovery.found.len() };
         let (at, who) = (self.connection.client.clock().now(), self.session.who.clone());
@@ -138,8 +138,8 @@ impl RecoverCommand<'_> {
     }
 }
 
-/// Reads and matches until nothing more is to be read: children once their parents are known, and what
-/// lists leave out once an object is.
+/// Reads and matches until nothing more can be read: children once their parents are matched, and attributes that lists
+/// omit once an object is matched.
 ///
 /// # Errors
 /// When the service cannot be read.

@@ -1,4 +1,4 @@
-//! `stead render`: the resolved configuration, and what decided each value.
+//! `stead render`: shows the resolved configuration, and the source of each value.
 
 use crate::cli::args::RenderArgs;
 use crate::cli::command_context::CommandContext;
@@ -15,16 +15,16 @@ use crate::model::value::Value;
 use crate::report::json;
 use crate::report::views::resolved::{self, ConfigValue};
 
-/// The attribute that a block's own name stands for.
+/// The attribute that defaults to the block's own name.
 const NAME: &str = "name";
 
-/// How many paths a suggestion is looked for among.
+/// Maximum number of paths that are compared for a suggestion.
 const MAX_CANDIDATES: usize = 2000;
 
-/// Shows the resolved configuration, or what decided one value.
+/// Shows the resolved configuration, or the sources of one value.
 ///
 /// # Errors
-/// When the stack has problems, or nothing is at the path.
+/// When the stack has errors, or the path has no value.
 pub(in crate::cli) fn run(session: &CommandContext, args: &RenderArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let mut values = all_values(&project.stack);
@@ -42,8 +42,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &RenderArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// Returns the values at a path: of a resource or an attribute, of all instances of a block, of one entry of a
-/// map, of a variable or local.
+/// Returns the values at a path: of a resource or attribute, of all instances of a block, of an entry of a map, of a
+/// variable or local.
 fn values_at(stack: &Stack, values: &[ConfigValue], path: &str) -> Result<Vec<ConfigValue>, CliFailure> {
     let within: Vec<ConfigValue> =
         values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();
@@ -87,7 +87,7 @@ fn values_at(stack: &Stack, values: &[ConfigValue], path: &str) -> Result<Vec<Co
     if found.is_empty() { Err(nothing_at(path, values, stack)) } else { Ok(found) }
 }
 
-/// Returns the part of a value that the rest of a path leads to, with its own place.
+/// Returns the nested value at the rest of a path, with its own source location.
 fn value_part(
     stack: &Stack,
     whole: ConfigValue,
@@ -116,7 +116,7 @@ fn follow_path<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
     }
     let rest = rest.strip_prefix('.')?;
     match value {
-        // A key may hold dots itself.
+        // A key can contain dots itself, so every key that the rest begins with is tried.
         Value::Map(map) => {
             map.iter().find_map(|(key, inner)| follow_path(inner, rest.strip_prefix(key.as_str())?))
         }
@@ -128,7 +128,7 @@ fn follow_path<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
     }
 }
 
-/// Returns a variable or a local.
+/// Returns a variable or a local with its sources.
 fn variable_or_local(stack: &Stack, name: &str, setting: &AttributeSetting) -> ConfigValue {
     let given = format!("{name}, ");
     let by = setting.set_by.as_ref().map(|by| by.strip_prefix(given.as_str()).unwrap_or(by).to_owned());
@@ -154,7 +154,7 @@ fn nothing_at(path: &str, values: &[ConfigValue], stack: &Stack) -> CliFailure {
     }
 }
 
-/// Returns every value of a stack, in the order of their addresses.
+/// Returns all values of a stack, ordered by address.
 fn all_values(stack: &Stack) -> Vec<ConfigValue> {
     let mut found = Vec::new();
     for resource in stack.resources.values() {
@@ -191,7 +191,7 @@ fn resource_value(
     }
 }
 
-/// Returns the calls of modules that a resource comes from, innermost first.
+/// Returns the module calls that a resource comes from, innermost first.
 fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<SourceLocation>)> {
     let mut found = Vec::new();
     if stack.modules.is_empty() {
@@ -208,11 +208,11 @@ fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<SourceL
     found
 }
 
-/// Returns a value, or the text of what it waits for.
+/// Returns a value, or the text of an unknown expression.
 pub(super) fn display_value(expression: &Expression) -> Value {
     match expression {
         Expression::Value(value) => value.clone(),
-        // One secret among them hides itself only.
+        // A secret in a list must not redact the other elements.
         Expression::List(parts) => Value::List(parts.iter().map(display_value).collect()),
         Expression::Map(map) => {
             Value::Map(map.iter().map(|(key, part)| (key.clone(), display_value(part))).collect())

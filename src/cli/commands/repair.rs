@@ -1,4 +1,4 @@
-//! `stead state verify` and `stead state repair`.
+//! `stead state verify` and `stead state repair`: check the stored ledger, and restore what is intact in a damaged one.
 
 use crate::cli::args::StateRepairArgs as Args;
 use crate::cli::command_context::CommandContext;
@@ -19,7 +19,7 @@ use crate::report::json;
 use crate::report::views::ledger_check as page;
 use crate::report::views::ledger_check::{LedgerCheckReport, LedgerFlaw, LostRecords};
 
-/// Checks everything that is kept of the ledger.
+/// Verifies all stored records, digests and checkpoints of the ledger.
 ///
 /// # Errors
 /// When it cannot be read at all.
@@ -48,7 +48,8 @@ pub(super) async fn verify_ledger(
     Ok(Exit::Failed)
 }
 
-/// Tells what is wrong with a ledger that is whole, where this machine saw it with MACs.
+/// Returns the problem of an undamaged ledger that lacks the MACs which this machine has seen on it; `None` if there is
+/// none.
 async fn unlike_last_time(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -59,7 +60,7 @@ async fn unlike_last_time(
     ledger_io::detect_rollback(project, place).await
 }
 
-/// Checks everything that is kept of a ledger.
+/// Verifies all stored records of a ledger, and returns the findings.
 ///
 /// # Errors
 /// When it cannot be read at all.
@@ -72,13 +73,14 @@ pub(super) async fn read_checked(
         let key = open::seal_key(&project.settings)?;
         let read = CommandStore::read(place, &project.stack.name, environment, key.as_ref()).await;
         if let Err(error @ StoreError::Sealed(MacError::MissingMacs)) = read {
-            // That is no damage: there is nothing to repair.
+            // This error is not damage, so there is nothing to repair.
             return Err(error.into());
         }
         let report = verify::check_directory(directory, environment, key.as_ref())?;
         return Ok(LedgerReadResult { unproven: report.unproven, found: checked_report(report, place) });
     }
-    // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
+    // Reading replays every record: it verifies the digest, the position in the chain, and that the transition is
+    // legal.
     let LedgerReadResult { found: ledger, unproven } = ledger_io::inspect_ledger(project, place).await?;
     let flaws = ledger.as_ref().map(invariants::find_contradictions).unwrap_or_default();
     let flaw = |reason| LedgerFlaw { place: place.to_string(), reason };
@@ -91,7 +93,7 @@ pub(super) async fn read_checked(
     Ok(LedgerReadResult { found, unproven })
 }
 
-/// Returns what was checked, and says if nothing proves who wrote it.
+/// Returns the findings, and warns if the ledger is not authenticated.
 fn report_if_unproven(looked: LedgerReadResult<LedgerCheckReport>) -> LedgerCheckReport {
     looked.warn_if_unproven();
     looked.found
@@ -110,10 +112,10 @@ fn checked_report(report: VerificationReport, place: &LedgerLocation) -> LedgerC
     }
 }
 
-/// Gets back what can be got back, after it was shown what cannot.
+/// Shows what cannot be restored, asks for confirmation, and restores the rest.
 ///
 /// # Errors
-/// When the ledger is locked, nothing of it is proven, or it cannot be written.
+/// When the ledger is locked, none of it is authenticated, or it cannot be written.
 pub(super) async fn run(
     session: &CommandContext,
     args: &Args,

@@ -1,4 +1,5 @@
-//! `stead resolve`: lists open questions, or answers one: which live object a lost request made, if any.
+//! `stead resolve`: lists ambiguous intents, or resolves one: the user states which live object a lost request created,
+//! if any.
 
 use uuid::Uuid;
 
@@ -20,13 +21,13 @@ use crate::model::snapshot::ObjectKey;
 use crate::report::json::{self, AmbiguousIntentEntry};
 use crate::report::text::escape;
 
-/// What is said of a request that is only watched.
+/// Status text of a request that is presumed to have had no effect.
 const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late one";
 
-/// Lists or answers.
+/// Lists or resolves ambiguous intents.
 ///
 /// # Errors
-/// When there is no such question, the object cannot be the answer, or the ledger cannot be written.
+/// When there is no such intent, the named object cannot be the result of the request, or the ledger cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ResolveArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -96,7 +97,7 @@ fn tell_recorded(
     Exit::Done
 }
 
-/// Returns an answer's word.
+/// Returns the keyword of a resolution.
 const fn answer_keyword(answer: &ResolveAction) -> &'static str {
     match answer {
         ResolveAction::Adopt { .. } => "adopt",
@@ -106,7 +107,7 @@ const fn answer_keyword(answer: &ResolveAction) -> &'static str {
     }
 }
 
-/// Records an answer; returns for which resource the request was.
+/// Records a resolution; returns the address of the intent.
 async fn record_answer(
     connection: &StackConnection,
     journal: &CommandJournal,
@@ -123,8 +124,8 @@ async fn record_answer(
     Ok(intent.address)
 }
 
-/// Returns the record that an object is kept without its secret: the answer that showed it once is lost, and whoever
-/// keeps the object all the same waits for no delivery.
+/// Returns the record that keeps an object without its secret: the response that contained the secret is lost, and a
+/// user who keeps the object accepts that it is never delivered.
 fn without_secret(connection: &StackConnection, intent: &Intent, answer: &Said) -> Option<Record> {
     let (IntentAction::Create { entry, .. }, Said::Made { .. }) = (&intent.action, answer) else {
         return None;
@@ -135,7 +136,7 @@ fn without_secret(connection: &StackConnection, intent: &Intent, answer: &Said) 
     lost.then(|| Record::Applied { address: intent.address.clone(), entry })
 }
 
-/// Finds the only request of a resource that can be answered.
+/// Finds the only ambiguous intent of a resource.
 fn of_resource(project: &LoadedStack, ledger: &Ledger, asked: &str) -> Result<Uuid, CliFailure> {
     let questions = ledger.questions.iter().map(|(op, question)| (op, &question.intent));
     let all = questions.chain(ledger.watched.iter());
@@ -161,7 +162,7 @@ fn find_intent(ledger: &Ledger, asked: &str) -> Result<Uuid, CliFailure> {
     })
 }
 
-/// Returns a request that can be answered. Someone else may have answered it since it was read.
+/// Returns an intent that can still be resolved. Another user may have resolved it since the ledger was read.
 fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, CliFailure> {
     let asked = ledger.questions.get(&op).map(|question| &question.intent);
     asked.or_else(|| ledger.watched.get(&op)).cloned().ok_or_else(|| {
@@ -169,7 +170,7 @@ fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, CliFailure> {
     })
 }
 
-/// Returns the answer that was given, or asks a person for it.
+/// Returns the resolution from the command line, or prompts for it.
 fn choose_answer(
     session: &CommandContext,
     ledger: &Ledger,
@@ -193,7 +194,7 @@ fn choose_answer(
     })
 }
 
-/// Returns what is recorded for an answer, once the object that it names is seen to fit.
+/// Returns the records for a resolution, after checking that the named object fits the request.
 async fn resolve_answer(
     connection: &StackConnection,
     ledger: &Ledger,
@@ -221,7 +222,7 @@ async fn resolve_answer(
     })
 }
 
-/// Returns the certificate of a live object that could be what a request made.
+/// Returns the ledger's record of a live object, after checking that the request can have created it.
 async fn read_candidate(
     connection: &StackConnection,
     ledger: &Ledger,
@@ -274,7 +275,7 @@ fn render_open_intents(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     requests.chain(lost.iter().map(told_lost)).collect()
 }
 
-/// Returns what is asked about a lost secret, with a line for each way to answer it.
+/// Returns the description of a lost secret, with one command line for each possible resolution.
 fn told_lost(lost: &LostSecret<'_>) -> String {
     let line =
         |words: &String| format!("  stead resolve {} {}\n", lost.address, escape::escape_line(words));
@@ -282,7 +283,8 @@ fn told_lost(lost: &LostSecret<'_>) -> String {
     format!("{}\n{lines}", escape::escape_line(&lost.text()))
 }
 
-/// Returns a question, or a watched request, with a line for each way to answer it.
+/// Returns the description of an ambiguous intent or a watched request, with one command line for each possible
+/// resolution.
 fn render_intent(ledger: &Ledger, op: Uuid) -> String {
     let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => question.text.clone(),

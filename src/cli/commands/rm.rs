@@ -1,4 +1,4 @@
-//! `stead rm`: takes a block out, and says what becomes of its object.
+//! `stead rm`: removes a block, and records whether its object is deleted or forgotten.
 
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
@@ -20,10 +20,10 @@ use crate::kinds::REGISTRY;
 use crate::model::address::{Address, path_prefixes};
 use crate::model::source::SourceId;
 
-/// Most places that are told.
+/// Maximum number of source locations in a message.
 const MAX_LISTED_LOCATIONS: usize = 20;
 
-/// What is to go: addresses, with all that is in them.
+/// Addresses to remove, including everything inside them.
 struct RemovedAddresses<'a>(HashSet<&'a str>);
 
 impl<'a> RemovedAddresses<'a> {
@@ -36,7 +36,7 @@ impl<'a> RemovedAddresses<'a> {
     }
 }
 
-/// Returns what still refers to what is to go, with the places.
+/// Returns the remaining references to the removed addresses, with their source locations.
 fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<String> {
     let graph = DependencyGraph::from_stack(stack);
     let within = |other: &Address| gone.contains_address(other);
@@ -63,7 +63,7 @@ fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<Strin
     found
 }
 
-/// Returns where a resource is written that is an entry of a list.
+/// Returns the location of a resource that is written as an entry of a list.
 fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<EditPath> {
     let stack = &begun.project.stack;
     let span =
@@ -72,10 +72,10 @@ fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<
     entry_at(&EditableFile { source, registry: &REGISTRY }, span)
 }
 
-/// Takes a resource or a module out of the configuration.
+/// Removes a resource or a module from the configuration.
 ///
 /// # Errors
-/// When there is no such resource, something still refers to it, or the files cannot be edited.
+/// When there is no such resource, it is still referenced, or the files cannot be edited.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &RmArgs) -> Result<Exit, CliFailure> {
     let begun = LoadedStack::open_begun(&session.settings)?;
     let address = &args.address;
@@ -100,8 +100,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &RmArgs) -> Resu
     check_and_write(session, args, &edits, slice::from_ref(address)).await
 }
 
-/// Takes out a module, or a resource that one declares: the file that declares it says itself what becomes of the
-/// objects, for everyone who uses it.
+/// Removes a module, or a resource in a module. The declaring file gets the `removed` entry, so that it takes effect
+/// for every user of the module.
 async fn of_module(
     session: &CommandContext,
     begun: &StackSources,
@@ -123,18 +123,18 @@ async fn of_module(
     check_and_write(session, args, &edits, &all).await
 }
 
-/// Tells whether an address names what has no object.
+/// Returns whether an address is a variable or a local, which have no object.
 fn is_value(address: &Address) -> bool {
     VALUE_SECTIONS.contains(&address.root())
 }
 
-/// Returns the entry that says what becomes of the objects.
+/// Returns the edit that adds the `removed` entry with the action for the objects.
 fn removed_edit(from: &Address, action: &str) -> Edit {
     let entry = [("from", ConfigLiteral::text(from.as_str())), ("action", ConfigLiteral::text(action))];
     Edit::Append(EditPath::from_text("removed"), ConfigLiteral::map(entry))
 }
 
-/// Refuses what is still referred to.
+/// Refuses to remove an address that is still referenced.
 fn reject_referenced(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), CliFailure> {
     let places = remaining_references(stack, &RemovedAddresses::from_addresses(all));
     if places.is_empty() {
@@ -145,14 +145,14 @@ fn reject_referenced(stack: &Stack, address: &Address, all: &[Address]) -> Resul
     Err(told.help("Nothing was written. Take these references out first."))
 }
 
-/// Reads the files back, holds that nothing else goes, and writes them.
+/// Reads the edited files, checks that no other resource is removed, and writes them.
 async fn check_and_write(
     session: &CommandContext,
     args: &RmArgs,
     edits: &SourceEdits<'_>,
     all: &[Address],
 ) -> Result<Exit, CliFailure> {
-    // What still refers to it is told as the problem that it would be.
+    // A remaining reference is reported as the error that it would cause.
     let after = edits.read().inspect_err(|_| {
         session.ui.write_message(&format!(
             "{} stays, and nothing was written: without it there would be",

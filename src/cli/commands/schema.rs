@@ -1,4 +1,4 @@
-//! `stead schema`: documents for other tools.
+//! `stead schema`: prints schemas for other tools.
 
 use crate::cli::args::{SchemaArgs, SchemaDocument};
 use crate::cli::command_context::CommandContext;
@@ -7,7 +7,7 @@ use crate::cli::service::builtin_catalog;
 use crate::editor::{openapi, stack_schema};
 use crate::kinds::REGISTRY;
 
-/// Prints the document.
+/// Prints the requested schema.
 pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
     let text = match args.document {
         SchemaDocument::Stack => {
@@ -20,8 +20,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
     Exit::Done
 }
 
-/// Returns the schema of what a command prints to programs: these are written by hand, and held against what is
-/// printed by the tests.
+/// Returns the schema of a command's output. These schemas are written by hand; tests compare them with the output.
 const fn of_what_is_printed(document: SchemaDocument) -> &'static str {
     match document {
         SchemaDocument::Stack | SchemaDocument::Openapi => "",

@@ -1,5 +1,6 @@
-//! `stead state seal`: adds MACs to a ledger that has none, or replaces their key. In: the ledger as it is, shown and
-//! confirmed. Out: the same ledger, covered by MACs of the key. Killed at any moment it is one or the other.
+//! `stead state seal`: adds MACs to a ledger without them, or replaces their key. In: the present ledger, shown and
+//! confirmed. Out: the same ledger with MACs under the key. If the process is killed, the ledger is in either the old
+//! or the new state.
 
 use super::ledger_copy::missing_ledger;
 use crate::apply::context::TimingBounds;
@@ -19,10 +20,10 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 use crate::report::text::escape;
 
-/// Objects that the summary names.
+/// Maximum number of objects that the summary names.
 const MAX_LISTED_OBJECTS: usize = 20;
 
-/// Everything that sealing works with.
+/// State of one run: the stack, the locations and the new key.
 struct SealCommand<'a> {
     session: &'a CommandContext,
     args: &'a StateSealArgs,
@@ -34,7 +35,7 @@ struct SealCommand<'a> {
 /// Adds MACs, or replaces their key.
 ///
 /// # Errors
-/// When there is no key or no ledger, this machine saw MACs that are gone, or the ledger cannot be written.
+/// When there is no key or no ledger, the ledger lost MACs that this machine has seen, or it cannot be written.
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateSealArgs,
@@ -82,7 +83,7 @@ impl SealCommand<'_> {
         Exit::Done
     }
 
-    /// Adds MACs to a ledger that has none.
+    /// Adds MACs to a ledger without them.
     async fn add_macs(&self) -> Result<Exit, CliFailure> {
         let lenient = self.key.accepting_unsealed();
         let found = self.read(&lenient).await?.ok_or_else(|| missing_ledger(self.place))?;
@@ -92,7 +93,7 @@ impl SealCommand<'_> {
                 .help("Somebody removed them, and can have changed anything in it: it gets none here.")
                 .help("Restore a copy that has them: remove the ledger from its place, then stead state push FILE."));
         }
-        // Lines may have MACs already, where a checkpoint before them has none.
+        // Records can have MACs although an earlier checkpoint has none.
         let open = found.sealed.is_some().then_some(&lenient);
         let journal = self.open(open).await?;
         let work = self.write_macs(&journal, "has no MACs: nothing proves who wrote it");
@@ -133,7 +134,7 @@ impl SealCommand<'_> {
         )
     }
 
-    /// Shows the ledger, asks, and writes.
+    /// Shows the ledger, asks for confirmation, and writes it.
     async fn write_macs(&self, journal: &CommandJournal, was: &str) -> Result<Exit, CliFailure> {
         let ui = self.session.ui;
         ui.write_message(&self.summary(&journal.ledger(), was));
@@ -151,7 +152,7 @@ impl SealCommand<'_> {
         Ok(Exit::Done)
     }
 
-    /// Returns what a person needs in order to notice that the ledger is not the one that stead wrote.
+    /// Returns the summary by which a user can recognize a ledger that stead did not write.
     fn summary(&self, ledger: &Ledger, was: &str) -> String {
         let stack = &self.project.stack;
         let mut lines = vec![format!(

@@ -1,4 +1,4 @@
-//! `stead secret`: kept secrets: their identities, what is known of them, their values, and new ones.
+//! `stead secret`: generates identities, and shows, sets, rotates and re-encrypts the stored secrets.
 
 mod lookup;
 mod rekey;
@@ -31,10 +31,10 @@ use crate::model::clock::Clock;
 use crate::model::secret::{Secret, is_same_fingerprint};
 use crate::report::json;
 
-/// Does what was asked for.
+/// Runs the subcommand.
 ///
 /// # Errors
-/// When the stack has problems, there is no such secret, or the ledger cannot be read or written.
+/// When the stack has errors, there is no such secret, or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     match &args.action {
         SecretAction::Keygen(args) => generate_identity(session, args),
@@ -46,7 +46,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result
     }
 }
 
-/// Makes an identity. Its text goes to the file alone.
+/// Generates an identity. Its private text is written only to the file.
 fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Result<Exit, CliFailure> {
     let shown = stack_files::display_path(&args.out);
     let identity = AgeIdentity::generate();
@@ -72,16 +72,16 @@ fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Resul
     Ok(Exit::Done)
 }
 
-/// What is known of one secret.
+/// Metadata of one secret, as the list shows it.
 #[derive(Serialize)]
 struct SecretRow {
     address: Name,
     kept: bool,
     version: Option<u64>,
     fingerprint: Option<Name>,
-    /// It is encrypted to the recipients that are pinned now.
+    /// Whether it is encrypted to the pinned recipients.
     current_recipients: bool,
-    /// Who could read it once and is no recipient any more.
+    /// Former recipients, who could read the value in the past.
     former: Vec<Name>,
     rotating: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,7 @@ impl SecretRow {
     }
 }
 
-/// Returns the addresses of a stack's secrets, kept or not.
+/// Returns the addresses of a stack's secrets, stored or not.
 fn secret_addresses(project: &LoadedStack, ledger: &Ledger) -> Vec<Name> {
     let generated = ledger.generated.keys().map(|name| Name::new(format!("{VARIABLE_PREFIX}{name}")));
     let owned = |address: &&Address| {
@@ -185,7 +185,7 @@ async fn show_secret(session: &CommandContext, args: &SecretGetArgs) -> Result<E
     Ok(Exit::Done)
 }
 
-/// Decrypts the value of a secret that is to be in use.
+/// Decrypts the value of a secret that is or will be in use.
 fn decrypt_value(session: &CommandContext, ledger: &Ledger, address: &Name) -> Result<Secret, CliFailure> {
     let Some(kept) = ledger.secrets.values.get(address) else {
         return Err(CliFailure::new(
@@ -278,7 +278,7 @@ async fn write_secret(
     Ok(Exit::Done)
 }
 
-/// Records that the secret of an object is not lost any more.
+/// Records that the secret of an object is available again.
 async fn clear_lost_mark(
     journal: &CommandJournal,
     owner: Option<(&Address, &Entry)>,
@@ -288,7 +288,7 @@ async fn clear_lost_mark(
     Ok(journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?)
 }
 
-/// Returns where a secret is delivered.
+/// Returns the sink of a secret.
 fn secret_sink<'p>(project: &'p LoadedStack, address: &str) -> Option<&'p SecretSink> {
     match address.strip_prefix(VARIABLE_PREFIX) {
         Some(name) => match &project.stack.awaited.get(name)?.origin {

@@ -1,4 +1,4 @@
-//! `stead show`: a saved plan, without asking anyone.
+//! `stead show`: shows a saved plan, without any request.
 
 use crate::cli::args::{ShowArgs, global_flags};
 use crate::cli::artifacts::plan_file;
@@ -11,10 +11,10 @@ use crate::cli::process::failure::CliFailure;
 use crate::report::review::ReviewSubject;
 use crate::report::terminal::PlanContext;
 
-/// Shows the plan of a file.
+/// Shows the plan in a file.
 ///
 /// # Errors
-/// When the file is no plan, or was changed.
+/// When the file is not a plan, or was modified.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;

@@ -1,4 +1,4 @@
-//! `stead state`: the ledger itself: listed, copied, moved, checked and repaired.
+//! `stead state`: lists, copies, moves, verifies and repairs the ledger itself.
 
 use super::ledger_copy::{missing_ledger, same_content, write_copy};
 use super::{adopt_directory, migrate, repair, seal};
@@ -22,13 +22,13 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::report::json;
 use crate::report::views::list::{self, ObjectSummary};
 
-/// Does what was asked for.
+/// Runs the subcommand.
 ///
 /// # Errors
 /// When the stack has problems, or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &StateArgs) -> Result<Exit, CliFailure> {
     if let StateAction::AdoptDirectory(args) = &args.action {
-        // A repository's root needs no stack of its own.
+        // The root of a repository does not need a stack of its own.
         return Box::pin(adopt_directory::run(session, args)).await;
     }
     let project = session.open()?;
@@ -82,7 +82,7 @@ async fn pull_ledger(
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     let key = open::seal_key(&session.settings)?;
-    // One without MACs is copied, too: to look at it, or to keep it before it gets them.
+    // A ledger without MACs can be copied, too, for inspection or as a backup before `state seal`.
     let lenient = key.as_ref().map(MacKey::accepting_unsealed);
     let stack = &project.stack;
     let ledger = CommandStore::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
@@ -176,7 +176,7 @@ async fn replace_ledger(
         .help("What was recorded since would be forgotten, objects included. If that is meant: --force."));
     }
     if !args.force && marks.saw_macs(Some(&copy))? {
-        // What was removed here may be newer than the copy.
+        // A ledger that was deleted here may be newer than the copy.
         let objection = marks.detect_rollback(Some((&copy, &HeadHistory::default())))?;
         if let Some(RollbackDetected { what, means, .. }) = objection {
             return Err(CliFailure::new(Exit::OutOfDate, format!("the copy is refused: {what}: {means}"))

@@ -1,4 +1,4 @@
-//! `stead test`: the stack's own tests, on the built-in cloud in memory.
+//! `stead test`: runs the stack's own tests, on the built-in cloud in memory.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use crate::model::clock::Clock;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::report::views::test_run::{self, TestFailure, TestResult};
 
-/// Empties a terminal's screen.
+/// Escape sequence that clears the terminal.
 const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 
-/// Runs tests and tells what is not as they want it.
+/// Runs tests and reports failed expectations.
 ///
 /// # Errors
-/// When there are none, a file of them cannot be read, or the report cannot be written.
+/// When there are no tests, a test file cannot be read, or the report cannot be written.
 pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let mut tested = Vec::new();
     for path in test_paths(session, args)? {
@@ -50,17 +50,17 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit,
     Ok(if failed || tested.is_empty() { Exit::Failed } else { Exit::Done })
 }
 
-/// Runs the tests, and again whenever a file changes that they are made of. A stop signal ends it with the
-/// outcome of the last run.
+/// Runs the tests, and again when one of their files changes. A stop signal ends the loop with the outcome of the last
+/// run.
 ///
 /// # Errors
-/// When stop signals cannot be watched: what fails is told, and tried again.
+/// When the process cannot watch for stop signals. A failed run is reported and does not end the loop.
 pub(in crate::cli) async fn watch_tests(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let mut stops = StopSignals::new().map_err(anyhow::Error::from)?;
     loop {
         let directories = watched_directories(session, args);
-        // Before the run: what changes meanwhile is run again.
+        // Taken before the run, so that a change during the run starts another one.
         let before = FileFingerprints::from_directories(&directories);
         let exit = run(session, args).unwrap_or_else(|failure| session.report_failure(&failure));
         ui.hint("Waiting for a change; Ctrl-C ends.");
@@ -73,8 +73,7 @@ pub(in crate::cli) async fn watch_tests(session: &CommandContext, args: &Args) -
     }
 }
 
-/// Returns where the files stand that the tests are made of: those of tests, the stack's, and what it
-/// includes and uses.
+/// Returns the directories of the test files, of the stack, and of its includes and modules.
 fn watched_directories(session: &CommandContext, args: &Args) -> BTreeSet<PathBuf> {
     let settings = &session.settings;
     let parent = |path: &Path| match path.parent() {
@@ -114,7 +113,7 @@ fn test_paths(session: &CommandContext, args: &Args) -> Result<Vec<PathBuf>, Cli
     Ok(names.into_iter().map(|name| directory.join(name)).collect())
 }
 
-/// Runs one test of the stack that stands beside its file.
+/// Runs one test on the stack in the directory of its file.
 fn run_test(session: &CommandContext, path: &Path, source: &Source, test: &StackTest) -> TestResult {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -139,7 +138,7 @@ fn run_test(session: &CommandContext, path: &Path, source: &Source, test: &Stack
     }
 }
 
-/// Says why a test could not be run, on one line.
+/// Returns on one line why a test could not be run.
 fn one_line_reason(failure: &CliFailure) -> String {
     let problem = failure.rejected.as_ref().and_then(|rejected| {
         let problem = rejected.diagnostics.first()?;

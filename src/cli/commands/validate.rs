@@ -1,4 +1,4 @@
-//! `stead validate`: everything that can be checked without a network, and what is safe to mend.
+//! `stead validate`: runs all checks that need no network, and applies safe fixes.
 
 use std::path::PathBuf;
 
@@ -19,16 +19,16 @@ use crate::model::source::{Source, Sources};
 use crate::plan::annotate::offline_policy;
 use crate::report::json;
 
-/// Environments with their problems.
+/// Errors of the other environments, by name.
 type EnvironmentDiagnostics = Vec<(Name, Vec<Diagnostic>)>;
 
-/// Most rounds of fixes: mending one problem may show the next.
+/// Maximum number of fix rounds, because one fix can reveal the next error.
 const MAX_ROUNDS: usize = 100;
 
 /// Checks the stack.
 ///
 /// # Errors
-/// When it has problems, or cannot be read.
+/// When it has errors, or cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -> Result<Exit, CliFailure> {
     if args.fix {
         apply_fixes(session, args).await?;
@@ -77,7 +77,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     Ok(Exit::Done)
 }
 
-/// Returns what was found, and the texts that it is about; `None` where nothing could be looked at.
+/// Returns the diagnostics and their sources; `None` if the files could not be read.
 fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diagnostic], &Sources)> {
     match opened {
         Ok(project) => Some((&project.warnings, &project.stack.sources)),
@@ -87,8 +87,8 @@ fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diag
     }
 }
 
-/// Adds what is wrong in the other environments, as what one of them leaves out another one has, and what the
-/// policies say that need nothing of the live world.
+/// Adds the diagnostics of the other environments, since each can use other blocks, and those of policies that need no
+/// live state.
 fn add_other_environments(
     session: &CommandContext,
     opened: Result<LoadedStack, CliFailure>,
@@ -108,7 +108,7 @@ fn add_other_environments(
     let found = found.into_iter().chain(denials);
     match opened {
         Ok(project) => {
-            // Warnings were told when the stack was read, but for the one document of JSON.
+            // Warnings were printed when the stack was read; only the JSON document contains them again.
             let diagnostics = found.filter(|problem| session.ui.json || is_error(problem)).collect();
             Err(Box::new(LoadFailure { sources: project.stack.sources, diagnostics }).into())
         }
@@ -121,8 +121,8 @@ fn add_other_environments(
     }
 }
 
-/// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
-/// when that one is meant.
+/// Returns the chosen environment and the diagnostics of the others. Denials of policies are reported only for the
+/// chosen one.
 fn check_environments(
     session: &CommandContext,
     begun: &InitialEnvironment,
@@ -146,7 +146,7 @@ fn check_environments(
     Ok((chosen, others))
 }
 
-/// Tells the problems and how many there are, then what can be done about them.
+/// Prints the diagnostics, their number, and the possible fixes.
 fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
     let exit = session.report_failure(&CliFailure::from(Box::new(rejected)));
@@ -156,7 +156,7 @@ fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     exit
 }
 
-/// Mends what has a safe edit, round after round, and writes it once it was agreed to.
+/// Applies safe edits, round after round, and writes them after confirmation.
 async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<(), CliFailure> {
     let before = stack_files::read_stack(&session.settings.dir)?;
     if !before.diagnostics.is_empty() {
@@ -188,7 +188,7 @@ async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<()
     rewrite_files::write_rewrites(session, &rewrites, args.yes).await.map(drop)
 }
 
-/// Returns the problems of a stack with these texts.
+/// Returns the diagnostics of a stack with these texts.
 fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, CliFailure> {
     let mut sources = Sources::default();
     for source in texts {
@@ -201,8 +201,7 @@ fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnosti
     }
 }
 
-/// Returns the texts with the fixes made that do not overlap; only the first, with `one`. `None` when
-/// there is none.
+/// Returns the texts after applying the fixes that do not overlap; with `one`, only the first. `None` if there is none.
 fn fix_texts(texts: &[Source], fixes: &[&SuggestedEdit], one: bool) -> Option<Vec<Source>> {
     let mut fixes: Vec<&SuggestedEdit> = fixes.to_vec();
     fixes.sort_by_key(|fix| fix.span);

@@ -1,4 +1,4 @@
-//! `stead version`: which program this is.
+//! `stead version`: prints version, commit and schema number.
 
 use serde::Serialize;
 
@@ -6,17 +6,17 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::report::json;
 
-/// The version of the language, and of the forms of saved plans and ledgers.
+/// Version of the language and of the formats of saved plans and ledgers.
 const FORMAT_VERSION: u32 = 1;
 
-/// The document for programs.
+/// JSON output of `version`.
 #[derive(Serialize)]
 struct VersionDocument {
     schema_version: u32,
     version: &'static str,
-    /// The commit that it was built of; published binaries know it.
+    /// Commit that the binary was built from; `None` unless it is a release.
     commit: Option<&'static str>,
-    /// The day of that commit.
+    /// Date of that commit.
     date: Option<&'static str>,
     language: u32,
     plan_format: u32,
@@ -45,7 +45,7 @@ pub(in crate::cli) fn run(session: &CommandContext) -> Exit {
 fn version_text(document: &VersionDocument) -> String {
     let of = match (document.commit, document.date) {
         (Some(commit), Some(date)) => format!(", commit {commit} of {date}"),
-        // While it is worked on, and of a package without a checkout, nobody knows.
+        // A development build, or one from a package without a checkout, has no commit.
         _ => String::new(),
     };
     let VersionDocument { version, language, plan_format, ledger_format, .. } = document;

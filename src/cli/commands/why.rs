@@ -1,5 +1,5 @@
-//! `stead why ADDRESS`: why a resource is there, what it waits for and what waits for it; and from a saved
-//! plan, why it changes.
+//! `stead why ADDRESS`: explains why a resource exists, its dependencies and its dependents; with a saved plan, why it
+//! changes.
 
 use std::path::Path;
 
@@ -20,51 +20,51 @@ use crate::report::json;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 
-/// Most instances of one block that are told of.
+/// Maximum number of instances of one block in the output.
 const MAX_LISTED_INSTANCES: usize = 20;
 
-/// The document for programs.
+/// JSON output of `why`.
 #[derive(Serialize)]
 struct WhyDocument {
     schema_version: u32,
     resources: Vec<WhyResource>,
 }
 
-/// Why one resource is there.
+/// Explanation of one resource.
 #[derive(Serialize)]
 struct WhyResource {
     address: Address,
-    /// Where its block stands.
+    /// Location of its block.
     source: Option<String>,
-    /// What made it: the block, an instance of `for_each`, a module.
+    /// Origin of the resource: the block, an instance of `for_each`, a module.
     because: Vec<String>,
-    /// What it waits for itself.
+    /// Direct dependencies.
     waits_for: Vec<WhyDependency>,
-    /// What waits for it.
+    /// Direct dependents.
     waited_for_by: Vec<WhyDependency>,
-    /// How many more it waits for through those.
+    /// Number of indirect dependencies.
     waits_for_indirectly: usize,
-    /// How many more wait for it through those.
+    /// Number of indirect dependents.
     waited_for_by_indirectly: usize,
-    /// Why it changes, by the plan that was named.
+    /// Reasons of its change in the given plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<Vec<String>>,
 }
 
-/// One that waits, or is waited for.
+/// A dependency or a dependent.
 #[derive(Serialize)]
 struct WhyDependency {
     address: Address,
-    /// By what: an attribute, `depends_on`, `project`, `inside`.
+    /// Cause of the dependency: an attribute, `depends_on`, `project`, `inside`.
     by: Vec<String>,
-    /// Where that is written.
+    /// Location of the cause.
     source: Option<String>,
 }
 
-/// Tells why.
+/// Prints the explanation.
 ///
 /// # Errors
-/// When the stack has problems, nothing is at the address, or the plan cannot be read.
+/// When the stack has errors, no resource is at the address, or the plan cannot be read.
 pub(in crate::cli) fn run(session: &CommandContext, args: &WhyArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let graph = DependencyGraph::from_stack(&project.stack);
@@ -136,7 +136,7 @@ fn resource_reasons(
     }
 }
 
-/// Returns what made a resource, from its block outwards.
+/// Returns the origin of a resource, from its block outward.
 fn block_origins(stack: &Stack, resource: &Resource) -> Vec<String> {
     let mut found = Vec::new();
     let environment = &stack.environment.name;
@@ -164,7 +164,7 @@ fn block_origins(stack: &Stack, resource: &Resource) -> Vec<String> {
     found
 }
 
-/// Returns why a plan changes a resource.
+/// Returns the reasons why a plan changes a resource.
 fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
     let Some(change) = changes.iter().find(|change| change.address == *address) else {
         return vec!["the plan leaves it is".to_owned()];

@@ -1,5 +1,5 @@
-//! Waiting until files change: their sizes and stamps are looked at a few times a second, which needs
-//! nothing of the system and works on every disk.
+//! Waits for changes of files by polling their sizes and timestamps a few times a second, which works on every system
+//! and file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,31 +11,31 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Time between two looks.
+/// Interval between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Most files of one directory that are looked at.
+/// Maximum number of files of one directory that are polled.
 const MAX_FILES: usize = 10_000;
 
-/// What the files of some directories look like from outside.
+/// Metadata of the files in some directories, at one time.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::cli) struct FileFingerprints(BTreeMap<PathBuf, FileFingerprint>);
 
-/// What changes whenever a file does: its size, its number, and when it and its name were written.
+/// Size, inode number, modification time and change time of a file; at least one differs after a change.
 type FileFingerprint = (u64, u64, (i64, i64), (i64, i64));
 
 impl FileFingerprints {
-    /// Looks at the files that stand in these directories, and not below them. Hidden ones are nobody's
-    /// configuration.
+    /// Reads the metadata of the files directly in these directories. Hidden files are left out, since they are not
+    /// part of a configuration.
     pub(in crate::cli) fn from_directories(directories: &BTreeSet<PathBuf>) -> Self {
         let mut found = BTreeMap::new();
         for directory in directories {
-            // One that is gone, or cannot be read, has no files: it is noticed when it comes back.
+            // An unreadable or missing directory counts as empty, so that its return is detected.
             let Ok(entries) = fs::read_dir(directory) else { continue };
             let shown =
                 entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
             for entry in shown.take(MAX_FILES) {
-                // Through a link: what it leads to is what is read.
+                // Follows links, because the target is the file that is read.
                 let Ok(data) = fs::metadata(entry.path()) else { continue };
                 if data.is_file() {
                     let (written, named) =
@@ -48,17 +48,17 @@ impl FileFingerprints {
     }
 }
 
-/// The signals that end a watch.
+/// Receiver for the signals that end a watch.
 pub(in crate::cli) struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl StopSignals {
-    /// Takes the signals over: from now on they end nothing by themselves.
+    /// Installs the handlers: from now on these signals no longer end the process.
     ///
     /// # Errors
-    /// When they cannot be watched.
+    /// When the handlers cannot be installed.
     pub(in crate::cli) fn new() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -66,7 +66,7 @@ impl StopSignals {
         })
     }
 
-    /// Waits until the files differ from what they were. `false` when a signal came first.
+    /// Waits until the files differ from their earlier metadata. Returns `false` if a signal arrived first.
     pub(in crate::cli) async fn or_change(
         &mut self,
         directories: &BTreeSet<PathBuf>,

@@ -1,5 +1,5 @@
-//! Whether git would commit a file: read from the ignore files of the repository, without running git. A
-//! repository decides what its git runs; nothing of that is asked.
+//! Decides whether Git would commit a file: reads the repository's ignore files without running Git, because a
+//! repository's configuration can make Git run programs.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -11,23 +11,23 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::address::Name;
 
-/// Bytes of an ignore file that are read, at most.
+/// Maximum size of an ignore file, in bytes.
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
-/// The file of patterns that a repository's clone has for itself.
+/// Ignore file that is local to a clone.
 const EXCLUDE_FILE: &str = ".git/info/exclude";
 
-/// The ignore files of a repository; each is read once.
+/// The ignore files of a repository; each is read at most once.
 pub(in crate::cli) struct IgnoreFiles {
     root: DirHandle,
-    /// Those of the user, and of the clone.
+    /// Ignore files of the user and of the clone.
     general: Vec<Gitignore>,
-    /// By directory.
+    /// Ignore files by directory; `None` if the directory has none.
     known: BTreeMap<PathBuf, Option<Rc<Gitignore>>>,
 }
 
 impl IgnoreFiles {
-    /// Opens the repository with this root.
+    /// Opens the repository at a root directory.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -38,12 +38,12 @@ impl IgnoreFiles {
         Ok(Self { root, general, known: BTreeMap::new() })
     }
 
-    /// Tells whether git ignores a file, by its path from the repository's root.
+    /// Returns whether Git ignores a file, given by its path relative to the repository's root.
     ///
     /// # Errors
     /// When an ignore file cannot be read.
     pub(in crate::cli) fn ignores(&mut self, file: &Path) -> io::Result<bool> {
-        // Stronger ones last: the general ones, and then those of each directory on the way.
+        // In order of precedence: the general rules first, then those of each directory on the path.
         let mut rules: Vec<(PathBuf, Rc<Gitignore>)> = Vec::new();
         let parts: Vec<_> = file.iter().collect();
         let mut at = PathBuf::new();
@@ -58,7 +58,7 @@ impl IgnoreFiles {
             let near =
                 rules.iter().rev().find_map(|(base, rules)| verdict(rules, at.strip_prefix(base).ok()?));
             let decided = near.or_else(|| self.general.iter().rev().find_map(|rules| verdict(rules, &at)));
-            // What is below a directory that is ignored is ignored, whatever other patterns say.
+            // Nothing below an ignored directory can be included again, whatever later patterns match.
             if decided == Some(true) {
                 return Ok(true);
             }
@@ -76,7 +76,7 @@ impl IgnoreFiles {
     }
 }
 
-/// Returns the line of an ignore file that names just this file.
+/// Returns the line for an ignore file that matches exactly this file.
 pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     let escaped = |part: &str| {
@@ -96,7 +96,7 @@ pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
 fn read_patterns(folder: &DirHandle, path: &Path) -> io::Result<Option<Gitignore>> {
     let file = match folder.open_below(path) {
         Ok(file) => file,
-        // Git reads none through a link, either; where a directory is missing, or `.git` is a file, there is none.
+        // Like Git, ignores an ignore file that is a link; a missing directory, or a `.git` that is a file, has none.
         Err(error)
             if matches!(
                 error.kind(),
@@ -111,7 +111,7 @@ fn read_patterns(folder: &DirHandle, path: &Path) -> io::Result<Option<Gitignore
     file.take(MAX_IGNORE_FILE_BYTES).read_to_string(&mut text)?;
     let mut builder = GitignoreBuilder::new("");
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A pattern that cannot be read ignores nothing.
+        // An invalid pattern ignores nothing.
         let _ = builder.add_line(None, line);
     }
     Ok(builder.build().ok())

@@ -1,5 +1,5 @@
-//! What a plan was made from, for the history: the commit of the stack's directory, read from `.git`
-//! without running git; the plan's fingerprint; the configuration's digest.
+//! Origin of a plan for the history: the commit of the stack's directory (read from `.git` without running Git), the
+//! plan's fingerprint, and the digest of the configuration.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::model::address::Name;
 use crate::plan::decide::conflicts::competing_writers;
 use crate::plan::model::change::Plan;
 
-/// References that point at references, at most.
+/// Maximum number of symbolic references to follow.
 const MAX_REF_DEPTH: usize = 5;
 
-/// Returns where a plan came from. The directory's own commit is stronger than what a CI job says.
+/// Returns the origin of a plan. The commit of the directory takes precedence over the one that the CI job states.
 pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&Name>) -> RunOrigin {
     RunOrigin {
         commit: checked_out_commit(directory).or_else(|| said.cloned()),
@@ -24,7 +24,7 @@ pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&N
     }
 }
 
-/// Returns the commit that is checked out where the directory is. Whatever does not fit is no commit.
+/// Returns the commit that is checked out in the directory; `None` if `.git` has an unexpected form.
 pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(git_directory)?;
@@ -45,23 +45,23 @@ pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     None
 }
 
-/// Returns the directory of git's hooks for a directory below a repository; `None` where git looks elsewhere.
+/// Returns the directory of Git hooks for a directory of a repository; `None` if Git uses another one.
 pub(in crate::cli) fn hooks_directory(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(git_directory)?;
     let shared = common_directory(&git);
-    // Whoever keeps hooks elsewhere has a program for them, and git does not look here.
+    // With `core.hooksPath` set, Git does not run hooks from this directory.
     let elsewhere = read_git_file(&shared.join("config"))
         .is_some_and(|config| config.to_lowercase().contains("hookspath"));
     (!elsewhere).then(|| shared.join("hooks"))
 }
 
-/// Returns the directory that the worktrees of a repository share.
+/// Returns the Git directory that all worktrees of a repository share.
 pub(in crate::cli) fn common_directory(git: &Path) -> PathBuf {
     read_git_file(&git.join("commondir")).map_or_else(|| git.to_owned(), |at| git.join(at.trim()))
 }
 
-/// Returns the repository's own directory: `.git`, or what the file of that name points at.
+/// Returns the Git directory: `.git`, or the directory that a file of that name refers to.
 pub(in crate::cli) fn git_directory(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");
     if stack_files::path_exists(&git.join("HEAD")) {
@@ -71,12 +71,12 @@ pub(in crate::cli) fn git_directory(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(pointer.strip_prefix("gitdir:")?.trim()))
 }
 
-/// Returns the text of a file of git's; `None` for one that is not there or cannot be read.
+/// Returns the text of a file in the Git directory; `None` if it is missing or cannot be read.
 pub(in crate::cli) fn read_git_file(path: &Path) -> Option<String> {
     stack_files::read_optional(path).ok()?
 }
 
-/// A reference's name leads nowhere but below the repository's directory.
+/// Returns whether the name of a reference stays inside the Git directory.
 fn is_reference(name: &str) -> bool {
     name.starts_with("refs/")
         && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))

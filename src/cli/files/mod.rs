@@ -1,4 +1,4 @@
-//! Files of the user: stacks, atomic writes, watching, Git, and files that are laid over others.
+//! File access: stack files, atomic writes, watching, Git metadata, and an overlay for edited files.
 
 pub(super) mod file_watcher;
 pub(super) mod git_ignored;

@@ -1,5 +1,5 @@
-//! Where a command writes a file that the user named: opened so that nothing that somebody committed to the
-//! repository leads elsewhere.
+//! Opens the output file that the user named, in such a way that content of the repository (a committed link) cannot
+//! redirect the write.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands find where they write")]
 
 use std::fs;
@@ -10,22 +10,21 @@ use rustix::fs::FileType;
 
 use crate::ledger::stores::file::dir_handle::DirHandle;
 
-/// What becomes of directories that are missing on the way to a file.
+/// What to do with missing parent directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum MissingDirectories {
-    /// They are made.
+    /// Create them.
     Create,
-    /// They stay missing: that is an error.
+    /// Leave them missing, which is an error.
     Fail,
 }
 
-/// Returns the directory of a file that a command writes, held open, and the file's name. Whoever can commit to a
-/// repository can put a link where a report is going to be written: below the repository, or the working
-/// directory without one, no part of the way is a link. Elsewhere links on the way are the user's own. What
-/// stands in the file's own place is a regular file, or nothing.
+/// Returns the directory of an output file as an open handle, and the file's name. An attacker with commit access can
+/// put a link at the path of a report. So no component below the repository (or, without one, below the working
+/// directory) may be a link; links elsewhere are the user's own. The path itself must be a regular file or missing.
 ///
 /// # Errors
-/// When something else stands there, a part of the way is a link, or a directory cannot be opened or made.
+/// When the path is not a regular file, a component is a link, or a directory cannot be opened or created.
 pub(in crate::cli) fn open_parent(
     path: &Path,
     missing: MissingDirectories,
@@ -39,7 +38,7 @@ pub(in crate::cli) fn open_parent(
     let root =
         here.ancestors().find(|above| fs::symlink_metadata(above.join(".git")).is_ok()).unwrap_or(&here);
     let root = fs::canonicalize(root)?;
-    // The same directory can be named through a link; the shortest way to it leaves the most to be checked.
+    // The same directory can have several paths; the shortest ancestor leaves the most components to check.
     let is_root = |above: &&Path| fs::canonicalize(above).is_ok_and(|above| above == root);
     let folder = if let Some(base) = folder.ancestors().filter(is_root).last() {
         let below = folder.strip_prefix(base).unwrap_or(Path::new(""));
@@ -68,7 +67,7 @@ pub(in crate::cli) fn open_parent(
     }
 }
 
-/// Returns a full path without `.` and `..`.
+/// Returns an absolute path without `.` and `..`.
 fn normalize_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

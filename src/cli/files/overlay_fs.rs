@@ -1,4 +1,4 @@
-//! `OverlayFiles`: what a configuration may read, with files of its modules as edits leave them.
+//! File access for a configuration in which edited files replace those on disk.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -9,11 +9,11 @@ use super::stack_files::ConfinedFiles;
 use crate::config::input::files::{DirectoryEntry, Files};
 use crate::model::address::Name;
 
-/// Files of the disk under those that are edited.
+/// Files on disk, overlaid by edited texts.
 pub(in crate::cli) struct OverlayFiles {
-    /// The disk.
+    /// Access to the files on disk.
     pub(in crate::cli) disk: ConfinedFiles,
-    /// The texts of the edited files, by their paths from the root.
+    /// Texts of the edited files, by path from the root.
     pub(in crate::cli) edited: BTreeMap<PathBuf, String>,
 }
 

@@ -1,5 +1,5 @@
-//! The stacks of a repository: every directory below its root with stack files in it. What git ignores, submodules,
-//! hidden directories and links are left out.
+//! Finds the stacks of a repository: every directory below its root with stack files. Ignored files, submodules, hidden
+//! directories and links are skipped.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,17 @@ use crate::config::input::discovery::is_stack_file;
 use crate::config::load::StackHeader;
 use crate::ledger::stores::file::dir_handle::DirHandle;
 
-/// Levels of directories that are looked into.
+/// Maximum depth of directories.
 const MAX_DIRECTORY_DEPTH: usize = 32;
 
-/// A stack of a repository.
+/// A stack that the walk found.
 pub(in crate::cli) struct FoundStack {
-    /// Its directory.
     pub(in crate::cli) directory: PathBuf,
-    /// What it says of itself; `None` if it cannot be read as a stack.
+    /// Header of the stack; `None` if it cannot be parsed.
     pub(in crate::cli) header: Option<StackHeader>,
 }
 
-/// Returns the stacks below a repository's root, by directory.
+/// Returns the stacks below a repository's root, ordered by directory.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
     let (Ok(folder), Ok(ignored)) = (DirHandle::open_user_dir(root), IgnoreFiles::open(root)) else {
         return Vec::new();
@@ -47,9 +46,9 @@ struct RepositoryWalker {
 
 impl RepositoryWalker {
     fn visit(&mut self, at: &Path, depth: usize) {
-        // A directory that cannot be read has no stack that could be applied.
+        // An unreadable directory has no stack that could be applied.
         let Ok(listed) = self.folder.list_below(at) else { return };
-        // What has a repository of its own is not part of this one.
+        // A directory with its own `.git` is another repository.
         if depth > 0 && listed.iter().any(|(name, _)| name == ".git") {
             return;
         }
@@ -61,7 +60,7 @@ impl RepositoryWalker {
                 FileType::RegularFile => {
                     has_stack |= is_stack_file(name) && !self.ignored.ignores(&path).unwrap_or(false);
                 }
-                // Patterns of directories are asked about what is in one.
+                // Ignore patterns for directories are matched against a path inside.
                 FileType::Directory
                     if depth < MAX_DIRECTORY_DEPTH
                         && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) =>

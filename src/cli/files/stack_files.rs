@@ -1,4 +1,4 @@
-//! The file edge: reads a stack's directory, confined reads below it, private atomic writes.
+//! File access of the CLI: reads the stack's directory, confines reads below a root, and writes files atomically.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
 
 use std::fs;
@@ -20,23 +20,22 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
-/// Largest file that `file(…)` or a variable file may be.
+/// Maximum size in bytes of a file that `file(…)` reads, or of a variable file.
 const MAX_SIDE_FILE: u64 = 4 * 1024 * 1024;
 
-/// Largest document of a ledger: far more than 100,000 resources need.
+/// Maximum size of a ledger document in bytes; 100,000 resources need far less.
 const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The stack files of a directory, or what is wrong with them.
+/// The stack files of a directory, with the diagnostics of unreadable ones.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct StackFiles {
-    /// The files, in name order.
+    /// The files, sorted by name.
     pub(in crate::cli) sources: Sources,
-    /// Files that are no text, and the like.
+    /// Problems of individual files, such as invalid UTF-8.
     pub(in crate::cli) diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads every stack file of a directory. None of them may be a link: a stack from a stranger could
-/// show what the link leads to.
+/// Reads every stack file of a directory. None may be a link: an untrusted stack could reveal the link's target.
 ///
 /// # Errors
 /// When the directory or a file cannot be read.
@@ -44,7 +43,7 @@ pub(in crate::cli) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles>
     read_stack_but(directory, &|_| false)
 }
 
-/// Reads a stack's files but those of some names.
+/// Reads a stack's files, except those with the given names.
 ///
 /// # Errors
 /// As `read_stack`.
@@ -79,7 +78,7 @@ pub(in crate::cli) fn read_stack_but(
     Ok(files)
 }
 
-/// Returns the names of a directory's entries that are wanted, sorted.
+/// Returns the sorted names of the directory entries that a predicate selects.
 ///
 /// # Errors
 /// When the directory cannot be read.
@@ -94,11 +93,11 @@ pub(in crate::cli) fn entry_names(
     Ok(names)
 }
 
-/// Reads a variable file as `(shown path, text)`. It is named on the command line, so it may be
-/// anywhere and a pipe, unless the stack is a stranger's: then a link in its place could be too.
+/// Reads a variable file as `(shown path, text)`. It is named on the command line, so it may be at any path and may be
+/// a pipe. For an untrusted stack it must not be a link, because the stack could have put it there.
 ///
 /// # Errors
-/// When it cannot be read or is no text.
+/// When it cannot be read or is not text.
 pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result<(String, String)> {
     let read = match trust {
         Trust::Full => read_named(path, MAX_SIDE_FILE),
@@ -108,7 +107,8 @@ pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result
     };
     let bytes = read.map_err(|error| add_context(&error, "read", path))?;
     let text = decode::decode_utf8(SourceId(0), bytes).map_err(|unreadable| {
-        // Only the line is named: a column tells how long a value is, and the bad byte may be part of one.
+        // The diagnostic names only the line: the column would reveal the length of a value, and the invalid byte may
+        // be part of one.
         let problem = unreadable.diagnostic;
         let source = Source::new("", unreadable.shown);
         let line = problem.span().map_or(1, |span| source.line_column(span.start).0);
@@ -118,46 +118,44 @@ pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result
     Ok((display_path(path), text))
 }
 
-/// Whose stack it is.
+/// Whether the author of the stack is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Trust {
-    /// The user's.
+    /// The user's own stack.
     Full,
-    /// A stranger's, such as a pull request from a fork.
+    /// An untrusted stack, such as a pull request from a fork.
     None,
 }
 
 /// Reads a regular file below `root`, by a relative path without `..` and without symbolic links.
 ///
 /// # Errors
-/// When the path leaves the root, passes a link, is no regular file or is too large.
+/// When the path leaves the root, contains a link, is not a regular file or is too large.
 pub(in crate::cli) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
     read_bounded(DirHandle::open_user_dir(root)?.open_below(relative)?, MAX_SIDE_FILE)
 }
 
-/// What a configuration may read below the stack's directory.
+/// Confined read access for a configuration, below the stack's directory.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct ConfinedFiles {
-    /// The stack's directory.
     pub(in crate::cli) root: PathBuf,
-    /// Whose stack it is: a stranger's reads no text, but its sources may be compared.
+    /// Whether the stack is trusted. An untrusted one reads no text, but its source directories may be compared.
     pub(in crate::cli) trust: Trust,
-    /// Where configuration is shared: no file of it lies elsewhere.
+    /// Root for shared configuration: no shared file may be outside of it.
     pub(in crate::cli) shared: SharedRoot,
 }
 
-/// The root within which configuration is shared, and where the stack stands in it.
+/// The root for shared configuration, and the position of the stack below it.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cli) struct SharedRoot {
-    /// The root.
     pub(in crate::cli) root: PathBuf,
-    /// The directories from it down to the stack's own.
+    /// Directory names from the root to the stack's directory.
     pub(in crate::cli) place: Vec<Name>,
 }
 
 impl SharedRoot {
-    /// Finds the root of a stack's directory: where `.git` is, else that directory itself. With
-    /// `outside` it is the whole disk.
+    /// Finds the root for a stack's directory: the directory with `.git`, else the stack's directory itself. With
+    /// `outside` it is the root of the file system.
     pub(in crate::cli) fn find_root(directory: &Path, outside: bool) -> Self {
         let own = || Self { root: directory.to_owned(), place: Vec::new() };
         let Ok(full) = fs::canonicalize(directory) else { return own() };
@@ -221,10 +219,10 @@ impl Files for ConfinedFiles {
     }
 }
 
-/// Reads a text file below `root`, as `read_below`; `None` when there is none.
+/// Reads a text file below `root`, like `read_below`; `None` if it does not exist.
 ///
 /// # Errors
-/// As `read_below`, or when it is no text.
+/// As `read_below`, or when it is not text.
 pub(in crate::cli) fn read_optional_below(root: &Path, relative: &Path) -> io::Result<Option<String>> {
     match read_below(root, relative) {
         Ok(bytes) => String::from_utf8(bytes)
@@ -235,13 +233,13 @@ pub(in crate::cli) fn read_optional_below(root: &Path, relative: &Path) -> io::R
     }
 }
 
-/// Changes a text file below `root` whole or not at all, readable by its owner only; durable on return. Other
-/// processes that change a file of the same directory so wait meanwhile. The path has no `..` and passes no
-/// link, not even one that appears while it is written.
+/// Changes a text file below `root` atomically, readable only by its owner; durable on return. Other processes that
+/// change a file of the same directory with this function wait meanwhile. The path must not contain `..` or a link, not
+/// even one that is created during the write.
 ///
 /// # Errors
-/// When the path leaves the root or passes a link, the file is no text or cannot be written, or `change`
-/// refuses the text that is there.
+/// When the path leaves the root or contains a link, the file is not text or cannot be written, or `change` refuses the
+/// present text.
 pub(in crate::cli) fn change_private_below(
     root: &Path,
     relative: &Path,
@@ -261,8 +259,8 @@ pub(in crate::cli) fn change_private_below(
     Ok(folder.replace(&name, 0o600, |file| file.write_all(text.as_bytes()))?)
 }
 
-/// Writes a file of stead's own beside the user's state, readable by its owner only; durable on return. Links on
-/// the way are the user's own.
+/// Writes one of stead's state files, readable only by its owner; durable on return. Links in the path are allowed,
+/// because the directory is the user's own.
 ///
 /// # Errors
 /// When a directory or the file cannot be written.
@@ -277,7 +275,7 @@ pub(in crate::cli) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<(
     attempt().map_err(|error| add_context(&error, "write", path))
 }
 
-/// Writes a file whole or not at all, readable by its owner only; durable on return.
+/// Writes a file atomically, readable only by its owner; durable on return.
 ///
 /// # Errors
 /// When a directory or the file cannot be written.
@@ -285,8 +283,8 @@ pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result
     write_with_mode(path, bytes, 0o600)
 }
 
-/// Writes a file that must not be there yet, readable by its owner only; durable on return. False: something is there,
-/// and nothing was written.
+/// Writes a new file, readable only by its owner; durable on return. Returns `false`, and writes nothing, if the path
+/// exists.
 ///
 /// # Errors
 /// When a directory or the file cannot be written.
@@ -305,7 +303,7 @@ pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Re
     }
 }
 
-/// Writes a file whole or not at all, with the usual permissions; durable on return.
+/// Writes a file atomically, with the default permissions; durable on return.
 ///
 /// # Errors
 /// When a directory or the file cannot be written.
@@ -313,7 +311,7 @@ pub(in crate::cli) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<
     write_with_mode(path, bytes, 0o644)
 }
 
-/// Writes a program whole or not at all; durable on return.
+/// Writes an executable file atomically; durable on return.
 ///
 /// # Errors
 /// When a directory or the file cannot be written.
@@ -324,7 +322,7 @@ pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result
 /// Removes the report of an earlier run, if there is one.
 ///
 /// # Errors
-/// When it cannot be removed, or something else stands in its place.
+/// When it cannot be removed, or the path is not a regular file.
 pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
     let attempt = || match output_path::open_parent(path, MissingDirectories::Fail) {
         Ok((folder, name)) => folder.remove(&name),
@@ -334,10 +332,10 @@ pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
     attempt().map_err(|error| add_context(&error, "remove", path))
 }
 
-/// Reads a text file that an earlier command wrote where the user said.
+/// Reads a text file that an earlier command wrote to a path given by the user.
 ///
 /// # Errors
-/// When it is no regular file, passes a link of the repository, cannot be read, or is too large.
+/// When it is not a regular file, its path contains a link of the repository, it cannot be read, or it is too large.
 pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || {
         let (folder, name) = output_path::open_parent(path, MissingDirectories::Fail)?;
@@ -355,16 +353,16 @@ fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     attempt().map_err(|error| add_context(&error, "write", path))
 }
 
-/// Writes a file that is there anew, whole or not at all, with the permissions that it has; durable on
-/// return. A link is not followed: it would be replaced, so it is refused.
+/// Rewrites an existing file atomically, keeping its permissions; durable on return. A link is refused, because the
+/// write would replace the link itself.
 ///
 /// # Errors
-/// When it is no regular file, or cannot be written.
+/// When it is not a regular file, or cannot be written.
 pub(in crate::cli) fn rewrite_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     rewrite_with(path, bytes, 0o777)
 }
 
-/// Does the same with a file that holds a secret now: whoever else could read it cannot any more.
+/// Rewrites a file that contains a secret from now on, and removes the permissions of other users.
 ///
 /// # Errors
 /// As `rewrite`.
@@ -381,7 +379,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
         let (folder, name) = parent_of(path)?;
         let mode = data.mode() & mask;
         folder.replace(&name, mode, |file| {
-            // The process's mask may have taken bits away.
+            // The umask may have removed permission bits.
             rustix::fs::fchmod(&*file, Mode::from_raw_mode(mode as RawMode))?;
             file.write_all(bytes)
         })
@@ -389,7 +387,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
     attempt().map_err(|error| add_context(&error, "write", path))
 }
 
-/// Reads a text file that the user named, or one of a stack.
+/// Reads a text file that the user named, or a file of a stack.
 ///
 /// # Errors
 /// When it cannot be read, or is too large.
@@ -411,7 +409,7 @@ pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Returns the directory that a path's file is in, held open, and the file's name.
+/// Returns the parent directory of a path as an open handle, and the file's name.
 fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
     Ok((DirHandle::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
 }
@@ -421,10 +419,10 @@ fn file_name(path: &Path) -> io::Result<String> {
     name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"))
 }
 
-/// Reads a text file that stead wrote; `None` when there is none.
+/// Reads a text file that stead wrote; `None` if it does not exist.
 ///
 /// # Errors
-/// When it is there but cannot be read.
+/// When it exists but cannot be read.
 pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
     match read_named(path, decode::MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes)
@@ -443,10 +441,11 @@ pub(in crate::cli) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     read_named(path, MAX_SIDE_FILE).map_err(|error| add_context(&error, "read", path))
 }
 
-/// Reads a file of the user's own that holds a secret. A pipe is nobody else's, either; a link is the user's own.
+/// Reads a secret file of the user. A pipe is accepted, because it has no permissions for other users; a link is
+/// accepted, because it is the user's own.
 ///
 /// # Errors
-/// When it cannot be read or is too large, or when others can read or write it.
+/// When it cannot be read or is too large, or other users can read or write it.
 pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
     let fail = |error: io::Error| add_context(&error, "read", path);
     let (file, place) = (fs::File::open(path).map_err(fail)?, display_path(path));
@@ -464,11 +463,11 @@ pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
     read_bounded(file, decode::MAX_BYTES).map_err(fail)
 }
 
-/// Reads the user's `settings.toml`, if there is one. It names hosts and programs, so nobody else may
-/// be able to write it; links are the user's own.
+/// Reads the user's `settings.toml`, if it exists. It names hosts and programs, so other users must not be able to
+/// write it; links are accepted.
 ///
 /// # Errors
-/// When it cannot be read, others can write it, or something in it means nothing.
+/// When it cannot be read, other users can write it, or it has an invalid key.
 pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<Profiles> {
     let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return Ok(Profiles::none("settings.toml"));
@@ -495,17 +494,16 @@ pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<
     Ok(Profiles::parse(&place, &text)?)
 }
 
-/// Returns who else may use a file, as bits of `chmod`; `None` when there is none. A link is looked at
-/// itself.
+/// Returns which of the forbidden permission bits a file has; `None` if it does not exist. A link is not followed.
 pub(in crate::cli) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
     let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(data.mode() & forbidden)
 }
 
-/// Takes rights of a file away, of the user's own and not through a link; returns the mode that it had.
+/// Removes permission bits of a file that the user owns, without following a link; returns the previous mode.
 ///
 /// # Errors
-/// When it is a link, another user's, or cannot be changed.
+/// When it is a link, belongs to another user, or cannot be changed.
 pub(in crate::cli) fn restrict_permissions(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
     let attempt = || {
         let (folder, name) = parent_of(path)?;
@@ -521,10 +519,10 @@ pub(in crate::cli) fn restrict_permissions(path: &Path, forbidden: u32) -> anyho
     attempt().map_err(|error| add_context(&error, "change the mode of", path))
 }
 
-/// Reads a file that stead wrote, however large; `None` when there is none.
+/// Reads a file that stead wrote, without a size limit; `None` if it does not exist.
 ///
 /// # Errors
-/// When it is there but cannot be read.
+/// When it exists but cannot be read.
 pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match read_named(path, MAX_LEDGER) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -533,28 +531,28 @@ pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>>
     }
 }
 
-/// Makes a directory of stead's own, and those above it, readable by its owner only.
+/// Creates one of stead's own directories and its parents, readable only by the owner.
 ///
 /// # Errors
-/// When it cannot be made, is a link, or others can write there.
+/// When it cannot be created, is a link, or other users can write to it.
 pub(in crate::cli) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
     DirHandle::create_private_dir(path)
         .map(drop)
         .map_err(|error| add_context(&error, "make the directory", path))
 }
 
-/// Returns a path without links; `None` where there is nothing.
+/// Returns a path with all links resolved; `None` if it does not exist.
 pub(in crate::cli) fn real_path(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// Returns a file's path from a root; `None` where it does not lie below it.
+/// Returns a file's path relative to a root; `None` if it is not below the root.
 pub(in crate::cli) fn path_from(root: &Path, file: &Path) -> Option<PathBuf> {
     let (root, file) = (fs::canonicalize(root).ok()?, fs::canonicalize(file).ok()?);
     file.strip_prefix(root).ok().map(Path::to_owned)
 }
 
-/// Returns the one path of all that lead to the same place, as far as it is there yet.
+/// Returns the canonical form of a path; components that do not exist are kept as they are.
 pub(in crate::cli) fn full_path(path: &Path) -> PathBuf {
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let resolved = |part: &Path| Some(fs::canonicalize(part).ok()?.join(full.strip_prefix(part).ok()?));
@@ -562,24 +560,24 @@ pub(in crate::cli) fn full_path(path: &Path) -> PathBuf {
     found.components().collect()
 }
 
-/// Returns the last part of a directory's full path; empty where there is none.
+/// Returns the last component of a directory's full path; empty for the root.
 pub(in crate::cli) fn directory_name(path: &Path) -> String {
     let full = std::path::absolute(path).unwrap_or_default();
     let parts: PathBuf = full.components().filter(|part| *part != Component::CurDir).collect();
     parts.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists; errors are ignored.
 pub(in crate::cli) fn remove_file(path: &Path) {
     remove_named(path);
 }
 
-/// Tells whether something stands at a path.
+/// Returns whether a path exists.
 pub(in crate::cli) fn path_exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// Returns a path as the user would type it.
+/// Returns a path in the form that the user would type.
 pub(in crate::cli) fn display_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix("./").unwrap_or(&text).to_owned()

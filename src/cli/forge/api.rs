@@ -1,75 +1,72 @@
-//! What GitHub's and GitLab's APIs are asked, and how their answers read. Pure: requests are data.
+//! Requests to the APIs of GitHub and GitLab, and parsers of their responses. Pure: requests are data.
 
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Rows of a page: the most that both give.
+/// Rows per page: the maximum of both APIs.
 pub(in crate::cli) const PAGE: usize = 100;
 
-/// Which API.
+/// API of a forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Forge {
-    /// GitHub, and its enterprise server.
+    /// GitHub, or GitHub Enterprise Server.
     GitHub,
-    /// GitLab.
+    /// GitLab, hosted or self-managed.
     GitLab,
 }
 
-/// A request: what follows the API's address, and what is sent.
+/// A request: method, path below the API's base URL, and body.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct ForgeRequest {
-    /// How.
     pub(in crate::cli) method: Method,
-    /// Path and query.
+    /// Path and query, relative to the API's base URL.
     pub(in crate::cli) path: String,
-    /// The body, as JSON.
+    /// JSON body; `None` for a request without one.
     pub(in crate::cli) body: Option<Value>,
 }
 
-/// What a note is written on.
+/// Collection that a note belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum CommentThread {
-    /// The comments of the pull or merge request of this number.
+    /// Comments of the pull or merge request with this number.
     Review(u64),
-    /// The project's open issues.
+    /// Open issues of the project.
     Issues,
 }
 
-/// A comment or an issue, as it is to be.
+/// Desired content of a comment or an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct CommentContent<'a> {
-    /// Of an issue.
+    /// Title of an issue.
     pub(in crate::cli) title: &'a str,
-    /// The text.
     pub(in crate::cli) body: &'a str,
-    /// An issue stays open.
+    /// Whether an issue stays open.
     pub(in crate::cli) open: bool,
 }
 
-/// A comment or an issue, as it is.
+/// A comment or an issue, as the API returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct ForgeComment {
-    /// Its number.
+    /// Number of the comment or issue.
     pub(in crate::cli) id: u64,
-    /// Its text.
     pub(in crate::cli) body: String,
-    /// Who wrote it.
+    /// Account that wrote it.
     pub(in crate::cli) author: CommentAuthor,
-    /// Where a browser finds it, if the answer says.
+    /// URL for a browser, if the response contains it.
     pub(in crate::cli) url: Option<String>,
 }
 
-/// Who wrote something.
+/// Author of a comment or an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct CommentAuthor {
-    /// The account's number, which no other account ever has; a name can be given away.
+    /// Number of the account; unlike a name, it is never reused.
     pub(in crate::cli) id: Option<u64>,
-    /// The name of the account.
+    /// Name of the account; another account can have it later.
     pub(in crate::cli) name: String,
 }
 
-/// One row of either API: where they have two names for one thing, both are read.
+/// One row of either API; fields with different names in the two APIs are both read.
 #[derive(Debug, Deserialize)]
 struct CommentResponse {
     id: u64,
@@ -81,9 +78,9 @@ struct CommentResponse {
     author: Option<AccountResponse>,
     html_url: Option<String>,
     web_url: Option<String>,
-    /// GitHub lists pull requests among the issues.
+    /// Set on GitHub for a pull request, which the list of issues contains, too.
     pull_request: Option<Value>,
-    /// GitLab's own remarks among the comments.
+    /// Set on GitLab for notes that GitLab wrote itself.
     #[serde(default)]
     system: bool,
 }
@@ -95,12 +92,11 @@ struct AccountResponse {
     username: Option<String>,
 }
 
-/// A pull or merge request.
+/// A pull request or merge request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct PullRequest {
-    /// The newest commit of its branch; of one that is merged, the last that was.
+    /// Newest commit of its branch; if it is merged, the last commit that was merged.
     pub(in crate::cli) head: Option<String>,
-    /// It is merged.
     pub(in crate::cli) is_merged: bool,
 }
 
@@ -110,13 +106,13 @@ struct PullRequestResponse {
     iid: Option<u64>,
     merge_commit_sha: Option<String>,
     squash_commit_sha: Option<String>,
-    /// The newest commit of the request, on GitLab: where nothing was made to merge it, that one came.
+    /// GitLab: newest commit of the request, which is the merged one if no merge commit was created.
     sha: Option<String>,
-    /// The newest commit of the branch, on GitHub.
+    /// GitHub: newest commit of the branch.
     head: Option<CommitResponse>,
-    /// When, on GitHub.
+    /// GitHub: time of the merge.
     merged_at: Option<String>,
-    /// `merged`, on GitLab.
+    /// GitLab: state, `merged` after the merge.
     state: Option<String>,
 }
 
@@ -132,7 +128,7 @@ impl PullRequestResponse {
 }
 
 impl Forge {
-    /// Returns the header that bears the token, and what stands before it there.
+    /// Returns the header for the token, and the prefix of its value.
     pub(in crate::cli) const fn token_header(self) -> (&'static str, &'static str) {
         match self {
             Self::GitHub => ("authorization", "Bearer "),
@@ -140,7 +136,7 @@ impl Forge {
         }
     }
 
-    /// Returns what a request for review is called.
+    /// Returns the forge's term for a pull or merge request.
     pub(in crate::cli) const fn review_term(self) -> &'static str {
         match self {
             Self::GitHub => "pull request",
@@ -148,7 +144,7 @@ impl Forge {
         }
     }
 
-    /// Asks for a page of what is written on a thread; pages begin at 1.
+    /// Returns the request for a page of a thread's notes; pages begin at 1.
     pub(in crate::cli) fn list_notes(
         self,
         project: &str,
@@ -164,7 +160,7 @@ impl Forge {
         get_request(format!("{path}?per_page={PAGE}&page={page}{open}"))
     }
 
-    /// Writes a note on a thread: a new one, or the one of this number anew.
+    /// Returns the request that creates a note on a thread, or updates the one with this number.
     pub(in crate::cli) fn write(
         self,
         project: &str,
@@ -203,7 +199,7 @@ impl Forge {
         ForgeRequest { method, path, body: Some(body) }
     }
 
-    /// Asks which requests for review a commit came from.
+    /// Returns the request for the pull or merge requests that contain a commit.
     pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> ForgeRequest {
         get_request(match self {
             Self::GitHub => format!("/repos/{project}/commits/{commit}/pulls"),
@@ -211,7 +207,7 @@ impl Forge {
         })
     }
 
-    /// Asks about a pull or merge request.
+    /// Returns the request for one pull or merge request.
     pub(in crate::cli) fn one_review(self, project: &str, number: u64) -> ForgeRequest {
         get_request(match self {
             Self::GitHub => format!("/repos/{project}/pulls/{number}"),
@@ -233,15 +229,15 @@ impl Forge {
     }
 }
 
-/// Asks whose the token is.
+/// Returns the request for the account of the token.
 pub(in crate::cli) fn whoami_request() -> ForgeRequest {
     get_request("/user".to_owned())
 }
 
-/// Reads the notes of a page, and how many rows it had.
+/// Parses a page of notes; returns them and the number of rows.
 ///
 /// # Errors
-/// When it is none.
+/// When the response has another form.
 pub(in crate::cli) fn read_notes(
     thread: CommentThread,
     page: &[u8],
@@ -252,10 +248,10 @@ pub(in crate::cli) fn read_notes(
     Ok((rows.into_iter().filter(is_note).map(|row| note_from_row(row, thread)).collect(), count))
 }
 
-/// Reads one note.
+/// Parses one note.
 ///
 /// # Errors
-/// When it is none.
+/// When the response has another form.
 pub(in crate::cli) fn read_note(
     thread: CommentThread,
     answer: &[u8],
@@ -263,29 +259,29 @@ pub(in crate::cli) fn read_note(
     serde_json::from_slice(answer).map(|row| note_from_row(row, thread))
 }
 
-/// Reads the number of the account that a token is of.
+/// Parses the account number of a token.
 ///
 /// # Errors
-/// When the answer is of another form.
+/// When the response has another form.
 pub(in crate::cli) fn read_account(answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
     serde_json::from_slice::<AccountResponse>(answer).map(|account| account.id)
 }
 
-/// Reads a pull or merge request.
+/// Parses a pull or merge request.
 ///
 /// # Errors
-/// When the answer is of another form.
+/// When the response has another form.
 pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<PullRequest, serde_json::Error> {
     let change: PullRequestResponse = serde_json::from_slice(answer)?;
     let is_merged = change.is_merged();
     Ok(PullRequest { head: change.head.map(|head| head.sha).or(change.sha), is_merged })
 }
 
-/// Reads the number of the request for review that made a commit, of those that are merged: the one whose merge it is,
-/// or the only one.
+/// Parses the number of the merged pull or merge request that produced a commit: the one with this merge commit, else
+/// the only one.
 ///
 /// # Errors
-/// When the answer is no list of them.
+/// When the response is not a list of them.
 pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<u64>, serde_json::Error> {
     let mut all: Vec<PullRequestResponse> = serde_json::from_slice(answer)?;
     all.retain(PullRequestResponse::is_merged);
@@ -308,7 +304,7 @@ fn note_from_row(row: CommentResponse, thread: CommentThread) -> ForgeComment {
         id: account.id,
         name: account.login.or(account.username).unwrap_or_default(),
     });
-    // Issues go by their number within the project, comments by their own.
+    // The API addresses an issue by its number within the project, a comment by its own id.
     let id = match thread {
         CommentThread::Issues => row.number.or(row.iid).unwrap_or(row.id),
         CommentThread::Review(_) => row.id,

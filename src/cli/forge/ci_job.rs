@@ -1,50 +1,49 @@
-//! Which forge a CI job belongs to, and what it is about: read from the variables that the forge sets. Pure.
+//! Determines the forge of a CI job, and its pull or merge request, from the variables that the forge sets. Pure.
 
 use super::api::Forge;
 use crate::cli::process::env::EnvVariables;
 use crate::model::secret::Secret;
 
-/// A CI job, as far as its notes go.
+/// A CI job, with the properties that posting notes needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct CiJob {
-    /// Which API.
     pub(in crate::cli) forge: Forge,
-    /// The API's address.
+    /// Base URL of the API.
     pub(in crate::cli) api: String,
-    /// The project, as the API names it in paths.
+    /// The project, as it appears in paths of the API.
     pub(in crate::cli) project: String,
-    /// Where a browser finds the project.
+    /// URL of the project for a browser.
     pub(in crate::cli) home: Option<String>,
-    /// The pull or merge request that the job runs for.
+    /// Number of the pull or merge request that the job runs for.
     pub(in crate::cli) review: Option<u64>,
-    /// The file in which GitHub tells what happened.
+    /// Path of the file with GitHub's event payload.
     pub(in crate::cli) event: Option<String>,
-    /// The commit that the job is about.
+    /// Commit that the job runs for.
     pub(in crate::cli) commit: Option<String>,
-    /// The newest commit of the request that the job runs for, where the forge says it besides.
+    /// Newest commit of the pull or merge request, if the forge states it separately.
     pub(in crate::cli) head: Option<String>,
-    /// What lets it write.
+    /// Token that authorizes writes.
     pub(in crate::cli) token: Secret,
 }
 
-/// Why there is no job.
+/// Reason why the process is not a job of a supported forge.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::cli) enum CiJobError {
-    /// Nothing says that this is one.
+    /// No variable of a supported CI system is set.
     #[error(
         "this is no job of GitHub Actions or GitLab CI: neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
     )]
     NotInCi,
-    /// A variable is missing.
+    /// A required variable is missing.
     #[error("{0} is not set")]
     MissingVariable(&'static str),
-    /// The project's name would lead elsewhere.
+    /// The project's name would change the request's path.
     #[error("{0} does not name a project")]
     InvalidProject(&'static str),
 }
 
 impl CiJobError {
-    /// Returns what to do about it.
+    /// Returns advice for the user.
     pub(in crate::cli) fn help(&self) -> &'static str {
         match self {
             Self::NotInCi => {
@@ -63,10 +62,10 @@ impl CiJobError {
 }
 
 impl CiJob {
-    /// Returns the job that the variables tell of.
+    /// Returns the job that the variables describe.
     ///
     /// # Errors
-    /// When they tell of none.
+    /// When they describe none.
     pub(in crate::cli) fn from_env(variables: &EnvVariables) -> Result<Self, CiJobError> {
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
         let token = |name| set(name).map(Secret::new).ok_or(CiJobError::MissingVariable(name));
@@ -99,7 +98,8 @@ impl CiJob {
             home: set("CI_PROJECT_URL"),
             review: set("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
             event: None,
-            // What is checked out may be a trial merge; the source's own commit is named besides then.
+            // A merged-results pipeline checks out a temporary merge commit; the commit of the source branch is in
+            // another variable.
             head: set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
                 .or_else(|| set("CI_MERGE_REQUEST_IID").and_then(|_| set("CI_COMMIT_SHA"))),
             commit: set("CI_COMMIT_SHA"),
@@ -107,7 +107,7 @@ impl CiJob {
         })
     }
 
-    /// Returns where a browser finds a comment that the API names by its number alone.
+    /// Returns the browser URL of a comment if the API returns only its number.
     pub(in crate::cli) fn comment_url(&self, review: u64, comment: u64) -> Option<String> {
         let home = self.home.as_ref()?;
         Some(match self.forge {
@@ -121,18 +121,18 @@ const fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Reads the number out of `refs/pull/7/merge`.
+/// Parses the number in `refs/pull/7/merge`.
 fn pull_request(reference: &str) -> Option<u64> {
     reference.strip_prefix("refs/pull/")?.split('/').next()?.parse().ok()
 }
 
-/// Reads the number of the pull request out of what GitHub tells of an event.
+/// Parses the number of the pull request from GitHub's event payload.
 pub(in crate::cli) fn of_event(text: &str) -> Option<u64> {
     let event: serde_json::Value = serde_json::from_str(text).ok()?;
     event.pointer("/pull_request/number").or_else(|| event.pointer("/issue/number"))?.as_u64()
 }
 
-/// Reads the newest commit of the pull request out of what GitHub tells of an event.
+/// Parses the newest commit of the pull request from GitHub's event payload.
 pub(in crate::cli) fn head_of_event(text: &str) -> Option<String> {
     let event: serde_json::Value = serde_json::from_str(text).ok()?;
     event.pointer("/pull_request/head/sha")?.as_str().map(str::to_owned)

@@ -1,5 +1,5 @@
-//! Writes a note where one of stead's stands already, or a new one. Nothing is written twice: an answer that does not
-//! come is looked for before anything else is said.
+//! Creates or updates stead's notes on a forge. No note is created twice: after a lost response the notes are listed
+//! before anything else is sent.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -23,53 +23,53 @@ use crate::ledger::stores::https::{
 use crate::model::clock::Clock as _;
 use crate::model::redact::{SentSecrets, redact_address};
 
-/// Pages that are looked through, at most: ten thousand notes.
+/// Maximum number of pages to read: 10,000 notes.
 const MAX_PAGES: usize = 100;
 
-/// Bytes of an answer, at most.
+/// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
-/// Tries of a read.
+/// Maximum number of attempts of a read.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// The longest wait that an answer can ask for.
+/// Longest retry delay that a response can request.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(1);
 
-/// The account of `github-actions[bot]` on github.com: a job's token writes as it, and may not ask who it is.
+/// Account number of `github-actions[bot]` on github.com. A job's token writes as this account, but may not look it up.
 const ACTIONS_BOT: u64 = 41_898_282;
 
-/// Where notes are written.
+/// Writer of comments and issues for one CI job.
 pub(in crate::cli) struct CommentWriter {
     job: CiJob,
-    /// The account whose notes count, if that was said.
+    /// Account whose notes are trusted, if the user named one.
     author: Option<u64>,
     base: Url,
     client: Client,
     headers: HeaderMap,
 }
 
-/// What became of a note.
+/// Result of writing a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct CommentResult {
-    /// What was done.
+    /// What the writer did.
     pub(in crate::cli) how: CommentChange,
-    /// Where a browser finds it.
+    /// URL of the note for a browser.
     pub(in crate::cli) url: Option<String>,
 }
 
-/// What was done to a note.
+/// What the writer did with a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum CommentChange {
-    /// There was none.
+    /// It created a new note.
     Created,
-    /// It was rewritten.
+    /// It updated the existing note.
     Changed,
-    /// It says just that already.
+    /// It left the note as it is, because the text is the same.
     Unchanged,
 }
 
 impl CommentChange {
-    /// Returns a word for it.
+    /// Returns the keyword for the output.
     pub(in crate::cli) const fn outcome_keyword(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -79,19 +79,19 @@ impl CommentChange {
     }
 }
 
-/// Why there is no answer to use.
+/// Reason why a request has no usable response.
 enum ForgeError {
-    /// It is not known whether the request arrived.
+    /// No response; whether the request arrived is unknown.
     NoResponse(String),
-    /// A status that says no.
+    /// An error status, with the body's message.
     ErrorStatus(StatusCode, String),
 }
 
 impl CommentWriter {
-    /// Returns the desk of a job.
+    /// Returns the writer for a job.
     ///
     /// # Errors
-    /// When the API's address is unsafe, the token cannot be sent, or TLS cannot start.
+    /// When the API's URL is unsafe, the token is not valid in a header, or TLS cannot be initialized.
     pub(in crate::cli) fn new(job: CiJob, author: Option<u64>) -> Result<Self, CliFailure> {
         let failure = |why: String| CliFailure::new(Exit::Usage, why);
         let base = parse_server_url(&job.api).map_err(|why| {
@@ -114,11 +114,11 @@ impl CommentWriter {
         Ok(Self { job, author, base, client, headers })
     }
 
-    /// Returns the number of the pull or merge request that the job is about: told by the job itself, or the one that
-    /// its commit came from.
+    /// Returns the number of the job's pull or merge request: from the job's variables, or the one that its commit came
+    /// from.
     ///
     /// # Errors
-    /// When there is none, or the API says no.
+    /// When there is none, or the API refuses.
     pub(in crate::cli) async fn review_number(&self) -> Result<u64, CliFailure> {
         let told = || {
             let event = self.job.event.as_ref()?;
@@ -147,39 +147,39 @@ impl CommentWriter {
     /// Returns a pull or merge request.
     ///
     /// # Errors
-    /// When the API says no.
+    /// When the API refuses.
     pub(in crate::cli) async fn read_request(&self, number: u64) -> Result<PullRequest, CliFailure> {
         let answer = self.send(&self.job.forge.one_review(&self.job.project, number)).await;
         let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
         api::read_one_review(&answer).map_err(|_| self.unreadable_answer())
     }
 
-    /// Returns the commit that a report of this job is of: the newest of the request that it runs for, or of the
+    /// Returns the commit that this job's report describes: the newest one of its pull or merge request, or of the
     /// merged one that its commit came from.
     ///
     /// # Errors
-    /// When the API says no.
+    /// When the API refuses.
     pub(in crate::cli) async fn head_commit(&self, number: u64) -> Result<Option<String>, CliFailure> {
         let told = || head_of_event(&stack_files::read_optional(self.job.event.as_ref()?.as_ref()).ok()??);
         if let Some(head) = self.job.head.clone().or_else(told) {
             return Ok(Some(head));
         }
-        // Before the merge it could be newer than what was planned.
+        // Before the merge, its newest commit can be newer than the planned one.
         let request = self.read_request(number).await?;
         Ok(request.head.filter(|_| request.is_merged))
     }
 
-    /// Returns the note of a thread that begins with a marker and that this token's account wrote.
+    /// Returns the note of a thread that begins with a marker and was written by the trusted account.
     ///
     /// # Errors
-    /// When the API says no, or there are several: nobody knows which one was reviewed.
+    /// When the API refuses, or there are several such notes, since it is unknown which one was reviewed.
     pub(in crate::cli) async fn find_note(
         &self,
         thread: CommentThread,
         marker: &str,
     ) -> Result<Option<ForgeComment>, CliFailure> {
-        // Whoever may write comments could write one that begins like ours, and say in it what they like. Other
-        // apps are others, too, and a name can be taken once its account is gone: numbers never are.
+        // Anyone who may comment could post a text with our marker, so the author is checked. Other apps are different
+        // accounts; a name can be reused after its account is deleted, a number cannot.
         let me = self.note_author().await?;
         let is_own = |note: &ForgeComment| note.author.id == Some(me);
         let mut found: Vec<ForgeComment> = Vec::new();
@@ -202,11 +202,11 @@ impl CommentWriter {
         Ok(found.pop())
     }
 
-    /// Writes a note that begins with a marker: over the one that is there, or a new one. One that is to be closed
-    /// and is not there stays so.
+    /// Writes a note that begins with a marker: updates the existing one, or creates it. A missing note that would be
+    /// closed is not created.
     ///
     /// # Errors
-    /// When the API says no, or it is not known whether it was written.
+    /// When the API refuses, or it is unknown whether the note was written.
     pub(in crate::cli) async fn write_note(
         &self,
         thread: CommentThread,
@@ -238,7 +238,8 @@ impl CommentWriter {
         }
     }
 
-    /// Says whose a new note is, if that is not the account whose notes count: the next run would not find it.
+    /// Refuses to continue if a new note has another author than the trusted account, because the next run would not
+    /// find it.
     async fn check_author(&self, note: &ForgeComment) -> Result<(), CliFailure> {
         match note.author.id {
             Some(id) if id != self.note_author().await? => {
@@ -263,7 +264,7 @@ impl CommentWriter {
         CommentResult { how, url }
     }
 
-    /// Returns the account whose notes count: the one that was said, or the token's.
+    /// Returns the trusted account: the one that the user named, or that of the token.
     async fn note_author(&self) -> Result<u64, CliFailure> {
         if let Some(author) = self.author {
             return Ok(author);
@@ -280,7 +281,7 @@ impl CommentWriter {
         }
     }
 
-    /// Sends a request; a read again after a wait, where the answer is that it may pass.
+    /// Sends a request. A read is retried after a delay if the error is temporary.
     async fn send(&self, ask: &ForgeRequest) -> Result<Vec<u8>, ForgeError> {
         let mut tries = 0;
         loop {
@@ -325,10 +326,10 @@ impl CommentWriter {
         if status.is_success() {
             return Ok(bytes);
         }
-        // GitHub says so of too many requests, too.
+        // GitHub also uses 403 for its rate limit.
         let limited = status == StatusCode::FORBIDDEN && is_limited;
         let status = if limited { StatusCode::TOO_MANY_REQUESTS } else { status };
-        // A forge that repeats the token is not quoted.
+        // An error message that repeats the token is not quoted.
         let mut sent = SentSecrets::default();
         sent.push(self.job.token.expose().unwrap_or_default());
         let words = sent.screen_text(refusal_text(&bytes));
@@ -386,12 +387,12 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_end()
 }
 
-/// Tells whether two texts are the same to a reader: forges keep line ends and blanks at the end as they like.
+/// Returns whether two texts look the same: forges change line ends and trailing blanks.
 fn is_same_text(left: &str, right: &str) -> bool {
     left.trim_end().lines().map(str::trim_end).eq(right.trim_end().lines().map(str::trim_end))
 }
 
-/// Returns what a refusal says of itself.
+/// Returns the message in the body of an error response.
 fn refusal_text(body: &[u8]) -> String {
     let answer: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let words = ["message", "error", "error_description"].iter().find_map(|key| answer.get(key)?.as_str());

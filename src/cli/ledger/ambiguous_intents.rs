@@ -1,11 +1,11 @@
-//! Open questions, told by every command that reads the ledger.
+//! Warns of ambiguous intents, in every command that reads the ledger.
 
 use crate::cli::command_context::CommandContext;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::ledger::Ledger;
 use crate::report::text::escape;
 
-/// Says each open question in one line, with the ways to answer it; and what may become one.
+/// Prints each ambiguous intent on one line, with the ways to resolve it; also requests that may become ambiguous.
 pub(in crate::cli) fn warn_ambiguous_intents(session: &CommandContext, ledger: &Ledger) {
     for text in
         ledger.questions.keys().filter_map(|op| ambiguous_intent::describe_ambiguous_intent(ledger, *op))

@@ -1,5 +1,5 @@
-//! The waterline: how far a ledger had come when this machine last saw it. An older copy that was put
-//! back, or a fork of it, would make everything since then a second time.
+//! The high-water mark: the newest version of a ledger that this machine has seen. With an older copy, or a fork, an
+//! apply would repeat every change since then.
 
 use std::path::{Path, PathBuf};
 
@@ -19,39 +19,39 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::hex::encode_hex;
 
-/// How far a ledger had come.
+/// State of a ledger when this machine last saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::cli) struct HighWaterMark {
     serial: u64,
-    /// Its last run, and when that began.
+    /// Id and start time of its last run.
     run: Option<(Uuid, Timestamp)>,
-    /// When that ended.
+    /// End time of that run; `None` while it was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<Timestamp>,
-    /// The record from which on its lines bear MACs.
+    /// Number of the first record with a MAC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sealed: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lineage: Option<Uuid>,
-    /// The digest of its lines.
+    /// Digest of its records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     head: Option<String>,
-    /// What tells the key of its MACs from another one.
+    /// Id of the MAC key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Name>,
-    /// The MAC of all this, and of whose ledger it is.
+    /// MAC over the mark and the identity of the ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mac: Option<String>,
 }
 
-/// What is wrong with a ledger that does not reach its waterline.
+/// Problem of a ledger that is older than its high-water mark, or another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct RollbackDetected {
-    /// What.
+    /// What was detected.
     pub(in crate::cli) what: &'static str,
-    /// What follows from it.
+    /// Consequence of applying with this ledger.
     pub(in crate::cli) means: &'static str,
-    /// What to do.
+    /// Advice for the user.
     pub(in crate::cli) remedy: &'static str,
 }
 
@@ -86,7 +86,7 @@ impl RollbackDetected {
 }
 
 impl HighWaterMark {
-    /// Returns a ledger's.
+    /// Returns the mark of a ledger.
     fn from_ledger(ledger: &Ledger, trail: &HeadHistory) -> Self {
         Self {
             serial: ledger.serial,
@@ -100,10 +100,10 @@ impl HighWaterMark {
         }
     }
 
-    /// Tells what is wrong with a ledger that should be at this line or above it.
+    /// Returns the problem of a ledger that should be at this mark or newer; `None` if there is none.
     fn detect_ledger_rollback(&self, ledger: &Ledger, trail: &HeadHistory) -> Option<RollbackDetected> {
         if self.lineage.is_some_and(|lineage| lineage != ledger.identity.lineage) {
-            // Without MACs nothing proves whose the mark is, either: the next apply replaces it.
+            // Without MACs the mark is not authenticated, either: the next apply replaces it.
             let objection = if ledger.is_blank() {
                 RollbackDetected::LEDGER_MISSING
             } else {
@@ -111,7 +111,7 @@ impl HighWaterMark {
             };
             return self.sealed.map(|_| objection);
         }
-        // Taken away and begun anew, they begin with another record.
+        // A ledger that was deleted and created again has another first MAC record.
         if !self.is_sealed_as(ledger) {
             return Some(RollbackDetected::MACS_MISSING);
         }
@@ -128,16 +128,16 @@ impl HighWaterMark {
             ));
         }
         let (run, at) = self.run?;
-        // The oldest runs are forgotten after a while.
+        // The history drops its oldest runs after a while.
         let reaches_back = ledger.history.front().is_none_or(|oldest| oldest.at <= at);
-        // Cut off after its beginning and gone on with, it has another end, or none.
+        // A ledger that was truncated and continued has another end of the run, or none.
         let ended = self.ended.filter(|_| self.sealed.is_some());
         let as_seen = |known: &Run| ended.is_none() || known.end.as_ref().map(|end| end.at) == ended;
         let knows = ledger.history.iter().any(|known| known.run == run && as_seen(known));
         (reaches_back && !knows).then_some(RollbackDetected::older_version(unknown))
     }
 
-    /// Tells whether a ledger has the MACs that it had, or those of a key that took over from theirs.
+    /// Returns whether a ledger has the MACs of the mark, or those of a later key.
     fn is_sealed_as(&self, ledger: &Ledger) -> bool {
         let Some(since) = self.sealed else { return true };
         let Some(now) = &ledger.sealed else { return false };
@@ -145,7 +145,7 @@ impl HighWaterMark {
         seen(&now.key, now.since) || now.previous.iter().any(|former| seen(&former.key, former.since))
     }
 
-    /// Returns what its MAC is made over.
+    /// Returns the text that the MAC covers.
     fn mac_input(&self, whose: &str) -> anyhow::Result<Vec<u8>> {
         let mut text = serde_json::to_vec(&Self { mac: None, ..self.clone() })?;
         text.extend_from_slice(whose.as_bytes());
@@ -153,19 +153,19 @@ impl HighWaterMark {
     }
 }
 
-/// Where the high-water marks of one ledger are kept on this machine: by its place, stack and environment, and by its
-/// lineage, which stays the same when the ledger is moved by hand.
+/// The stored high-water marks of one ledger: one under its location, stack and environment, one under its lineage,
+/// which stays the same when the ledger is moved by hand.
 #[derive(Debug)]
 pub(in crate::cli) struct HighWaterMarkStore {
-    /// `None`: this machine keeps nothing.
+    /// State directory; `None` if this machine stores no marks.
     state: Option<PathBuf>,
     key: Option<MacKey>,
-    /// Place, stack and environment; `None` for the built-in cloud, whose ledger comes and goes with it.
+    /// Location, stack and environment; `None` for the built-in cloud, whose ledger is deleted together with it.
     whose: Option<String>,
 }
 
 impl HighWaterMarkStore {
-    /// Returns the marks of a ledger; a key makes and checks their MACs.
+    /// Returns the marks of a ledger; the key creates and verifies their MACs.
     pub(in crate::cli) fn new(
         settings: &Settings,
         key: Option<MacKey>,
@@ -183,10 +183,10 @@ impl HighWaterMarkStore {
         Self { state: settings.state.clone(), key, whose }
     }
 
-    /// Tells what is wrong with the ledger that was found, or not found, where this machine saw one.
+    /// Returns the problem of a present or missing ledger that this machine has seen before; `None` if there is none.
     ///
     /// # Errors
-    /// When a mark is there but cannot be read, or was not written with the key.
+    /// When a mark exists but cannot be read, or was not written with the key.
     pub(in crate::cli) fn detect_rollback(
         &self,
         found: Option<(&Ledger, &HeadHistory)>,
@@ -202,7 +202,7 @@ impl HighWaterMarkStore {
         Ok(moved.and_then(|mark| mark.detect_ledger_rollback(ledger, trail)))
     }
 
-    /// Tells whether this machine saw MACs there.
+    /// Returns whether this machine has seen MACs in this ledger.
     ///
     /// # Errors
     /// As `objection`.
@@ -211,7 +211,8 @@ impl HighWaterMarkStore {
         Ok(self.read_filed()?.into_iter().chain(moved).any(|mark| mark.sealed.is_some()))
     }
 
-    /// Tells whether this machine could notice an older version: it saw one, or the ledger is of no one's else.
+    /// Returns whether this machine could detect an older version: it has a mark, or the ledger belongs to this machine
+    /// alone.
     ///
     /// # Errors
     /// As `objection`.
@@ -219,14 +220,14 @@ impl HighWaterMarkStore {
         Ok(self.whose.is_none() || self.read_filed()?.is_some() || self.read_lineage(ledger)?.is_some())
     }
 
-    /// Moves the marks to a ledger's last record.
+    /// Advances the marks to a ledger's last record.
     ///
     /// # Errors
     /// When they cannot be written.
     pub(in crate::cli) fn advance_marks(&self, ledger: &Ledger, trail: &HeadHistory) -> anyhow::Result<()> {
         let Some(state) = &self.state else { return Ok(()) };
         let mark = HighWaterMark::from_ledger(ledger, trail);
-        // Elsewhere its lines have other digests.
+        // After a migration its records have other digests, so the mark of the lineage has none.
         write_mark(&of_lineage(state, ledger), &HighWaterMark { head: None, ..mark.clone() })?;
         let Some(whose) = &self.whose else { return Ok(()) };
         let mut filed = mark;
@@ -242,7 +243,7 @@ impl HighWaterMarkStore {
         let path = of_place(state, whose);
         let Some(mark) = read_mark(&path)? else { return Ok(None) };
         let Some(key) = self.key.as_ref().filter(|_| mark.sealed.is_some()) else { return Ok(Some(mark)) };
-        // A mark of another key can be checked by the ledger alone, which says what its former keys were.
+        // A mark under another key can be verified only by the ledger, which records its former keys.
         let is_other = mark.key.as_ref().is_some_and(|id| id != key.id());
         if is_other || mark.mac.as_deref() == Some(key.of_mark(&mark.mac_input(whose)?).as_str()) {
             return Ok(Some(mark));

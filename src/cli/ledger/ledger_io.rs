@@ -1,4 +1,4 @@
-//! The books of a stack: its ledger and its pinned catalog names, on the disk.
+//! Reads and opens the ledger of a stack, with its high-water mark, and pins its catalog names.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -34,21 +34,21 @@ use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Value;
 
-/// The journal of every command.
+/// The journal type of all commands.
 pub(in crate::cli) type CommandJournal = Journal<CommandStore>;
 
-/// How a ledger is opened for writing.
+/// How to open a ledger for writing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct LedgerOpenOptions<'a> {
-    /// Whose ledger it is, if it is not there yet.
+    /// Identity for a ledger that does not exist yet.
     pub(in crate::cli) identity: &'a LedgerIdentity,
-    /// The bound within which a request of a displaced holder has its effect.
+    /// Time after which a request of a displaced lock holder can no longer take effect.
     pub(in crate::cli) effect: Duration,
-    /// Takes the lock from whoever has it, for this reason.
+    /// Reason for breaking a held lock; `None` does not break it.
     pub(in crate::cli) force: Option<&'a str>,
 }
 
-/// Reads the ledger as it is; `None` when there is none.
+/// Reads the ledger without its lock; `None` if it does not exist.
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
@@ -61,30 +61,30 @@ pub(in crate::cli) async fn find_ledger(
     Ok(looked.found)
 }
 
-/// What a command that opens a ledger for writing takes it for.
+/// Version that a command requires of a ledger that it opens for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum ExpectedLedger {
-    /// The version that was last seen on this machine, or a later one.
+    /// The high-water mark of this machine, or newer, if the ledger has or had MACs.
     Newest,
-    /// The same, for an apply: also where no ledger has MACs.
+    /// The high-water mark of this machine, or newer, also for a ledger without MACs: required by an apply.
     NewestForApply,
     /// Any version: the user accepts an older one.
     Any,
-    /// None, or an empty one: it is rebuilt.
+    /// No ledger or an empty one, which will be rebuilt.
     LostOrEmpty,
 }
 
-/// Something that was read of a ledger.
+/// Data from a ledger, with its authentication status.
 #[derive(Debug)]
 pub(in crate::cli) struct LedgerReadResult<T> {
-    /// What was read.
+    /// The data that was read.
     pub(in crate::cli) found: T,
-    /// Nothing proves who wrote it: its lines bear MACs, and no key was given.
+    /// Whether the records are not authenticated: they have MACs, but no key is configured.
     pub(in crate::cli) unproven: bool,
 }
 
 impl<T> LedgerReadResult<T> {
-    /// Says so if nothing proves who wrote it.
+    /// Warns if the ledger is not authenticated.
     pub(in crate::cli) fn warn_if_unproven(&self) {
         if self.unproven {
             Ui::write_error(&format!("warning: {UNPROVEN}"));
@@ -92,10 +92,10 @@ impl<T> LedgerReadResult<T> {
     }
 }
 
-/// What there is to say of a ledger whose writer nothing proves.
+/// Warning for a ledger that is not authenticated.
 pub(in crate::cli) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDGER_KEY` is not set";
 
-/// Reads the ledger as it is, and says nothing; `None` when there is none.
+/// Reads the ledger without its lock and without warnings; `None` if it does not exist.
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
@@ -110,7 +110,7 @@ pub(in crate::cli) async fn inspect_ledger(
     Ok(LedgerReadResult { found, unproven })
 }
 
-/// Reads the ledger as plans see it, without taking its lock; an empty one when there is none.
+/// Reads the ledger for a plan, without its lock; an empty one if it does not exist.
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
@@ -125,11 +125,11 @@ pub(in crate::cli) async fn read_ledger(
     Ok(found.map_or_else(unborn, Ledger::for_plans))
 }
 
-/// Checks that the catalog names of a stack are pinned: else their ids are what the service says today, and an
-/// answer of tomorrow may say another.
+/// Checks that the catalog names of a stack are pinned; otherwise their ids come from the catalog at the time of the
+/// run, and can differ later.
 ///
 /// # Errors
-/// When one is not, and `locked` says that this is one too many.
+/// When a name is not pinned, and `locked` forbids that.
 pub(in crate::cli) fn check_lock(
     settings: &Settings,
     ui: &Ui,
@@ -158,7 +158,7 @@ pub(in crate::cli) fn check_lock(
         return Err(CliFailure::new(Exit::Failed, what)
             .help("Pin the names with `stead catalog update`, and commit the file. Nothing was sent."));
     }
-    // The first apply writes it; a stack of the embedded cloud commits none.
+    // The first apply writes the lock file; a stack of the built-in cloud does not commit one.
     let expected = is_born || settings.ci;
     if pinned.is_none() && expected && settings.cloud != CloudEndpoint::Local {
         ui.write_message(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
@@ -166,10 +166,10 @@ pub(in crate::cli) fn check_lock(
     Ok(())
 }
 
-/// Reads the ledger as plans see it, and says what is wrong with it where this machine saw another version.
+/// Reads the ledger for a plan, and warns if it is older than this machine's high-water mark.
 ///
 /// # Errors
-/// When it cannot be read or is damaged, or is not there though it must be.
+/// When it cannot be read or is damaged, or is missing although it is required.
 pub(in crate::cli) async fn read_for_plan(
     project: &LoadedStack,
     connection: &StackConnection,
@@ -186,10 +186,10 @@ pub(in crate::cli) async fn read_for_plan(
     Ok((read.map_or_else(unborn, |(ledger, _)| ledger.for_plans()), objection))
 }
 
-/// Returns the high-water marks of a stack's ledger at a place.
+/// Returns the high-water marks of a stack's ledger at a location.
 ///
 /// # Errors
-/// When the key of ledgers cannot be used.
+/// When the MAC key cannot be read.
 pub(in crate::cli) fn high_water_marks(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -203,7 +203,7 @@ pub(in crate::cli) fn high_water_marks(
     ))
 }
 
-/// Tells what is wrong with a ledger where this machine saw another version.
+/// Returns the problem of a ledger that is older than this machine's high-water mark.
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
@@ -218,7 +218,7 @@ pub(in crate::cli) async fn detect_rollback(
         .detect_rollback(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
 }
 
-/// Fails when the ledger must be there and is not: a deleted one looks like one that was never begun.
+/// Fails if a required ledger is missing: a deleted ledger looks like one that never existed.
 fn check_required(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -238,7 +238,7 @@ fn check_required(
         .help("If the stack was never applied there, apply it once without STEAD_REQUIRE_LEDGER."))
 }
 
-/// Tells whether a ledger remembers nothing yet.
+/// Returns whether a ledger records nothing yet.
 pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
     ledger.entries.is_empty()
         && ledger.intents.is_empty()
@@ -247,8 +247,8 @@ pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
         && ledger.history.is_empty()
 }
 
-/// Returns what other ledgers own, and whose it is: those of the stack's other environments, of the stacks
-/// that it reads, and of all that keep theirs in the same directory, database or bucket.
+/// Returns the objects of other ledgers, each with its owner: those of the stack's other environments, of the stacks
+/// that it reads, and of all ledgers in the same directory, database or bucket.
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
@@ -263,7 +263,8 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
         let ledger = read_other_environment(project, place, other, key.as_ref()).await?;
         owned.extend(ledger.iter().flat_map(owned_objects));
     }
-    // Ledgers of others may be sealed with keys of others: what they own is asked, and nothing done by it.
+    // Other ledgers can have other MAC keys, so they are not authenticated: only their owned objects are read, and
+    // nothing is changed because of them.
     for (place, name, environment) in neighbor_ledgers(project) {
         let ledger = CommandStore::read(&place, &name, &environment, None).await?;
         owned.extend(ledger.iter().flat_map(owned_objects));
@@ -285,8 +286,8 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
     Ok(owned)
 }
 
-/// Reads the ledger of another environment: only what it owns is asked. One without MACs is taken with a warning, as
-/// each environment gets them by itself, but not where this machine saw that it had them.
+/// Reads the owned objects from the ledger of another environment. One without MACs is accepted with a warning, since
+/// each environment gets MACs separately; but not if this machine has seen MACs in it.
 async fn read_other_environment(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -316,7 +317,7 @@ fn about_environment(environment: &Name, error: StoreError) -> CliFailure {
     CliFailure { message: format!("environment `{environment}`: {}", failure.message), ..failure }
 }
 
-/// Returns what a ledger owns, and where.
+/// Returns the objects that a ledger owns, with their addresses.
 fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     let LedgerIdentity { stack, environment, .. } = &ledger.identity;
     let of = |(address, entry): (&Address, &Entry)| {
@@ -327,8 +328,8 @@ fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     ledger.entries.iter().flat_map(of).collect()
 }
 
-/// Returns the ledgers of other stacks in the directory that was named for all of them, or beside the other stacks
-/// that use the built-in cloud of the repository.
+/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that use the
+/// repository's built-in cloud.
 fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
     let settings = &project.settings;
     if settings.cloud == CloudEndpoint::Local {
@@ -338,7 +339,7 @@ fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> 
     else {
         return Vec::new();
     };
-    // What is no directory, or not there yet, holds no ledgers.
+    // A path that is missing or not a directory contains no ledgers.
     let within = |path: &Path| stack_files::entry_names(path, is_legal_segment).unwrap_or_default();
     let mut found = Vec::new();
     for stack in within(&all).into_iter().filter(|name| *name != project.stack.name) {
@@ -397,7 +398,7 @@ pub(in crate::cli) async fn open_journal(
     }
 }
 
-/// Looks before a ledger would begin whether one must be there.
+/// Checks, before a new ledger is created, whether one must exist already.
 async fn check_found(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -419,7 +420,7 @@ async fn check_found(
     check_required(project, place, found.as_ref())
 }
 
-/// Refuses a ledger that is older than the last one seen here, or another one; moves the mark to one that is not.
+/// Refuses a ledger that is older than the high-water mark or a different one; otherwise advances the mark.
 fn check_newest(
     journal: &CommandJournal,
     marks: &HighWaterMarkStore,
@@ -447,10 +448,10 @@ fn check_newest(
     Ok(())
 }
 
-/// Refuses an open ledger with MACs that is older than the last one seen here, or another one.
+/// Refuses an open ledger with MACs that is older than the high-water mark, or a different one.
 ///
 /// # Errors
-/// When it is.
+/// When it is refused.
 pub(in crate::cli) fn check_unrolled(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -465,7 +466,7 @@ pub(in crate::cli) fn check_unrolled(
         .map_or(Ok(()), |objection| Err(objection.into()))
 }
 
-/// Moves the high-water marks to a ledger's last record; says so if they cannot be moved.
+/// Advances the high-water marks to a ledger's last record; warns if they cannot be written.
 pub(in crate::cli) fn advance_marks(marks: &HighWaterMarkStore, journal: &CommandJournal) {
     if let Err(error) = marks.advance_marks(&journal.ledger(), &journal.trail()) {
         Ui::write_error(&format!("An older ledger would not be noticed here: {error:#}"));
@@ -479,18 +480,18 @@ impl From<RollbackDetected> for CliFailure {
     }
 }
 
-/// Returns the identity of a stack's ledger that is born now.
+/// Returns a new identity for a stack's ledger.
 pub(in crate::cli) fn new_identity(project: &LoadedStack) -> LedgerIdentity {
     LedgerIdentity::new_random(&project.stack.name, &project.stack.environment.name, &SystemRandom)
 }
 
-/// Returns this process as the holder of a ledger.
+/// Returns this process as a lock holder.
 pub(in crate::cli) fn lock_holder(who: &str) -> LeaseHolder {
     let (session, since) = (SystemRandom.uuid(), SystemClock.now());
     LeaseHolder { session, who: who.to_owned(), process: process::current_process(), since }
 }
 
-/// Opens a ledger for writing wherever it is.
+/// Opens a ledger at any location for writing.
 ///
 /// # Errors
 /// When it is locked, damaged, or cannot be written.
@@ -503,7 +504,7 @@ pub(in crate::cli) async fn open_at(
     open_with(seal_key(settings)?.as_ref(), who, place, terms).await
 }
 
-/// Opens a ledger for writing with a key, wherever it is.
+/// Opens a ledger at any location for writing, with a MAC key.
 ///
 /// # Errors
 /// When it is locked, damaged, or cannot be written.
@@ -530,11 +531,10 @@ pub(in crate::cli) async fn open_with(
     Ok(journal)
 }
 
-/// Does something while the ledger is open and nothing is sent: the lock is kept, and a stop signal
-/// ends the work where it stands.
+/// Runs work while the ledger is open and no request is sent: renews the lock, and aborts the work on a stop signal.
 ///
 /// # Errors
-/// When the lock is lost, a signal came, or the work fails.
+/// When the lock is lost, a signal arrived, or the work fails.
 pub(in crate::cli) async fn while_kept<T>(
     journal: &CommandJournal,
     work: impl Future<Output = Result<T, CliFailure>>,
@@ -554,11 +554,11 @@ pub(in crate::cli) async fn while_kept<T>(
     }
 }
 
-/// Ends what was done under an open ledger: sums it up and gives the lock back, whatever came before.
-/// What went wrong first is what is told.
+/// Ends the work on an open ledger: writes the checkpoint and releases the lock, whatever the result. The first error
+/// is the one that is returned.
 ///
 /// # Errors
-/// What went wrong before, or else while closing.
+/// The error of the work, else of closing.
 pub(in crate::cli) async fn close_after<T>(
     journal: CommandJournal,
     done: Result<T, CliFailure>,
@@ -567,11 +567,11 @@ pub(in crate::cli) async fn close_after<T>(
     done.and_then(|done| closed.map(|()| done))
 }
 
-/// Sums the journal up and gives the lock back; after a failed write only the latter, as far as that
-/// goes: then everything was said already.
+/// Writes the checkpoint and releases the lock. After a failed write it only tries to release the lock, because the
+/// error was reported already.
 ///
 /// # Errors
-/// When the summary cannot be written, or the lock not be given back.
+/// When the checkpoint cannot be written, or the lock cannot be released.
 pub(in crate::cli) async fn close_ledger(journal: CommandJournal) -> Result<(), CliFailure> {
     match journal.close().await {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),

@@ -1,4 +1,5 @@
-//! The ledger of a stack: opening it, what protects it against rollback, and what it asks people.
+//! Ledger access of the commands: opening and reading, rollback detection, recovery file, remote stacks and ambiguous
+//! intents.
 
 pub(super) mod ambiguous_intents;
 pub(super) mod high_water_mark;

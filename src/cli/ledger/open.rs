@@ -1,4 +1,4 @@
-//! The store of a ledger and the key that its records are authenticated with.
+//! The ledger store of the commands, and the key of the MACs.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::ledger::journal::mac::MacKey;
 use crate::ledger::stores::any_store::AnyStore;
 use crate::ledger::stores::location::LedgerLocation;
 
-/// The store of every command.
+/// The store type of all commands.
 pub(in crate::cli) type CommandStore = AnyStore<CommandClock>;
 
-/// Returns the key that seals ledgers; `None` where none is named.
+/// Returns the MAC key for ledgers; `None` if none is configured.
 ///
 /// # Errors
-/// When its file cannot be read, can be read by others, or is too short.
+/// When its file cannot be read, other users can read it, or it is too short.
 pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<MacKey>, CliFailure> {
     settings.ledger_key.as_deref().map(key_of_file).transpose()
 }
 
-/// Returns the key for a command that decides nothing by what a ledger says: none for one without MACs.
+/// Returns the key for a command that makes no decision based on the ledger: `None` for a ledger without MACs.
 ///
 /// # Errors
 /// When the ledger cannot be read or is damaged.
@@ -37,10 +37,10 @@ pub(in crate::cli) async fn key_as_found(
     Ok(found.is_none_or(|found| found.sealed.is_some() || found.is_blank()).then_some(key))
 }
 
-/// Reads a key that seals ledgers.
+/// Reads a MAC key from a file.
 ///
 /// # Errors
-/// When its file cannot be read, can be read by others, or is too short.
+/// When the file cannot be read, other users can read it, or it is too short.
 pub(in crate::cli) fn key_of_file(path: &Path) -> Result<MacKey, CliFailure> {
     let bytes = stack_files::read_own_secret(path)?;
     MacKey::new(&bytes).map_err(|error| {

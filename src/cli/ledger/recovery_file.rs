@@ -1,5 +1,5 @@
-//! `RecoveryFile`: a second place for what must not be lost: facts that the ledger did not take, and secrets
-//! that their sinks did not take. Files of the user's own state directory, readable by nobody else.
+//! The recovery file: stores facts that the ledger did not take, and secrets that their sinks did not take. The files
+//! are in the user's own state directory, readable only by the user.
 
 use std::path::{Path, PathBuf};
 
@@ -12,27 +12,27 @@ use crate::ledger::journal::record::Record;
 use crate::model::address::Address;
 use crate::model::secret::Secret;
 
-/// Where things are kept for one ledger.
+/// Location of the recovery files of one ledger.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct RecoveryFile {
     directory: Option<PathBuf>,
     lineage: Uuid,
 }
 
-/// One line of a file of facts.
+/// One line of the file with facts.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecoveryLine {
     records: Vec<Record>,
 }
 
 impl RecoveryFile {
-    /// Returns the place for a ledger below the user's state directory.
+    /// Returns the recovery files for a ledger, below the user's state directory.
     pub(in crate::cli) fn new(state: Option<&Path>, lineage: Uuid) -> Self {
         Self { directory: state.map(|state| state.join("rescue")), lineage }
     }
 
-    /// Keeps facts, and says which; without a place it only says them. `address` says for which
-    /// resource a request was.
+    /// Stores facts and reports them; without a state directory it only reports them. `address` returns the resource of
+    /// a request.
     pub(in crate::cli) fn save_records(
         &self,
         records: &[Record],
@@ -65,7 +65,7 @@ impl RecoveryFile {
         Ok(path)
     }
 
-    /// Returns the facts that were kept, oldest first.
+    /// Returns the stored facts, oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -82,30 +82,30 @@ impl RecoveryFile {
         Ok(records)
     }
 
-    /// Drops the facts that were kept: the ledger has them.
+    /// Deletes the stored facts after the ledger has taken them.
     pub(in crate::cli) fn clear(&self) {
         if let Ok(path) = self.prepare_path("facts") {
             stack_files::remove_file(&path);
         }
     }
 
-    /// Keeps the secret of an object; returns the file.
+    /// Stores the secret of an object; returns the file's path.
     ///
     /// # Errors
-    /// When there is no place for it.
+    /// When there is no state directory.
     pub(in crate::cli) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
         let path = self.prepare_path(&secret_of(of))?;
         stack_files::write_state(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 
-    /// Returns the secret of an object that was kept; one that cannot be read is none.
+    /// Returns the stored secret of an object; `None` if it cannot be read.
     pub(in crate::cli) fn kept_secret(&self, of: (&Address, &str)) -> Option<Secret> {
         let text = stack_files::read_optional(&self.existing_path(&secret_of(of))?).ok()??;
         Some(Secret::new(text.trim_end_matches(['\r', '\n'])))
     }
 
-    /// Drops a secret that was kept: it is where it should be.
+    /// Deletes a stored secret after its sink has taken it.
     pub(in crate::cli) fn drop_secret(&self, of: (&Address, &str)) {
         if let Some(path) = self.existing_path(&secret_of(of)) {
             stack_files::remove_file(&path);
@@ -121,14 +121,14 @@ impl RecoveryFile {
         Ok(directory.join(format!("{}-{what}", self.lineage)))
     }
 
-    /// Returns where something is kept, if it is; makes nothing.
+    /// Returns the path of an existing file; creates nothing.
     fn existing_path(&self, what: &str) -> Option<PathBuf> {
         Some(self.directory.as_ref()?.join(format!("{}-{what}", self.lineage)))
     }
 }
 
-/// Returns the name for the secret of an object. Ids are of the service: what is no part of a file's name
-/// in them is left out.
+/// Returns the file name for the secret of an object. The id comes from the service, so characters that are special in
+/// paths are removed.
 fn secret_of((address, id): (&Address, &str)) -> String {
     let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     format!("secret-{address}-{}", id.chars().filter(safe).take(64).collect::<String>())

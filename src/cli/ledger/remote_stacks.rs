@@ -1,5 +1,4 @@
-//! What a stack reads and does not manage: objects that are looked up, and the outputs of other stacks
-//! from their ledgers.
+//! Resolves what a stack reads without managing it: looked-up objects, and remote stack outputs from other ledgers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,10 +21,10 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Attributes;
 
-/// Puts what a stack looks up elsewhere in its place.
+/// Replaces lookups and remote stack outputs by their values.
 ///
 /// # Errors
-/// When another stack or its ledger cannot be read, or something is not there.
+/// When another stack or its ledger cannot be read, or a value does not exist.
 pub(in crate::cli) async fn resolve_remote_outputs<'p>(
     project: &'p LoadedStack,
     ledger: &Ledger,
@@ -50,7 +49,7 @@ pub(in crate::cli) async fn resolve_remote_outputs<'p>(
         .map_err(|diagnostics| Box::new(LoadFailure { sources: stack.sources.clone(), diagnostics }).into())
 }
 
-/// Returns the outputs of another stack; `None` when it was not applied yet.
+/// Returns the outputs of another stack; `None` if it was never applied.
 async fn read_remote_outputs(
     project: &LoadedStack,
     name: &Name,
@@ -66,7 +65,7 @@ async fn read_remote_outputs(
     Ok(read_remote_ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
 }
 
-/// Reads the ledger of another stack; `None` when it was not applied yet.
+/// Reads the ledger of another stack; `None` if it was never applied.
 ///
 /// # Errors
 /// When there is no such stack, or its ledger cannot be read.
@@ -104,7 +103,7 @@ fn read_remote_header(
     })
 }
 
-/// Says where a directory is named in which no stack can be read, and why not.
+/// Returns the failure for a directory without a readable stack, with the location that names it.
 fn unreadable_stack_failure(
     project: &LoadedStack,
     other: &OtherStack,
@@ -117,8 +116,8 @@ fn unreadable_stack_failure(
     Box::new(LoadFailure { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }
 
-/// Returns the environment whose outputs are read: the one that is said, the one of the same name, or
-/// the only one.
+/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only
+/// one.
 fn remote_environment(
     project: &LoadedStack,
     name: &Name,

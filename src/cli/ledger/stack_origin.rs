@@ -1,5 +1,5 @@
-//! Where a stack is applied from: the repository of its directory, read from `.git` without running git, and the
-//! directory below its root. In: a directory and what its ledger remembers; out: `CurrentOrigin`, for plans of shared ledgers.
+//! The origin of a stack: its repository, read from `.git` without running Git, and its directory relative to the root.
+//! In: a directory and the origins in its ledger; out: the origin's status, for plans of shared ledgers.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::{CurrentOrigin, StackOrigin, repository_of};
 use crate::model::address::Name;
 
-/// Returns where a stack is planned from; `None` where its ledger is not on a shared backend.
+/// Returns the origin status of a stack; `None` if its ledger is not on a shared backend.
 ///
 /// # Errors
-/// When `STEAD_ORIGIN` names no origin.
+/// When `STEAD_ORIGIN` is invalid.
 pub(in crate::cli) fn current_origin(
     project: &LoadedStack,
     ledger: &Ledger,
@@ -32,10 +32,10 @@ pub(in crate::cli) fn current_origin(
     find_origin(settings, &project.directory, &project.stack.name, &ledger.origins).map(Some)
 }
 
-/// Returns where a stack of this name in a directory stands against the origins that its ledger remembers.
+/// Compares the origin of a stack in a directory with the origins in its ledger.
 ///
 /// # Errors
-/// When `STEAD_ORIGIN` names no origin.
+/// When `STEAD_ORIGIN` is invalid.
 pub(in crate::cli) fn find_origin(
     settings: &Settings,
     directory: &Path,
@@ -68,14 +68,14 @@ pub(in crate::cli) fn find_origin(
     Ok(CurrentOrigin { vacated: vacated.cloned().collect(), origin: here, sparse })
 }
 
-/// Tells whether a stack of this name may stand in another directory of the repository. What cannot be read may be one.
+/// Returns whether another directory of the repository can contain a stack of this name. An unreadable directory can.
 fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path, &str)) -> bool {
     let relative = PathBuf::from(old);
     if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return true;
     }
     let directory = root.join(relative);
-    // A link at the old path that leads here is this directory.
+    // A link at the old path to this directory does not count as another directory.
     let Some(real) = stack_files::real_path(&directory) else {
         return stack_files::path_exists(&directory);
     };
@@ -91,7 +91,7 @@ fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path,
     load::read_header(REGISTRY, &found.sources, &below).is_none_or(|peek| peek.name == stack)
 }
 
-/// Returns the address of the remote `origin` in the text of git's configuration.
+/// Returns the URL of the remote `origin` in the text of a Git configuration.
 fn remote_url(config: &str) -> Option<String> {
     settings_of(config).find_map(|(section, key, value)| {
         let name = section.strip_suffix('"').and_then(|section| section.split_once('"'));
@@ -101,24 +101,24 @@ fn remote_url(config: &str) -> Option<String> {
     })
 }
 
-/// Tells whether git's configuration leaves files out of the checkout.
+/// Returns whether a Git configuration enables sparse checkout.
 fn is_sparse(config: &str) -> bool {
     settings_of(config).any(|(section, key, value)| {
         section.eq_ignore_ascii_case("core")
             && key.eq_ignore_ascii_case("sparsecheckout")
-            // A key alone is true, and any number but 0.
+            // As in Git, a key without a value is true, and so is any number except 0.
             && !["false", "no", "off", "0"].contains(&value.to_lowercase().as_str())
     })
 }
 
-/// Returns the settings of git's configuration: section, key and value. Comments and quotes are resolved.
+/// Parses the text of a Git configuration into section, key and value; resolves comments and quotes.
 fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
     let mut section = "";
     config.lines().filter_map(move |line| {
         let line = line.trim();
         let mut rest = line;
         if let Some(header) = line.strip_prefix('[') {
-            // The name in quotes may contain a bracket.
+            // The subsection name in quotes can contain a bracket.
             let end = match header.split_once('"') {
                 Some((before, name)) if !before.contains(']') => {
                     before.len() + 1 + name.find("\"]").map_or(name.len(), |at| at + 1)

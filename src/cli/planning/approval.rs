@@ -1,4 +1,4 @@
-//! Whether `--yes` agrees to everything that a plan does. Pure.
+//! Decides which changes of a plan `--yes` approves. Pure.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::model::diagnostic::nearest_name;
 use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
 
-/// Returns the changes of a plan that a consent does not cover.
+/// Returns the changes of a plan that an approval does not cover.
 ///
 /// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
 pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a Change> {
@@ -20,7 +20,7 @@ pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a 
     plan.changes.iter().filter(|change| !covered(change)).collect()
 }
 
-/// Returns the word of `--yes` that covers an action.
+/// Returns the kind of change for `--yes` that covers an action.
 #[must_use]
 pub const fn approval_keyword(action: Action) -> &'static str {
     match action {
@@ -41,7 +41,7 @@ const fn change_kind(action: Action) -> Option<ChangeKind> {
     }
 }
 
-/// Policies whose no does not count, and why.
+/// Overridden policies, and the reason.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cli) struct PolicyOverrides {
     pub(in crate::cli) policies: Vec<Name>,
@@ -53,7 +53,7 @@ impl PolicyOverrides {
         self.policies.iter().cloned().collect()
     }
 
-    /// Refuses a policy that the stack does not have.
+    /// Refuses the name of a policy that the stack does not have.
     pub(in crate::cli) fn reject_unknown_policies(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
         let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))

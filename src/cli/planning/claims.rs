@@ -14,11 +14,11 @@ use crate::model::schema::Method;
 use crate::model::snapshot::{ObjectKey, Snapshot};
 use crate::model::value::Value;
 
-/// Returns the objects that have come into being by what runs in others, each with the one that it belongs to. A
-/// list that the key may not read says nothing.
+/// Returns the objects that workloads inside other objects created, each with its owner. A list that the key may not
+/// read is skipped.
 ///
 /// # Errors
-/// When the service does not answer.
+/// When the service does not respond.
 pub(in crate::cli) async fn claimed_objects(
     connection: &StackConnection,
     snapshot: &Snapshot,
@@ -35,7 +35,7 @@ pub(in crate::cli) async fn claimed_objects(
                 EndpointRequest { method: Method::Get, path, query: Vec::new(), project: None, body: None };
             let rows = match connection.client.ask_rows(&ask, |_| false).await {
                 Ok(rows) => rows.unwrap_or_default(),
-                // It went meanwhile, or the key may not look into it.
+                // The object was deleted meanwhile, or the key may not read it.
                 Err(ReadError::Refused { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -47,7 +47,7 @@ pub(in crate::cli) async fn claimed_objects(
     Ok(found)
 }
 
-/// Says of what was claimed why it is left alone.
+/// Returns the reason why a claimed object is left unmanaged.
 pub(in crate::cli) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) -> String {
     let name = snapshot.objects.get(owner).and_then(|object| object.attributes.get("name"));
     let name = name.and_then(Value::as_text).unwrap_or(&owner.id);

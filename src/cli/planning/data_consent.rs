@@ -1,5 +1,5 @@
-//! Consent to lose data, on a terminal: a plan that only lacks it asks for the address of each object; a prompt and an
-//! outcome name what holds data and is deleted.
+//! Confirms the loss of data on a terminal: a plan that lacks only this approval asks for the address of each object;
+//! prompts and outcomes name the objects that hold data and are deleted.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::text::escape;
 
-/// Addresses that a message names.
+/// Maximum number of addresses in a message.
 const MAX_LISTED_ADDRESSES: usize = 20;
 
-/// The code of the blocker.
+/// Code of the blocker for objects that hold data.
 const HOLDS_DATA_CODE: &str = "holds_data";
 
-/// Asks for the addresses of the objects whose data a plan would lose without consent. Returns them once each was
-/// typed; `None` where something else stands in the plan's way, or nobody can be asked.
+/// Asks for the addresses of the objects whose data the plan would delete without approval. Returns them after each was
+/// typed; `None` if the plan has another blocker, or there is no terminal to ask on.
 ///
 /// # Errors
 /// When the terminal cannot be read.
@@ -57,7 +57,7 @@ pub(in crate::cli) async fn confirm_data_loss(
     Ok(Some(agreed))
 }
 
-/// Returns what a plan deletes with the data that it holds.
+/// Returns the changes that delete an object together with its data.
 fn data_losing_changes(plan: &Plan) -> impl Iterator<Item = &Change> {
     let holds = |change: &&Change| {
         let kind = REGISTRY.kind(&change.kind);
@@ -74,7 +74,7 @@ fn summarize_addresses(addresses: &[&Address]) -> String {
     format!("{}{more}", first.join(", "))
 }
 
-/// Names what holds data and is deleted, before the question whether to go on.
+/// Lists the objects with data that will be deleted, before the approval prompt.
 pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
     let all: Vec<&Address> = data_losing_changes(plan).map(|change| &change.address).collect();
     if !all.is_empty() {
@@ -85,7 +85,7 @@ pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
     }
 }
 
-/// Names what was deleted with the data that it held.
+/// Lists the objects that were deleted together with their data.
 pub(in crate::cli) fn report_data_loss(ui: &Ui, plan: &Plan, outcome: &Outcome) {
     let is_done = |change: &&Change| outcome.done.contains(&change.address);
     let all: Vec<&Address> =

@@ -1,4 +1,4 @@
-//! Reading a whole account: all lists, all children, and what lists leave out.
+//! Reads a whole account: all lists, all children, and the attributes that lists omit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +22,11 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::report::text::escape;
 
-/// The attribute that tells how a key to the service begins.
+/// Attribute with the first characters of an API key.
 const KEY_PREFIX_ATTRIBUTE: &str = "key_prefix";
 
-/// Returns the keys that may be the one in use, and why they are left alone: whoever manages it can lock
-/// this program out.
+/// Returns the API keys that may be the one in use, with the reason why they are not managed: an apply that changes
+/// this key could lock the program out.
 pub(in crate::cli) fn in_use(
     snapshot: &Snapshot,
     opens: impl Fn(&str) -> bool,
@@ -41,11 +41,11 @@ pub(in crate::cli) fn in_use(
     used.map(|object| (object.key(), why.to_owned())).collect()
 }
 
-/// Reads everything that there is, besides what the stack needs. A list that the key may not read is left
-/// out, and that is told.
+/// Reads all objects of the account in addition to those of the stack. A list that the key may not read is skipped with
+/// a note.
 ///
 /// # Errors
-/// When the service refuses another read or does not answer.
+/// When the service refuses another read or does not respond.
 pub(in crate::cli) async fn read_inventory(
     ui: &Ui,
     connection: &StackConnection,
@@ -99,11 +99,11 @@ pub(in crate::cli) async fn read_inventory(
     })
 }
 
-/// Reads by id each object that is `taken` over, as far as it was only listed. One that the key may not read so is
-/// returned, with the reason.
+/// Reads each object that is imported by id, unless it was read so already. Returns the objects that the key may not
+/// read, with the reason.
 ///
 /// # Errors
-/// When the service does not answer.
+/// When the service does not respond.
 pub(in crate::cli) async fn read_whole(
     connection: &StackConnection,
     snapshot: &mut Snapshot,
@@ -131,7 +131,7 @@ pub(in crate::cli) async fn read_whole(
     Ok(unread)
 }
 
-/// Objects that show more by id than in lists, and were not read so yet.
+/// Returns the objects that have more attributes when read by id, and were only listed so far.
 fn keys_without_details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     let unlisted = |attribute: &Attribute| !attribute.listed && attribute.is_readable();
     let short = REGISTRY
@@ -153,7 +153,7 @@ fn merge_snapshot(into: &mut Snapshot, more: Snapshot) {
     into.absent.extend(more.absent);
 }
 
-/// Returns the id of a project by its name or id.
+/// Returns the id of a project, given its name or id.
 ///
 /// # Errors
 /// When there is none, or several have the name.
@@ -163,7 +163,7 @@ pub(in crate::cli) fn find_project(snapshot: &Snapshot, named: &Name) -> Result<
     find_object(snapshot, kind, named).map(|key| key.id)
 }
 
-/// Returns the object of an id, or of a name that no other of its kind has.
+/// Returns the object with an id, or with a name that is unique within its kind.
 ///
 /// # Errors
 /// When there is none, or several have the name.

@@ -1,4 +1,4 @@
-//! What plan, apply, drift and destroy share: reading the live state, progress, and approval.
+//! Parts that plan, apply, drift and destroy share: reading the live state, progress, and approval.
 
 pub mod approval;
 pub(super) mod claims;

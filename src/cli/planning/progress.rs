@@ -1,5 +1,5 @@
-//! `ProgressReporter`: an apply's events on their way to people and programs: a live table on a terminal, a line
-//! for each transition elsewhere, or one JSON event a line.
+//! Reports the events of an apply: as a progress table on a terminal, as one line per transition elsewhere, or as one
+//! JSON event per line.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,15 +21,15 @@ use crate::report::live::transition_log::TransitionLog;
 use crate::report::run_report::StepResults;
 use crate::report::text::phrases;
 
-/// Rows that the live table takes at most.
+/// Maximum number of rows in the progress table.
 const MAX_TABLE_ROWS: usize = 16;
 
-/// Waits before requests that are sent again, or held back: the client tells of them while nobody else can
-/// speak, so they are taken down, and told in turn.
+/// Delays of requests that are retried or held back. The client reports a delay while the reporter may be in use, so
+/// the delays are queued here and printed later.
 pub(in crate::cli) struct DelayEventQueue(Rc<RefCell<Vec<ApplyEvent>>>);
 
 impl DelayEventQueue {
-    /// Begins to listen to a client.
+    /// Registers a queue with a client.
     pub(in crate::cli) fn from_client<C: Transport, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let taken_down = Rc::clone(&heard);
@@ -40,24 +40,24 @@ impl DelayEventQueue {
         Self(heard)
     }
 
-    /// Returns what was heard since the last time.
+    /// Returns and removes the queued events.
     pub(in crate::cli) fn take_events(&self) -> Vec<ApplyEvent> {
         self.0.take()
     }
 }
 
-/// Says that a request waits, why, and for how long.
+/// Returns the message for a delayed request: the reason and the duration.
 pub(in crate::cli) fn wait_message(wait: &RequestDelay) -> String {
     format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::format_duration(wait.pause))
 }
 
-/// One apply's voice.
+/// Reporter of one apply's progress.
 pub(in crate::cli) struct ProgressReporter<'a, K> {
     ui: Ui,
     clock: &'a K,
     start: Duration,
     form: RefCell<ProgressFormat>,
-    /// What was heard, for the reports.
+    /// Events of the steps, for the reports.
     steps: RefCell<StepResults>,
 }
 
@@ -69,8 +69,8 @@ enum ProgressFormat {
 }
 
 impl<'a, K: Clock> ProgressReporter<'a, K> {
-    /// Returns the voice of an apply that is about to begin; without a plan, of a recovery.
-    /// The service's own clock may run faster than ours.
+    /// Returns the reporter for a new apply; without a plan, for resolving open intents. The service's clock may be
+    /// faster than the local one.
     pub(in crate::cli) fn new(ui: Ui, (clock, speed): (&'a K, f64), plan: Option<&Plan>) -> Self {
         let form = match plan {
             _ if ui.ndjson => ProgressFormat::Ndjson,
@@ -91,7 +91,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form), steps: RefCell::default() }
     }
 
-    /// Takes an event.
+    /// Reports an event, and records it for the reports.
     pub(in crate::cli) fn report_event(&self, event: &ApplyEvent) {
         self.steps.borrow_mut().record_event(event);
         match &mut *self.form.borrow_mut() {
@@ -112,7 +112,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Returns what was heard of the steps so far.
+    /// Returns the recorded events of the steps.
     pub(in crate::cli) fn steps_so_far(&self) -> StepResults {
         self.steps.borrow().clone()
     }
@@ -128,7 +128,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Shows that time goes by: called a few times a second.
+    /// Updates the elapsed time in the progress table; called a few times a second.
     pub(in crate::cli) fn tick(&self) {
         match &mut *self.form.borrow_mut() {
             ProgressFormat::Silent | ProgressFormat::Ndjson => {}
@@ -139,7 +139,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Says that the first stop signal came.
+    /// Reports that the first stop signal arrived.
     pub(in crate::cli) fn announce_stop(&self) {
         const TEXT: &str =
             "Stopping: what runs is finished and saved, nothing new starts. Again to stop at once.";
@@ -152,7 +152,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Takes the table off the screen, and returns the time.
+    /// Removes the progress table, and returns the time.
     pub(in crate::cli) fn finish(&self) -> Timestamp {
         if let ProgressFormat::ProgressTable(_, live) = &mut *self.form.borrow_mut() {
             let _ = live.clear();

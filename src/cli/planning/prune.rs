@@ -1,5 +1,5 @@
-//! Declarations that have nothing left to do in any environment: found in the ledgers, which are only
-//! read, and taken out of the files' texts.
+//! Finds declarations (`moved`, `import`, `removed`) that have no effect left in any environment, by reading the
+//! ledgers, and removes them from the files' texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,31 +17,30 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::source::{Source, SourceId, Span};
 use crate::plan::moves::ledger_moves;
 
-/// Files without the declarations that are done.
+/// Files without the obsolete declarations.
 #[derive(Debug)]
 pub(in crate::cli) struct PrunedDeclarations {
-    /// The stack's own files, as they are and without those declarations.
+    /// The stack's own files, before and after the removal.
     pub(in crate::cli) files: Vec<(Source, Source)>,
-    /// What was done, in words.
+    /// Description of each removed declaration.
     pub(in crate::cli) dropped: Vec<String>,
-    /// What is done and stands in a file that others share, in words.
+    /// Obsolete declarations in shared files, which are not edited.
     pub(in crate::cli) kept: Vec<String>,
 }
 
-/// What the ledgers say of the declarations.
+/// Status of the declarations according to the ledgers.
 #[derive(Debug, Default)]
 struct DeclarationStatuses {
     done: BTreeMap<Span, String>,
-    /// Some environment still needs them.
+    /// Declarations that some environment still needs.
     open: BTreeSet<Span>,
 }
 
-/// Takes the declarations that are done out of a stack's files, in memory. One that some environment still
-/// needs stays.
+/// Removes the obsolete declarations from a stack's files, in memory. One that some environment still needs stays.
 ///
 /// # Errors
-/// When the stack has problems in one of its environments, a ledger cannot be read, or an entry cannot be
-/// taken out without touching anything else.
+/// When the stack has errors in one of its environments, a ledger cannot be read, or a declaration cannot be removed
+/// without another change.
 pub(in crate::cli) async fn prune_declarations(
     settings: &Settings,
 ) -> Result<PrunedDeclarations, CliFailure> {
@@ -76,10 +75,10 @@ pub(in crate::cli) async fn prune_declarations(
     Ok(pruned)
 }
 
-/// Returns a file without entries at these places, which stand in the file's order.
+/// Returns a file without the entries at these spans, which are in file order.
 fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, CliFailure> {
     let file = EditableFile { source, registry: &REGISTRY };
-    // The last one first: those before it keep their numbers.
+    // Removed from last to first, so that the indices of the earlier entries stay valid.
     let removals: Vec<Edit> =
         spans.iter().rev().filter_map(|span| entry_at(&file, *span)).map(Edit::Remove).collect();
     let text =
@@ -88,13 +87,12 @@ fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, CliFailure> {
 }
 
 impl DeclarationStatuses {
-    /// Adds what an environment's ledger says.
+    /// Adds the status according to an environment's ledger.
     async fn read_ledger_declarations(&mut self, project: &LoadedStack) -> Result<(), CliFailure> {
         let place =
             ledger_settings::ledger_location(&project.settings, &project.stack, &project.directory)?;
         let ledger = ledger_io::find_ledger(project, &place).await?.map(Ledger::for_plans);
-        // Where nothing was ever applied, there is nothing to move or to remove; objects are still to
-        // be taken over.
+        // If nothing was ever applied, there is nothing to move or to remove, but objects may still be adopted.
         let unborn = ledger.as_ref().is_none_or(|ledger| ledger.entries.is_empty());
         let done = ledger
             .map(|ledger| ledger_moves::finished_declarations(&project.stack, &ledger))

@@ -1,4 +1,4 @@
-//! Reading the live world for a stack, and making its plan.
+//! Reads the live state for a stack, and makes its plan.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,22 +27,22 @@ use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
-/// The live world as one command saw it.
+/// The live state at the time of one command, with the catalog and the available secrets.
 pub(in crate::cli) struct RefreshResult {
-    /// Objects.
+    /// Live objects, read at one time.
     pub(in crate::cli) snapshot: Snapshot,
-    /// Names and prices; ids as pinned.
+    /// Names and prices of the catalog; ids are the pinned ones.
     pub(in crate::cli) catalog: Catalog,
-    /// Secrets that stand in no file and are at hand.
+    /// Available secrets that are not written in a file of the stack.
     pub(in crate::cli) known: AvailableSecrets,
-    /// The digest of the secrets' values under a saved plan's own key; `None` where the ledger has a key.
+    /// Digest of the secrets' values under the saved plan's own key; `None` if the ledger has a key.
     pub(in crate::cli) secrets: Option<String>,
 }
 
-/// Reads what a plan needs.
+/// Reads the live objects and the catalog tables that a plan needs.
 ///
 /// # Errors
-/// When the service refuses a read or does not answer.
+/// When the service refuses a read or does not respond.
 pub(in crate::cli) async fn read_world(
     connection: &StackConnection,
     wanted: &RefreshRequest,
@@ -58,10 +58,10 @@ pub(in crate::cli) async fn read_world(
     Ok(RefreshResult { snapshot, catalog, known: AvailableSecrets::default(), secrets: None })
 }
 
-/// Reads the live world and makes the plan of a stack.
+/// Reads the live state and makes the plan of a stack.
 ///
 /// # Errors
-/// When the plan is limited to what nothing has, or the service refuses a read or does not answer.
+/// When the plan is limited to an address that does not exist, or the service refuses a read or does not respond.
 pub(in crate::cli) async fn read_and_plan(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -72,7 +72,7 @@ pub(in crate::cli) async fn read_and_plan(
     with_inputs(connection, project, ledger, (options, pinned), pipeline::make_plan).await
 }
 
-/// Reads the live world and hands everything that a plan is made from to a function.
+/// Reads the live state and passes all inputs of a plan to a function.
 ///
 /// # Errors
 /// As `plan`.
@@ -109,7 +109,7 @@ pub(in crate::cli) async fn with_inputs<T>(
     };
     let project = whole.as_deref().unwrap_or(project);
     let settled = Box::pin(remote_stacks::resolve_remote_outputs(project, ledger, &world.snapshot)).await;
-    // What goes, or is only looked at, needs nothing from elsewhere.
+    // A destroy or a drift check does not need remote stack outputs.
     let stack = match settled {
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
         settled => settled?,
@@ -135,8 +135,8 @@ pub(in crate::cli) async fn with_inputs<T>(
     Ok((decided, world))
 }
 
-/// Adds whose live objects are that have the names of new ones: what another ledger owns is not proposed to be taken
-/// over. Ledgers that cannot be read tell nothing of it; whoever takes an object over is told of them.
+/// Adds the owners of live objects that have the names of new ones: an object of another ledger must not be proposed
+/// for adoption. Unreadable ledgers are ignored here; an adoption reports them.
 async fn with_owners(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -152,7 +152,7 @@ async fn with_owners(
         name.is_some_and(|name| live.any(|object| object.attributes.get("name") == Some(name)))
     };
     let needless = options.destroy || options.only_looks || !options.foreign.is_empty();
-    // What is not trusted reads no other ledger.
+    // For an untrusted stack, no other ledger is read.
     let skips = needless || project.settings.untrusted;
     if skips || !stack.resources.values().filter(is_new).any(is_taken) {
         return options.clone();
@@ -161,8 +161,8 @@ async fn with_owners(
     PlanningOptions { foreign, ..options.clone() }
 }
 
-/// Reads what tells the byproducts of a destroy from objects of others: the volumes of claims, and what other ledgers
-/// own. Without such objects nothing is read.
+/// Reads the data that tells objects derived from the stack's objects from unrelated ones in a destroy: volume claims,
+/// and the objects of other ledgers. Reads nothing if there are no candidates.
 async fn read_byproducts(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -189,14 +189,14 @@ async fn read_byproducts(
         return Ok((claimed, options.foreign.clone()));
     }
     let foreign = match ledger_io::objects_of_other_ledgers(project, &connection.place).await {
-        // Without the flag only a note depends on it.
+        // Without the flag, only a note depends on these ledgers.
         Err(_) if !options.with_leftovers => options.foreign.clone(),
         read => read?,
     };
     Ok((claimed, foreign))
 }
 
-/// Adds to a plan's options what this machine and the places of ledgers say.
+/// Adds to a plan's options the facts about this machine and the ledger's location.
 async fn with_surroundings(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -222,7 +222,7 @@ async fn with_surroundings(
         directory: stack_origin::current_origin(project, ledger)?,
         undelivered: secret_sinks::undelivered_resources(project, ledger),
         occupied_sinks,
-        // What a rehearsal on the built-in cloud delivers opens nothing.
+        // Secrets that a run on the built-in cloud delivers are not real.
         on_runner: project.settings.ci && project.settings.cloud != CloudEndpoint::Local,
         ..options.clone()
     })

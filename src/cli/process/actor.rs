@@ -1,9 +1,9 @@
-//! Who runs this process: `user@host`, and in CI the job too, for locks and journals.
+//! The actor of this process: `user@host`, and the CI job if there is one, for locks and journals.
 
 use super::env::EnvVariables;
 use crate::model::address::Name;
 
-/// Variables that hold the address of the running CI job, by system.
+/// Variables with the URL of the running CI job, for each CI system.
 const JOB_URL_VARIABLES: &[&str] = &[
     "CI_JOB_URL",
     "BUILDKITE_BUILD_URL",
@@ -13,7 +13,7 @@ const JOB_URL_VARIABLES: &[&str] = &[
     "BUILD_URL",
 ];
 
-/// Variables that hold the commit that a CI job checked out.
+/// Variables with the commit that a CI job checked out.
 const COMMIT_VARIABLES: &[&str] = &[
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
@@ -23,7 +23,7 @@ const COMMIT_VARIABLES: &[&str] = &[
     "GIT_COMMIT",
 ];
 
-/// Returns `user@host`, as well as this machine knows, and the job's address in CI.
+/// Returns the actor: `user@host`, as far as they are known, and in CI the job's URL.
 pub(in crate::cli) fn current_actor(variables: &EnvVariables) -> String {
     let user =
         ["USER", "LOGNAME"].iter().find_map(|name| variables.get(*name)).map_or("someone", String::as_str);
@@ -35,7 +35,7 @@ pub(in crate::cli) fn current_actor(variables: &EnvVariables) -> String {
     }
 }
 
-/// Returns the address of the CI job that this process is part of, or its number.
+/// Returns the URL or the number of the CI job that this process is part of.
 fn ci_job(variables: &EnvVariables) -> Option<String> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     if let Some(run) = set("GITHUB_RUN_ID") {
@@ -48,7 +48,7 @@ fn ci_job(variables: &EnvVariables) -> Option<String> {
     JOB_URL_VARIABLES.iter().find_map(|name| set(name)).cloned()
 }
 
-/// Returns the commit that the CI job says it checked out.
+/// Returns the commit that the CI job reports as checked out.
 pub(in crate::cli) fn ci_commit(variables: &EnvVariables) -> Option<Name> {
     COMMIT_VARIABLES
         .iter()
@@ -57,7 +57,7 @@ pub(in crate::cli) fn ci_commit(variables: &EnvVariables) -> Option<Name> {
         .map(Name::new)
 }
 
-/// Tells whether a text is a commit's full name.
+/// Returns whether a text is a full commit hash.
 pub(in crate::cli) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 /// Environment variables by name.
 pub type EnvVariables = BTreeMap<String, String>;
 
-/// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's place for settings.
+/// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's directory for settings.
 pub(in crate::cli) fn user_config_dir(variables: &EnvVariables) -> Option<PathBuf> {
     let path = |name: &str| {
         let path = variables.get(name).map(PathBuf::from)?;
-        // A relative one would lead into whatever directory the command is run in: a stack's.
+        // A relative path would name a directory of the stack in which the command runs.
         path.is_absolute().then_some(path)
     };
     path("STEAD_CONFIG_DIR")

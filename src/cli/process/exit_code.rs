@@ -1,4 +1,4 @@
-//! `Exit`: what the process's exit code says, and how results become one.
+//! The exit codes of the process, and the mapping from results and errors to them.
 
 use std::process::ExitCode;
 
@@ -7,37 +7,37 @@ use crate::cloud::error::{ApiError, ReadError};
 use crate::ledger::journal::error::StoreError;
 use crate::plan::model::change::Plan;
 
-/// How a command ended. The numbers are an interface: scripts branch on them.
+/// Exit code of a command. The numbers are a stable interface, because scripts branch on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exit {
-    /// Done.
+    /// The command succeeded.
     Done,
-    /// Failed.
+    /// The command failed for a reason without a code of its own.
     Failed,
-    /// There are changes (`plan --exit-code` only).
+    /// The plan has changes (`plan --exit-code` only).
     Changes,
     /// There is drift (`drift --exit-code` only).
     Drift,
-    /// A guard stands in the way: protection, the deletion budget, the scope of `--yes`.
+    /// The plan is blocked: by protection, the deletion limit, or the scope of `--yes`.
     Blocked,
-    /// The plan does not fit the live world or the configuration any more.
+    /// The plan does not match the live objects or the configuration anymore.
     OutOfDate,
-    /// Some resources are done, some are not.
+    /// Some resources were changed, others failed.
     Partly,
-    /// The account says no: 401, 402, 403, 412.
+    /// The service refuses the account or the key: 401, 402, 403, 412.
     Refused,
-    /// Someone else writes the ledger.
+    /// Another process holds the ledger's lock.
     Locked,
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage,
-    /// Told to stop.
+    /// A stop signal interrupted the command.
     Interrupted,
-    /// What a job that ran to its end said: never 0.
+    /// Exit code of a job that `do` ran; never 0.
     Job(u8),
 }
 
 impl Exit {
-    /// Every exit of stead's own, in the order of the codes.
+    /// All exit codes except `Job`, in ascending order.
     pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Failed,
@@ -52,7 +52,7 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// Returns the number.
+    /// Returns the number that the process exits with.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -71,7 +71,7 @@ impl Exit {
         }
     }
 
-    /// Returns what it means, in a few words.
+    /// Returns a short description, for the help.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -90,13 +90,13 @@ impl Exit {
         }
     }
 
-    /// Returns how a command line that was not taken ends: help and version were asked for.
+    /// Returns the exit code for a command line that was not run: success for help and version.
     #[must_use]
     pub fn of_usage(error: &clap::Error) -> Self {
         if error.use_stderr() { Self::Usage } else { Self::Done }
     }
 
-    /// Returns how a plan ends. What blocks it counts first.
+    /// Returns the exit code of a plan. A blocker takes precedence over changes.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
         let is_as_declared = plan.changes.is_empty() && !plan.has_values_not_kept();
@@ -107,16 +107,15 @@ impl Exit {
         }
     }
 
-    /// Returns how a look for drift ends.
+    /// Returns the exit code of a drift check.
     #[must_use]
     pub const fn of_drift(differences: usize, exit_code: bool) -> Self {
         if exit_code && differences > 0 { Self::Drift } else { Self::Done }
     }
 
-    /// Returns how an apply ends.
+    /// Returns the exit code of an apply.
     ///
-    /// When nothing at all was done, the first cause speaks for itself: the account, or a plan that
-    /// no longer fits.
+    /// If nothing was changed at all, the first error determines it: a refusal of the account, or an outdated plan.
     #[must_use]
     pub fn of_outcome(outcome: &Outcome) -> Self {
         if outcome.interrupted {
@@ -143,7 +142,7 @@ impl Exit {
         }
     }
 
-    /// Returns how a job's run ends a command, by the run's exit code.
+    /// Returns the exit code for a job's run, from the run's own exit code.
     #[must_use]
     pub fn of_job(code: i64) -> Self {
         match u8::try_from(code) {
@@ -153,7 +152,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit of one failed step.
+    /// Returns the exit code for one failed step.
     #[must_use]
     pub fn of_step(error: &StepError) -> Self {
         match error {
@@ -172,7 +171,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit of a refusal.
+    /// Returns the exit code for a refused request.
     #[must_use]
     pub const fn of_refusal(refusal: &ApiError) -> Self {
         match refusal.status {
@@ -181,7 +180,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit of a read that failed.
+    /// Returns the exit code for a failed read.
     #[must_use]
     pub const fn of_read(error: &ReadError) -> Self {
         match error {
@@ -193,7 +192,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit of a ledger that cannot be used.
+    /// Returns the exit code for an error of the ledger's store.
     #[must_use]
     pub const fn of_store(error: &StoreError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! `CliFailure`: why a command ends badly: the exit code, what to say, and what to do about it.
+//! The error of a command: its exit code, its message, and the advice for the user.
 
 use super::exit_code::Exit;
 use crate::apply::event::StepError;
@@ -8,18 +8,18 @@ use crate::config::load::LoadFailure;
 use crate::ledger::journal::error::{MacError, StoreError};
 use crate::report::views::apply_outcome::{self, FailureContext};
 
-/// Why a command ends badly.
+/// Error that ends a command.
 #[derive(Debug)]
 pub(in crate::cli) struct CliFailure {
-    /// How the process ends.
+    /// Exit code of the process.
     pub(in crate::cli) exit: Exit,
-    /// What and why, in sentences.
+    /// What happened and why, in full sentences.
     pub(in crate::cli) message: String,
-    /// What to do about it.
+    /// Advice for the user, one text per hint.
     pub(in crate::cli) help: Vec<String>,
-    /// Where the ledger went, when that is the reason.
+    /// New location of a ledger that was moved, if that is the cause.
     pub(in crate::cli) moved: Option<String>,
-    /// The configuration's problems, when that is the reason.
+    /// Errors of the configuration, if they are the cause.
     pub(in crate::cli) rejected: Option<Box<LoadFailure>>,
 }
 
@@ -29,12 +29,12 @@ impl CliFailure {
         Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
     }
 
-    /// Refuses to write a file that is there.
+    /// Returns the failure for an output file that exists already.
     pub(in crate::cli) fn existing_file(shown: &str) -> Self {
         Self::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
     }
 
-    /// Says that the service refused to do something once, and what is therefore as it was.
+    /// Returns the failure for an action that the service refused; `untouched` names the object that is unchanged.
     pub(in crate::cli) fn refused_action(what: &str, refusal: &ApiError, untouched: &str) -> Self {
         let words = apply_outcome::describe_refusal(refusal, FailureContext::Action);
         Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
@@ -42,13 +42,13 @@ impl CliFailure {
             .help(format!("{untouched} {}", words.next))
     }
 
-    /// Says that the request for something that is done once did not leave.
+    /// Returns the failure for an action whose request was not sent.
     pub(in crate::cli) fn unsent_action(what: &str, reason: &str) -> Self {
         Self::new(Exit::Failed, format!("{what}: {reason}"))
             .help("It was not sent. Check the network and --api-url, and try again.")
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint for the user.
     pub(in crate::cli) fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(text.into());
         self
@@ -77,7 +77,7 @@ impl From<StoreError> for CliFailure {
     }
 }
 
-/// Returns what was not done because of a ledger that cannot be used. It is true of a run that has sent nothing yet.
+/// Returns the consequence of a store error for a run that has sent no request yet.
 const fn undone_action(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Lax { .. } | StoreError::Shared { .. } | StoreError::Io { .. } => {
@@ -93,7 +93,7 @@ const fn undone_action(error: &StoreError) -> Option<&'static str> {
     }
 }
 
-/// Says so, or that something was sent before.
+/// Returns this consequence, or the one for a run that has sent requests before.
 fn describe_undone(undone: &'static str) -> &'static str {
     undone_unless_sent(has_sent_changes(), undone)
 }
@@ -102,11 +102,11 @@ const fn undone_unless_sent(has_sent: bool, undone: &'static str) -> &'static st
     if has_sent { REQUESTS_SENT_NOTICE } else { undone }
 }
 
-/// What holds of a run that ends after it has sent requests.
+/// Consequence for a run that ends after it has sent requests.
 const REQUESTS_SENT_NOTICE: &str =
     "Requests were sent before: what they did is recorded, or found out by the next run.";
 
-/// Returns what can be done about a ledger that cannot be used.
+/// Returns the advice for a store error.
 const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
     match error {
         StoreError::Locked { .. } => &[

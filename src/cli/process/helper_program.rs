@@ -1,6 +1,6 @@
-//! Programs of the user's own settings: key helpers, sources and sinks of secrets. A stack can only name
-//! them. They see little of the environment, and their output and time are bounded; what is secret goes in
-//! by standard input and comes out by standard output, never by an argument.
+//! Runs helper programs from the user's own settings: key commands, secret sources and secret sinks. A stack can only
+//! refer to them by name. A program gets a small environment, and its output and its time are limited; secrets are
+//! passed by standard input and output, never by an argument.
 
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,20 +13,20 @@ use super::identity_source::AGE_IDENTITY;
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 
-/// Time that one has: enough for a person to unlock a keyring.
+/// Timeout of a program: enough for a person to unlock a keyring.
 pub(in crate::cli) const HELPER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Bytes that are read of it.
+/// Maximum number of bytes read from a program.
 const MAX_OUTPUT_BYTES: usize = 8192;
 
-/// Bytes that are handed to it, at most: what a pipe takes at once.
+/// Maximum number of bytes written to a program: a pipe takes them without blocking.
 const MAX_INPUT_BYTES: usize = 4096;
 
-/// Longest sleep between two looks at a program that ends.
+/// Longest interval between two polls of an exiting program.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Variables that it is given, where they are set: what finds programs, keyrings and agents. No
-/// variable of stead's, no CI secret, nothing that changes what other programs load.
+/// Variables that a program inherits, if set: those that locate programs, keyrings and agents. No variable of stead's,
+/// no CI secret, and none that changes which libraries a program loads.
 pub(in crate::cli) const INHERITED_VARIABLES: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
@@ -48,17 +48,17 @@ pub(in crate::cli) const INHERITED_VARIABLES: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// A program with its arguments, and what it sees of the environment.
+/// A program with its arguments and its environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HelperProgram {
-    /// The program, then its arguments.
+    /// The program's path, followed by its arguments.
     pub words: Vec<String>,
-    /// Its whole environment.
+    /// Complete environment of the program.
     pub environment: EnvVariables,
 }
 
 impl HelperProgram {
-    /// Returns a program that sees of these variables what it may, and those that the user named.
+    /// Returns a program whose environment has the inherited variables and those that the user named.
     pub(in crate::cli) fn new(words: &[String], named: &[String], variables: &EnvVariables) -> Self {
         let named = |name: &str| name != AGE_IDENTITY && named.iter().any(|known| known == name);
         let sees = |name: &str| INHERITED_VARIABLES.contains(&name) || named(name);
@@ -69,26 +69,26 @@ impl HelperProgram {
         }
     }
 
-    /// Returns the same program with a further variable.
+    /// Returns the same program with one more variable.
     pub(in crate::cli) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.environment.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// Returns its name, for messages.
+    /// Returns the program's name, for messages.
     pub(in crate::cli) fn name(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// Runs it and returns what it prints.
+    /// Runs the program and returns its output.
     ///
     /// # Errors
-    /// When it cannot be run, fails, takes too long or prints too much. What it prints is never shown.
+    /// When it cannot be run, fails, takes too long or prints too much. The message never contains its output.
     pub(in crate::cli) fn capture_output(&self, patience: Duration) -> Result<Vec<u8>, String> {
         self.run(None, patience)
     }
 
-    /// Hands it a text by its standard input; what it prints goes nowhere.
+    /// Runs the program with a text as its standard input; its output is discarded.
     ///
     /// # Errors
     /// As `ask`.
@@ -105,7 +105,7 @@ impl HelperProgram {
             .args(arguments)
             .env_clear()
             .envs(&self.environment)
-            // In the user's place, not in a stack's: `./key` of a stranger is not what was meant.
+            // Not the stack's directory: a relative path such as `./key` must not run a program of an untrusted stack.
             .current_dir("/")
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
@@ -116,7 +116,7 @@ impl HelperProgram {
         let handed = write_input(child.stdin.take(), input);
         let ended = handed.and_then(|()| collect_output(&mut child, deadline));
         if ended.is_err() {
-            // It may have ended by itself meanwhile.
+            // The program may have exited by itself meanwhile.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -124,7 +124,8 @@ impl HelperProgram {
     }
 }
 
-/// Writes a text that the pipe takes at once. One that does not read it tells by how it ends.
+/// Writes a text to the pipe, which takes it without blocking. A program that does not read it is judged by its exit
+/// status.
 fn write_input(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
     let (Some(mut pipe), Some(text)) = (pipe, input) else { return Ok(()) };
     match pipe.write_all(text.as_bytes()) {
@@ -133,7 +134,7 @@ fn write_input(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), Stri
     }
 }
 
-/// Reads what a program prints until it ends well.
+/// Reads a program's output until it exits successfully.
 fn collect_output(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
     let mut out = child.stdout.take().ok_or_else(|| "its output is lost".to_owned())?;
     let mut bytes = Vec::new();
@@ -166,7 +167,7 @@ fn collect_output(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, Stri
     }
 }
 
-/// Waits for one of these, or for the time to pass.
+/// Waits until a file descriptor is ready, or the timeout expires.
 fn wait_for_fds(ready: &mut [PollFd<'_>], time: Duration) -> Result<(), String> {
     let time = Timespec::try_from(time).map_err(|error| error.to_string())?;
     match poll(ready, Some(&time)) {

@@ -1,4 +1,4 @@
-//! Where the identity that opens kept secrets comes from: the variable, else the user's settings. Pure.
+//! The source of the identity that decrypts stored secrets: the variable, else the user's settings. Pure.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use super::env::EnvVariables;
 use super::settings_error::SettingsError;
 use crate::model::secret::Secret;
 
-/// Where an age identity comes from. Never a stack, and never an argument.
+/// Source of an age identity. Never a stack, and never an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IdentitySource {
-    /// The variable holds the identity itself.
+    /// The variable contains the identity itself.
     Text(Secret),
-    /// A file of the user's own.
+    /// A file that belongs to the user.
     File(PathBuf),
-    /// A program of the user's settings prints it.
+    /// A command of the user's settings that prints it.
     Command(Vec<String>),
 }
 
-/// The variable that names an identity, or holds it.
+/// Variable that contains an identity, or the path of one.
 pub(in crate::cli) const AGE_IDENTITY: &str = "STEAD_AGE_IDENTITY";
 
-/// Returns where the identity comes from: the variable is stronger than the settings.
+/// Returns the source of the identity; the variable takes precedence over the settings.
 pub(in crate::cli) fn age_identity(
     variables: &EnvVariables,
     file: Option<String>,

@@ -1,4 +1,4 @@
-//! Where a stack's ledger is kept: said by flag, variable or the user's settings, never by a stack.
+//! Location of a stack's ledger: set by flag, variable or the user's settings, never by a stack.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::settings::{CloudEndpoint, Settings};
 use crate::config::stack::model::Stack;
 use crate::ledger::stores::location::LedgerLocation;
 
-/// Returns the place of a stack's ledger. The embedded cloud's is always beside the embedded cloud.
+/// Returns the location of a stack's ledger. With the built-in cloud it is always beside the cloud's data.
 ///
 /// # Errors
-/// When what was said names no place, or nothing was said and the stack demands it.
+/// When the configured backend is invalid, or none is configured and the stack requires one.
 pub(in crate::cli) fn ledger_location(
     settings: &Settings,
     stack: &Stack,
@@ -20,10 +20,10 @@ pub(in crate::cli) fn ledger_location(
     place_of(settings, (&stack.name, stack.backend_required), directory)
 }
 
-/// Returns the place of the ledger of a stack with this name, which may refuse the local one.
+/// Returns the ledger's location for a stack's name; the stack may refuse a local ledger.
 ///
 /// # Errors
-/// When what was said names no place, or nothing was said and the stack demands it.
+/// When the configured backend is invalid, or none is configured and the stack requires one.
 pub(in crate::cli) fn place_of(
     settings: &Settings,
     (name, backend_required): (&str, bool),
@@ -45,15 +45,15 @@ pub(in crate::cli) fn place_of(
     }
 }
 
-/// Tells whether the ledger is where stacks of other directories keep theirs.
+/// Returns whether stacks of other directories use the same backend.
 pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
     settings.cloud != CloudEndpoint::Local && settings.backend.is_some()
 }
 
-/// Reads a place that was named. Stacks may share a directory: each has its own below it.
+/// Parses a configured backend. Stacks may share a directory, in which each has its own subdirectory.
 ///
 /// # Errors
-/// When it names none.
+/// When the text is not a valid backend.
 pub(in crate::cli) fn parse_location(text: &str, stack: &str) -> Result<LedgerLocation, CliFailure> {
     match LedgerLocation::parse(text) {
         Ok(LedgerLocation::Directory(directory)) => Ok(LedgerLocation::Directory(directory.join(stack))),

@@ -1,4 +1,4 @@
-//! The process: exit codes, failures, settings, signals, output and the terminal.
+//! Access to the process: exit codes, failures, settings, signals, output and the terminal.
 
 pub(super) mod actor;
 pub mod env;

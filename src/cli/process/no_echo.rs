@@ -1,4 +1,4 @@
-//! What a person types at the terminal and nobody sees.
+//! Reads a secret from the terminal without echo.
 
 use std::io::{self, Read, Write};
 
@@ -7,14 +7,14 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 use super::exit_code::Exit;
 use super::failure::CliFailure;
 
-/// The terminal as it was, put back however the reading ends.
+/// Terminal without echo; dropping it restores the previous settings.
 struct EchoGuard {
     usual: Termios,
 }
 
 impl EchoGuard {
-    /// Nothing that is typed is shown any more, nor makes a signal: one that ended the program here would
-    /// leave the person with a terminal that shows nothing.
+    /// Disables echo and signal keys. A signal that ended the program here would leave the user with a terminal without
+    /// echo.
     fn disable_echo() -> io::Result<Self> {
         let input = io::stdin();
         let usual = tcgetattr(&input)?;
@@ -22,7 +22,7 @@ impl EchoGuard {
         quiet.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         quiet.special_codes[SpecialCodeIndex::VMIN] = 1;
         quiet.special_codes[SpecialCodeIndex::VTIME] = 0;
-        // What was typed before the question stands is thrown away.
+        // Discards input that was typed before the prompt appeared.
         tcsetattr(&input, OptionalActions::Flush, &quiet)?;
         Ok(Self { usual })
     }
@@ -30,15 +30,15 @@ impl EchoGuard {
 
 impl Drop for EchoGuard {
     fn drop(&mut self) {
-        // Nothing is left to be done about a terminal that is gone.
+        // An error means that the terminal is gone, so there is nothing to restore.
         let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.usual);
     }
 }
 
-/// Asks for `what`, and returns the line that was typed, without its end.
+/// Prompts for `what`, and returns the typed line without its line end.
 ///
 /// # Errors
-/// When standard input is no terminal or cannot be read, and when Ctrl-C was typed.
+/// When standard input is not a terminal or cannot be read, or Ctrl-C was typed.
 pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<String, CliFailure> {
     let failed =
         |error: io::Error| CliFailure::new(Exit::Failed, format!("{what} cannot be read: {error}"));
@@ -46,7 +46,7 @@ pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<Str
     let mut terminal = io::stderr().lock();
     terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush()).map_err(failed)?;
     let line = read_line(io::stdin().lock()).map_err(failed);
-    // The line break that was typed is not shown, either.
+    // The typed line break is not echoed, either.
     writeln!(terminal).map_err(failed)?;
     drop(quiet);
     line?.ok_or_else(|| {
@@ -54,7 +54,7 @@ pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<Str
     })
 }
 
-/// Reads keys up to the end of a line, or of all input; `None` when the person gives up.
+/// Reads keys until the end of the line or of the input; `None` if the user cancels.
 fn read_line(mut keys: impl Read) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let mut key = [0];
@@ -78,7 +78,7 @@ const KILL_LINE: u8 = 0x15;
 const QUIT: u8 = 0x1C;
 const DELETE: u8 = 0x7F;
 
-/// Takes the last character away, of which there may be several bytes.
+/// Removes the last character, which can have several bytes.
 fn remove_last_char(line: &mut Vec<u8>) {
     while line.pop().is_some_and(|byte| byte & 0xC0 == 0x80) {}
 }

@@ -1,4 +1,4 @@
-//! `Ui`: results to standard output, everything else to standard error, questions on a terminal.
+//! Output of a command: results to standard output, messages to standard error, prompts on a terminal.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
@@ -7,41 +7,41 @@ use super::failure::CliFailure;
 use crate::report::json;
 use crate::report::text::style::TextStyle;
 
-/// How this process talks.
+/// Output settings of this process.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct Ui {
-    /// How results look.
+    /// Style of results, on standard output.
     pub(in crate::cli) style: TextStyle,
-    /// How messages look.
+    /// Style of messages, on standard error.
     pub(in crate::cli) message_style: TextStyle,
-    /// One JSON document.
+    /// Whether the result is one JSON document.
     pub(in crate::cli) json: bool,
-    /// One JSON event a line.
+    /// Whether the result is one JSON event per line.
     pub(in crate::cli) ndjson: bool,
-    /// Every document is folded to one line.
+    /// Whether each JSON document is written on a single line.
     pub(in crate::cli) one_line: bool,
-    /// No hints, no progress.
+    /// Whether hints and progress are suppressed.
     pub(in crate::cli) quiet: bool,
-    /// More than most want.
+    /// Whether details are printed (`-v`).
     pub(in crate::cli) verbose: bool,
-    /// Everything.
+    /// Whether all details are printed (`-vv`).
     pub(in crate::cli) very_verbose: bool,
-    /// Questions can be asked.
+    /// Whether prompts are possible.
     pub(in crate::cli) interactive: bool,
-    /// Progress may redraw lines.
+    /// Whether progress may redraw lines.
     pub(in crate::cli) live: bool,
-    /// Results go to a terminal.
+    /// Whether standard output is a terminal.
     pub(in crate::cli) shows: bool,
 }
 
 impl Ui {
-    /// Writes a result. A reader that went away (`| head`) is no error.
+    /// Writes a result. A closed pipe (`| head`) is not an error.
     pub(in crate::cli) fn write_result(&self, text: &str) {
         let folded = if self.one_line { json::fold_lines(text) } else { Cow::Borrowed(text) };
         let _ = io::stdout().lock().write_all(folded.as_bytes());
     }
 
-    /// Says what a command that prints nothing else has done: a message to people, a document to programs.
+    /// Reports what a command without other output has done: as a message, or as a JSON document.
     pub(in crate::cli) fn report_done(&self, text: &str) {
         if self.json || self.ndjson {
             self.write_result(&json::result_document(text));
@@ -50,32 +50,33 @@ impl Ui {
         }
     }
 
-    /// Writes a message: what was done, found or left out. Hints and progress go by `hint`.
+    /// Writes a message: what was done, found or left out. Hints and progress use `hint`.
     #[expect(clippy::unused_self, reason = "messages go through the same door as hints")]
     pub(in crate::cli) fn write_message(&self, text: &str) {
         Self::write_error(text);
     }
 
-    /// Writes what can be missed, a hint or how things go, unless the user wants none of it.
+    /// Writes a hint or progress, unless the user suppressed them.
     pub(in crate::cli) fn hint(&self, text: &str) {
         if !self.quiet {
             Self::write_error(text);
         }
     }
 
-    /// Writes a message that must be seen.
+    /// Writes a message that no flag suppresses.
     pub(in crate::cli) fn write_error(text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// Says what to do next, to people at a terminal.
+    /// Prints the suggested next step, on a terminal only.
     pub(in crate::cli) fn next(&self, text: &str) {
         if !self.json && !self.ndjson {
             self.hint(&format!("next: {text}"));
         }
     }
 
-    /// Asks for consent: yes, or a word that must be typed. Enter alone is a no, and so is nobody.
+    /// Asks for confirmation: yes, or a text that must be typed. Enter alone means no, and so does the absence of a
+    /// terminal.
     ///
     /// # Errors
     /// When the terminal cannot be read.
@@ -95,7 +96,7 @@ impl Ui {
         })
     }
 
-    /// Asks a question while everything else goes on: locks are kept, signals are heard.
+    /// Prompts without blocking other tasks: the lock is renewed, and signals are handled.
     ///
     /// # Errors
     /// When the terminal cannot be read.
@@ -104,7 +105,7 @@ impl Ui {
         Ok(answer.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
     }
 
-    /// Lets a person choose; the first, where nobody is there or the answer is none of them.
+    /// Prompts for one of several choices; returns the first one without a terminal or after an invalid answer.
     ///
     /// # Errors
     /// When the terminal cannot be read.

@@ -1,26 +1,26 @@
-//! When stead itself fails: no dump of its memory, and no values in what a panic prints.
+//! Prevents a crash of stead from exposing secrets: no core dump, and no values in the message of a panic.
 
 use std::io::Write;
 use std::panic;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// Turns dumps of memory off, for this process and those that it starts, and lets a panic tell where
-/// it was and not what it held: a message can quote the text that it choked on.
+/// Disables core dumps, for this process and its children, and makes a panic print its location without its message,
+/// which can quote the text being parsed.
 pub fn install_panic_hook() {
-    // Where the system does not let it, it dumps as it is set to: nothing to do about it here.
+    // If the system refuses, its own limit for core dumps applies.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
         let place = place.unwrap_or_else(|| "an unknown place".to_owned());
-        // Nobody is left to tell when this fails too.
+        // If this write fails, there is no way left to report it.
         let _ = writeln!(std::io::stderr().lock(), "{}", panic_message(&place));
     }));
 }
 
-/// Says what a panic at a place means.
+/// Returns the message for a panic at a source location.
 fn panic_message(place: &str) -> String {
-    // The library of the built-in cloud's file answers some damage with a panic.
+    // The database library of the built-in cloud panics on some kinds of file damage.
     if place.contains("/redb-") {
         return "error: the file of the built-in cloud is damaged.\n  \
                 Put back a copy of it, or move it away: the cloud then begins anew."

@@ -1,7 +1,7 @@
-//! `Profiles`: the user's own `settings.toml`, parsed. Pure.
+//! Parses the user's own `settings.toml`. Pure.
 //!
-//! It comes from the user's directory only, never from a stack's: it names the host that the key is
-//! sent to, and a program that is run.
+//! It is read only from the user's directory, never from a stack's: it names the host that the API key is sent to, and
+//! programs to run.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use toml::{Table, Value};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 
-/// The profile that holds when none is named.
+/// Name of the profile that is used if none is named.
 pub const DEFAULT: &str = "default";
 
-/// What a profile may say.
+/// Valid keys of a profile.
 const KEYS: &[&str] = &[
     "age_identity",
     "age_identity_command",
@@ -32,109 +32,109 @@ const KEYS: &[&str] = &[
     "sources",
 ];
 
-/// What one profile says.
+/// The settings of one profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name; `None` when none was named and there is no default one.
+    /// Name of the profile; `None` if none was named and there is no default one.
     pub name: Option<Name>,
-    /// File of the identity that opens kept secrets.
+    /// File with the age identity that decrypts stored secrets.
     pub age_identity: Option<String>,
-    /// A program that prints that identity, and its arguments.
+    /// Command that prints this identity, with its arguments.
     pub age_identity_command: Option<Vec<String>>,
-    /// The only recipients that stacks may name for kept secrets.
+    /// Recipients that stacks may name for stored secrets; `None` allows any.
     pub allowed_recipients: Option<Vec<String>>,
-    /// Address of the service.
+    /// Base URL of the service.
     pub api_url: Option<String>,
-    /// Where ledgers are kept.
+    /// Backend for ledgers, as in `--backend`.
     pub backend: Option<String>,
-    /// File with further roots.
+    /// File with additional CA certificates.
     pub ca_file: Option<String>,
-    /// Environment of the stack.
+    /// Default environment of stacks.
     pub env: Option<Name>,
-    /// A program that prints the key, and its arguments.
+    /// Command that prints the API key, with its arguments.
     pub key_command: Option<Vec<String>>,
-    /// File of the key that seals ledgers.
+    /// File with the MAC key for ledgers.
     pub ledger_key: Option<String>,
-    /// File of the key that signs saved plans.
+    /// File with the key that signs saved plans.
     pub plan_sign_key: Option<String>,
-    /// File of the keys whose saved plans are applied.
+    /// File with the public keys whose saved plans are accepted.
     pub plan_verify_key: Option<String>,
-    /// Project of a stack without a project block.
+    /// Project for a stack without a project block.
     pub project: Option<Name>,
-    /// Programs that take a secret by standard input, by the names that stacks have for them.
+    /// Programs that take a secret on standard input, by the names that stacks use.
     pub sinks: BTreeMap<Name, HelperProgramConfig>,
-    /// Programs that print a secret, by the names that stacks have for them.
+    /// Programs that print a secret, by the names that stacks use.
     pub sources: BTreeMap<Name, HelperProgramConfig>,
 }
 
-/// A program's words, and the variables of the environment that it sees besides the usual ones.
+/// A program's command line, and the variables that it inherits in addition to the usual ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HelperProgramConfig {
-    /// The program, then its arguments.
+    /// The program's path, followed by its arguments.
     pub command: Vec<String>,
-    /// Names of variables.
+    /// Names of the additional variables.
     pub env: Vec<String>,
 }
 
-/// The user's profiles.
+/// All profiles of the user's settings file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profiles {
-    /// The file's path, for messages.
+    /// Path of the file, for messages.
     place: String,
     all: BTreeMap<Name, Profile>,
 }
 
-/// Why the user's settings cannot be used.
+/// Why the user's settings file is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProfileError {
-    /// It is no TOML.
+    /// The file is not valid TOML.
     #[error("{place}, line {line}: {reason}")]
     Syntax {
-        /// The file.
+        /// Path of the settings file.
         place: String,
-        /// Where.
+        /// Line number of the error, from 1.
         line: usize,
-        /// Why.
+        /// Message of the TOML parser.
         reason: String,
     },
-    /// A key that means nothing.
+    /// A key is not known.
     #[error("{place}: `{key}` means nothing{within}{help}")]
     Unknown {
-        /// The file.
+        /// Path of the settings file.
         place: String,
-        /// The key.
+        /// The unknown key, as written.
         key: String,
-        /// In which profile.
+        /// Table or profile that contains the key.
         within: String,
-        /// What it may have been meant to be.
+        /// Suggestion of a similar name; empty without one.
         help: String,
     },
-    /// A value of the wrong type.
+    /// A value has the wrong type.
     #[error("{place}: profile `{profile}`: `{key}` is {wanted}")]
     Type {
-        /// The file.
+        /// Path of the settings file.
         place: String,
-        /// The profile.
+        /// Profile that contains the key.
         profile: Name,
-        /// The key.
+        /// Key of the invalid value.
         key: &'static str,
-        /// What it takes.
+        /// Description of the expected type.
         wanted: &'static str,
     },
-    /// No such profile.
+    /// The requested profile does not exist.
     #[error("there is no profile `{name}` in {place}{help}")]
     Missing {
-        /// The file.
+        /// Path of the settings file.
         place: String,
-        /// The name.
+        /// Name of the requested profile.
         name: Name,
-        /// What it may have been meant to be.
+        /// Suggestion of a similar key; empty without one.
         help: String,
     },
 }
 
 impl Profiles {
-    /// Returns no profiles; `place` is where they would be.
+    /// Returns an empty set of profiles; `place` is the path of the missing file.
     #[must_use]
     pub fn none(place: impl Into<String>) -> Self {
         Self { place: place.into(), all: BTreeMap::new() }
@@ -143,7 +143,7 @@ impl Profiles {
     /// Parses a settings file.
     ///
     /// # Errors
-    /// When it is no TOML, or something in it means nothing.
+    /// When it is not valid TOML, or has an unknown key or a value of the wrong type.
     pub fn parse(place: &str, text: &str) -> Result<Self, ProfileError> {
         let table: Table = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
@@ -164,15 +164,15 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Returns the profile of a name, or the default one.
+    /// Returns the profile with a name, or the default one.
     ///
     /// # Errors
-    /// When a name is given and there is none of it.
+    /// When no profile has the given name.
     pub fn choose(&self, name: Option<&Name>) -> Result<Profile, ProfileError> {
         let Some(name) = name else {
             return Ok(self.all.get(DEFAULT).cloned().unwrap_or_default());
         };
-        // It is there without being written.
+        // The default profile need not be written in the file.
         let unwritten =
             || (name == DEFAULT).then(|| Profile { name: Some(name.clone()), ..Profile::default() });
         self.all.get(name).cloned().or_else(unwritten).ok_or_else(|| {
@@ -233,13 +233,13 @@ fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, Pro
     })
 }
 
-/// Reads a list of texts that is not empty.
+/// Parses a non-empty list of strings.
 fn parse_texts(value: &Value) -> Option<Vec<String>> {
     let words = value.as_array().filter(|words| !words.is_empty())?;
     words.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-/// Reads programs by name.
+/// Parses a table of programs by name.
 fn parse_programs(value: &Value) -> Option<BTreeMap<Name, HelperProgramConfig>> {
     let words = |value: &Value| match value {
         Value::Table(table) if table.keys().all(|key| key == "command" || key == "env") => {

@@ -1,5 +1,5 @@
-//! `Settings`: flags over environment variables over the user's profile over defaults, merged once.
-//! Pure: variables and profiles are handed in.
+//! The settings of a run: merges flags, environment variables, the user's profile and defaults, in this order of
+//! precedence. Pure: variables and profiles are parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,112 +17,115 @@ use crate::model::address::Name;
 use crate::model::redact::redact_address;
 use crate::model::secret::Secret;
 
-/// The stack's directory unless something else is said.
+/// The stack's directory if none is configured.
 pub const DEFAULT_DIR: &str = ".";
 
-/// What holds for a run.
+/// The merged settings of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// What was said by flag and decides: the next command says it, too.
+    /// Flags that affect the result; a suggested next command repeats them.
     pub said: Vec<String>,
-    /// The profile in use.
+    /// Name of the profile in use.
     pub profile: Option<Name>,
-    /// The environment asked for.
+    /// Requested environment; `None` uses the stack's default.
     pub env: Option<Name>,
-    /// The stack's directory.
+    /// Directory that the stack is read from.
     pub dir: PathBuf,
-    /// Variables given by name.
+    /// Values of variables from `--var`.
     pub vars: BTreeMap<Name, String>,
-    /// Variables from `STEAD_VAR_x`, names in lower case. They may be secrets, so all are.
+    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets, since each may be
+    /// one.
     pub env_vars: BTreeMap<Name, Secret>,
-    /// Files with variables.
+    /// Files with values of variables.
     pub var_files: Vec<PathBuf>,
-    /// How results are written.
+    /// Output format of the results.
     pub output: OutputFormat,
-    /// Which service.
+    /// The service to connect to.
     pub cloud: CloudEndpoint,
-    /// The key of `STEAD_API_KEY`: a flag would show it to every user of the machine.
+    /// API key from `STEAD_API_KEY`. There is no flag for it, because every user of the machine can read command lines.
     pub api_key: Option<Secret>,
-    /// The key of `STEAD_READONLY_API_KEY`, for stacks that are not trusted.
+    /// API key from `STEAD_READONLY_API_KEY`, for untrusted stacks.
     pub readonly_key: Option<Secret>,
-    /// The user's program that prints the key.
+    /// The user's command that prints the API key.
     pub key_command: Option<Vec<String>>,
-    /// What that program sees of the environment.
+    /// Environment of this command.
     pub helper_env: EnvVariables,
-    /// The user's programs that take secrets, by the names that stacks have for them.
+    /// The user's programs that take secrets, by the names that stacks use.
     pub sinks: BTreeMap<Name, HelperProgram>,
-    /// The user's programs that print secrets, likewise.
+    /// The user's programs that print secrets, by the names that stacks use.
     pub sources: BTreeMap<Name, HelperProgram>,
-    /// What the variables of proxies say, without passwords.
+    /// Values of the proxy variables, without passwords.
     pub proxies: EnvVariables,
-    /// The user's directory of settings and keys; `None` where nothing says which.
+    /// The user's directory for settings and keys; `None` if it is unknown.
     pub config_dir: Option<PathBuf>,
-    /// A file with further roots.
+    /// File with additional CA certificates.
     pub ca_file: Option<PathBuf>,
-    /// The file of the key that seals ledgers.
+    /// File with the MAC key for ledgers.
     pub ledger_key: Option<PathBuf>,
-    /// A ledger must be there, and own or remember something: it was applied before.
+    /// Whether the ledger must exist with content, because the stack was applied before.
     pub require_ledger: bool,
-    /// The origin of stacks, said by hand: `REPOSITORY//DIRECTORY`.
+    /// Origin of the stack, set manually: `REPOSITORY//DIRECTORY`.
     pub origin: Option<String>,
-    /// The file of the key that signs saved plans, and of those whose saved plans are applied.
+    /// Files of the key that signs saved plans, and of the keys whose plans are accepted.
     pub plan_keys: PlanKeyFiles,
-    /// Where the identity comes from that opens kept secrets.
+    /// Source of the identity that decrypts stored secrets.
     pub age_identity: Option<IdentitySource>,
-    /// The only recipients that stacks may name for kept secrets.
+    /// Recipients that stacks may name for stored secrets; `None` allows any.
     pub allowed_recipients: Option<BTreeSet<Name>>,
-    /// The stack is a stranger's.
+    /// Whether the stack is untrusted.
     pub untrusted: bool,
-    /// The command has a use for the stack's secrets: where it has none, those that nobody gives count as in use.
+    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed to equal those
+    /// in use.
     pub needs_secrets: bool,
-    /// The project of a stack without a project block.
+    /// Project for a stack without a project block.
     pub project: Option<Name>,
-    /// Where the ledger is kept, as written.
+    /// Backend for ledgers, as the user wrote it.
     pub backend: Option<String>,
-    /// What became of a lost request is always asked, as `--strict` says for one run.
+    /// Whether the outcome of every lost request must be resolved by the user, as with `--strict`.
     pub strict: bool,
-    /// The user's own directory for what outlives a run: `STEAD_STATE_DIR`, or where the system says.
+    /// Directory for the user's state that outlives a run: `STEAD_STATE_DIR`, or the platform's default.
     pub state: Option<PathBuf>,
-    /// The file that `kubectl` reads: the first of `KUBECONFIG`, or where it is by itself.
+    /// File that `kubectl` reads: the first of `KUBECONFIG`, or its default.
     pub kubeconfig: Option<PathBuf>,
-    /// Configuration may be shared from anywhere, not only from the repository.
+    /// Whether shared configuration may be outside of the repository.
     pub allow_outside: bool,
-    /// Never ask.
+    /// Whether prompts are disabled.
     pub no_input: bool,
-    /// It runs in CI: no prompts, no animation.
+    /// Whether the process runs in CI: no prompts and no animation.
     pub ci: bool,
-    /// When to use colours.
+    /// When to use colors.
     pub color: ColorChoice,
-    /// No hints, no progress.
+    /// Whether hints and progress are suppressed.
     pub quiet: bool,
-    /// All attributes, all places, all steps.
+    /// Whether all attributes, locations and steps are printed (`-v`).
     pub verbose: bool,
-    /// And all that stands beneath.
+    /// Whether times and internal details are printed, too (`-vv`).
     pub very_verbose: bool,
 }
 
-/// Files of keys for saved plans.
+/// Files of the keys for saved plans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanKeyFiles {
-    /// The private key that signs.
+    /// File with the private key that signs.
     pub sign: Option<PathBuf>,
-    /// The public keys whose signatures are taken.
+    /// File with the public keys whose signatures are accepted.
     pub verify: Option<PathBuf>,
 }
 
-/// Which service.
+/// The service that a run uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloudEndpoint {
-    /// The one in the binary.
+    /// The built-in cloud of the binary.
     Local,
-    /// The one at this address; without a slash at the end.
+    /// The service at this base URL, without a trailing slash.
     Remote(String),
-    /// None is named: commands that need one say how to name it.
+    /// None is configured; commands that need one report how to configure it.
     Unset,
 }
 
 impl Settings {
-    /// Says whether the stack is trusted. One that is not gets no variable of the environment: it could show it.
+    /// Sets whether the stack is trusted. An untrusted stack gets no value from the environment, because it could print
+    /// it.
     pub fn set_trust(&mut self, trusted: bool) {
         if trusted {
             return;
@@ -142,13 +145,13 @@ fn bind_programs(
     named.iter().map(|(name, words)| (name.clone(), program(words))).collect()
 }
 
-/// Returns what programs of the user's own see of the environment.
+/// Returns the environment for the user's helper programs.
 fn helper_env(variables: &EnvVariables) -> EnvVariables {
     let given = |name: &&str| Some(((*name).to_owned(), variables.get(*name)?.clone()));
     helper_program::INHERITED_VARIABLES.iter().filter_map(given).collect()
 }
 
-/// Returns the variables that send requests through a proxy, or keep them from one.
+/// Returns the variables that configure a proxy, or exceptions from it.
 fn proxy_variables(variables: &EnvVariables) -> EnvVariables {
     let is_one = |name: &str| {
         ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].contains(&name.to_uppercase().as_str())
@@ -168,7 +171,7 @@ fn kubeconfig_path(variables: &EnvVariables) -> Option<PathBuf> {
 /// Merges flags, environment variables and the user's profile.
 ///
 /// # Errors
-/// When a value is not one of those allowed, or there is no such profile.
+/// When a value is not allowed, or the profile does not exist.
 pub fn merge(
     flags: GlobalArgs,
     variables: &EnvVariables,
@@ -235,7 +238,7 @@ pub fn merge(
     })
 }
 
-/// Returns the values of `--var`, each variable once.
+/// Returns the values of `--var`; refuses a variable that is set twice.
 fn reject_duplicate_variables(given: Vec<(Name, String)>) -> Result<BTreeMap<Name, String>, SettingsError> {
     let mut vars = BTreeMap::new();
     for (name, value) in given {
@@ -246,7 +249,7 @@ fn reject_duplicate_variables(given: Vec<(Name, String)>) -> Result<BTreeMap<Nam
     Ok(vars)
 }
 
-/// Returns how much is told besides the result: 0, 1 or 2. A flag, also the one for less, beats the variable.
+/// Returns the verbosity: 0, 1 or 2. A flag, `--quiet` included, takes precedence over the variable.
 fn verbosity_level(flag: u8, quiet: bool, variables: &EnvVariables) -> Result<u8, SettingsError> {
     let said = variables.get("STEAD_VERBOSE").filter(|value| !value.is_empty());
     Ok(match (flag, quiet, said.map(String::as_str)) {
@@ -256,17 +259,17 @@ fn verbosity_level(flag: u8, quiet: bool, variables: &EnvVariables) -> Result<u8
     })
 }
 
-/// Returns the directory for what outlives a run; `None` for a user without a home.
+/// Returns the state directory; `None` for a user without a home directory.
 fn state_directory(variables: &EnvVariables) -> Option<PathBuf> {
-    // A relative path would be another place in each directory.
+    // A relative path would name another directory for each working directory.
     let path = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     path("STEAD_STATE_DIR")
         .or_else(|| path("XDG_STATE_HOME").map(|home| home.join("stead")))
         .or_else(|| path("HOME").map(|home| home.join(".local/state/stead")))
 }
 
-/// Either flag beats either variable, and those beat the profile; of the variables, `STEAD_CLOUD` beats
-/// `STEAD_API_URL`.
+/// Returns the service: both flags take precedence over both variables, and these over the profile; `STEAD_CLOUD` takes
+/// precedence over `STEAD_API_URL`.
 fn choose_cloud(
     flag: Option<CloudChoice>,
     url: Option<String>,
@@ -285,7 +288,7 @@ fn choose_cloud(
     }
 }
 
-/// A flag is seen by every user of the machine, so it may hold no password.
+/// Returns the configured backend. A flag must not contain a password, because every user of the machine can read it.
 fn choose_backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
     match flag {
         Some(text) if without_password(&text) != text => Err(SettingsError::Password),
@@ -333,7 +336,7 @@ fn switch_setting(variables: &EnvVariables, variable: &'static str) -> Result<bo
     }
 }
 
-/// Checks an address: https, or http to this machine; no user, query or fragment.
+/// Validates a base URL: https, or http to this machine; without user, query and fragment.
 fn check_address(url: &str) -> Result<String, SettingsError> {
     let fail = |reason| Err(SettingsError::Url { url: redact_address(url), reason });
     let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {

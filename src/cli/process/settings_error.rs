@@ -5,42 +5,42 @@ use thiserror::Error;
 use super::profile::ProfileError;
 use crate::model::address::Name;
 
-/// Why settings do not hold together. All of these are wrong usage.
+/// Why the settings are invalid. All of these are usage errors.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// A variable's value is none of those allowed.
+    /// The value of a variable is not allowed.
     #[error("{variable} is `{value}`; it can be {allowed}")]
     Value {
-        /// The variable.
+        /// Name of the environment variable.
         variable: &'static str,
-        /// What it holds.
+        /// Its present value.
         value: String,
-        /// What it may hold.
+        /// Description of the allowed values.
         allowed: String,
     },
-    /// An address is not one that a key may be sent to.
+    /// A URL is not safe to send a key to.
     #[error("{url} is no address of the service: {reason}")]
     Url {
-        /// What was given.
+        /// The URL, as it was given.
         url: String,
-        /// What is wrong with it.
+        /// Why the URL is refused.
         reason: &'static str,
     },
-    /// The user's settings do not hold together.
+    /// The user's settings file is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A password stands where every user of the machine can read it.
+    /// A flag contains a password, which every user of the machine can read.
     #[error(
         "--backend holds a password or options, and every user of this machine can read flags; \
          set STEAD_BACKEND in place of it"
     )]
     Password,
-    /// A private key stands in a file that others may read.
+    /// A private key is in a file that other users may read.
     #[error(
         "`age_identity` in the settings is the private key itself; write it to a file (chmod 600) and name that file"
     )]
     Identity,
-    /// A variable is given twice by flag.
+    /// A variable is set by two flags.
     #[error("--var {0} is given twice")]
     Twice(Name),
 }

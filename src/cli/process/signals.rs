@@ -6,22 +6,22 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Time between two redraws.
+/// Interval between two updates of the display.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How work ended under the stop signals.
+/// How work under the stop signals ended.
 pub(in crate::cli) enum SignalOutcome<T> {
-    /// By itself, perhaps after it was asked to stop.
+    /// The work completed, possibly early after the first signal.
     Finished(T),
-    /// A second signal came: it was dropped where it stood. The journal suffices.
+    /// A second signal arrived, and the work was dropped. The journal has all that is needed to continue.
     Abandoned,
 }
 
-/// Runs work to its end; a first SIGINT or SIGTERM sets `stop` and calls `told`, a second abandons it.
-/// `tick` is called a few times a second meanwhile.
+/// Runs work to its end; a first SIGINT or SIGTERM sets `stop` and calls `told`, a second drops the work. Calls `tick`
+/// a few times a second.
 ///
 /// # Errors
-/// When the signals cannot be watched.
+/// When the signal handlers cannot be installed.
 pub(in crate::cli) async fn watch_stop_signals<T>(
     work: impl Future<Output = T>,
     stop: &Cell<bool>,

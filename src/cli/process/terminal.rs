@@ -1,4 +1,4 @@
-//! What the terminal is: the one place that asks.
+//! Detects the properties of the terminal. No other module queries them.
 
 #![allow(clippy::disallowed_methods, reason = "terminal and environment are looked at here, once")]
 
@@ -8,29 +8,30 @@ use super::env::EnvVariables;
 use crate::cli::args::ColorChoice;
 use crate::report::text::style::TextStyle;
 
-/// Columns where nobody can tell.
+/// Width in columns if it is unknown.
 const DEFAULT_WIDTH: usize = 100;
 
-/// Rows where nobody can tell.
+/// Height in rows if it is unknown.
 const DEFAULT_ROWS: usize = 24;
 
-/// A process's streams and variables. Not `Debug`: the variables hold the key.
+/// Properties of the process's standard streams, and its environment variables. Not `Debug`, because the variables
+/// contain the API key.
 #[derive(Clone)]
 pub struct Terminal {
-    /// Standard input is one.
+    /// Whether standard input is a terminal.
     pub input: bool,
-    /// Standard output is one.
+    /// Whether standard output is a terminal.
     pub output: bool,
-    /// Standard error is one.
+    /// Whether standard error is a terminal.
     pub error: bool,
-    /// Columns and rows, where known.
+    /// Columns and rows of the terminal, if known.
     pub size: Option<(usize, usize)>,
-    /// All variables that are valid text.
+    /// All environment variables that are valid UTF-8.
     pub variables: EnvVariables,
 }
 
 impl Terminal {
-    /// Looks at the process's streams and environment.
+    /// Queries the process's standard streams and environment.
     #[must_use]
     pub fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
@@ -45,25 +46,25 @@ impl Terminal {
         }
     }
 
-    /// Returns how text is shown on standard output.
+    /// Returns the text style for standard output.
     #[must_use]
     pub fn output_style(&self, choice: ColorChoice) -> TextStyle {
         self.style(self.output, choice)
     }
 
-    /// Returns how text is shown on standard error.
+    /// Returns the text style for standard error.
     #[must_use]
     pub fn error_style(&self, choice: ColorChoice) -> TextStyle {
         self.style(self.error, choice)
     }
 
-    /// Tells whether a display that is redrawn makes sense: a real terminal, and not CI.
+    /// Returns whether lines may be redrawn: on a real terminal, and not in CI.
     #[must_use]
     pub fn is_live(&self, ci: bool) -> bool {
         self.error && !ci && !self.is_dumb()
     }
 
-    /// Returns the rows of the screen.
+    /// Returns the height of the terminal in rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.size.map_or(DEFAULT_ROWS, |(_, rows)| rows)
@@ -91,8 +92,8 @@ impl Terminal {
         self.variables.get("TERM").is_some_and(|term| term == "dumb")
     }
 
-    /// The first of the locale's variables that is set decides; none means a system that does not
-    /// use them.
+    /// Returns whether the locale uses UTF-8. The first of its variables that is set decides; without any, the system
+    /// does not use locales.
     fn is_unicode(&self) -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()

@@ -1,5 +1,5 @@
-//! Secrets that stand in no file, on their way into a stack: asked of the user's programs, found again in
-//! the live world, or generated, put where they are kept, and only then recorded and used.
+//! Obtains the secrets that no file of the stack contains: from the user's programs, from live objects, or by
+//! generating them. A generated secret is stored before it is recorded and used.
 
 use std::collections::BTreeSet;
 
@@ -28,13 +28,13 @@ use crate::plan::decide::checks::kept_secrets::is_withheld;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
 
-/// Characters of generated secrets: none that a shell, an address or an env file takes for its own.
+/// Characters of generated secrets: none is special in a shell, a URL or an env file.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Returns the secrets of a stack that are at hand: what programs print, and what was generated before.
+/// Returns the available secrets of a stack: those that programs print, and those generated before.
 ///
 /// # Errors
-/// When a program is not in the user's settings, or gives no secret.
+/// When a program is not in the user's settings, or prints no secret.
 pub(in crate::cli) fn collect_available_secrets(
     project: &LoadedStack,
     ledger: &Ledger,
@@ -67,7 +67,8 @@ pub(in crate::cli) fn collect_available_secrets(
                             None => known.decrypt_ledger_secret(&keyring, ledger, name)?,
                         }
                     }
-                    // A ledger that was rebuilt remembers none: what is in use is the one.
+                    // A rebuilt ledger has no fingerprint of it: the delivered secret is used only if a live object
+                    // shows it.
                     None if !ledger.generated.contains_key(name) => {
                         read_delivered_secret(project, deliver.as_ref())
                             .filter(|secret| generated_secrets::is_shown(ledger, snapshot, secret))
@@ -84,20 +85,20 @@ pub(in crate::cli) fn collect_available_secrets(
     Ok(known)
 }
 
-/// The secrets of a stack that stand in no file, as far as they are at hand.
+/// The secrets of a stack that are in none of its files, as far as they are available.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct AvailableSecrets {
-    /// Their values. Those that are lost or locked count as what is in use.
+    /// Values of the secrets. Lost and locked ones are assumed to equal those in use.
     pub(in crate::cli) secrets: SecretValues,
-    /// Generated variables whose value nobody has.
+    /// Generated variables whose value is lost.
     pub(in crate::cli) lost: BTreeSet<Name>,
-    /// Addresses of secrets that the ledger keeps, and that no identity here opens.
+    /// Addresses of stored secrets that no available identity decrypts.
     pub(in crate::cli) locked: BTreeSet<Name>,
 }
 
 impl AvailableSecrets {
-    /// Opens a variable's value that only the ledger has. What cannot be opened counts as what is in use: it never
-    /// becomes another value.
+    /// Decrypts a variable's value that only the ledger has. If no identity decrypts it, the value is assumed to equal
+    /// the one in use, so that it is never replaced by another one.
     fn decrypt_ledger_secret(
         &mut self,
         keyring: &Keyring<'_>,
@@ -116,7 +117,7 @@ impl AvailableSecrets {
         Ok(Some(opened.unwrap_or_else(Secret::new_withheld)))
     }
 
-    /// Lists the secrets of objects that only the ledger has, and that nothing here opens.
+    /// Records the secrets of objects that only the ledger has, and that no available identity decrypts.
     fn lock_undelivered(&mut self, keyring: &Keyring<'_>, ledger: &Ledger) -> Result<(), CliFailure> {
         let undelivered = ledger.entries.iter().filter(|(_, entry)| entry.secret_lost);
         let kept =
@@ -130,7 +131,7 @@ impl AvailableSecrets {
     }
 }
 
-/// Asks the user's program for a secret.
+/// Runs the user's program for a secret.
 fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> Result<Secret, CliFailure> {
     let settings = &project.settings;
     let upper = variable.to_uppercase().replace(['-', '.'], "_");
@@ -166,10 +167,10 @@ fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> 
     if text.is_empty() { Err(wrong("it prints nothing")) } else { Ok(Secret::new(text)) }
 }
 
-/// Refuses a stack that hands secrets to programs which the user's settings do not name.
+/// Refuses a stack with a sink program that the user's settings do not define.
 ///
 /// # Errors
-/// The first of them.
+/// The first undefined program.
 pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailure> {
     let resources = project.stack.resources.values();
     let shown = resources.filter_map(|one| Some((one.address.to_string(), one.deliver_secret.as_ref()?)));
@@ -202,12 +203,12 @@ pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailur
     Ok(())
 }
 
-/// Returns the stack with every secret that a plan's apply needs. One that does not exist yet is generated. Where the
-/// ledger keeps secrets it has the value before a sink or a request does; else the sink has it before the ledger has
-/// its fingerprint: a crash in between costs a value that nothing uses.
+/// Returns the stack with every secret that an apply of the plan needs, and generates those that do not exist yet. If
+/// the ledger stores secrets, it has a value before any sink or request does. Otherwise the sink has it before the
+/// ledger has its fingerprint, so that a crash in between loses only a value that nothing uses yet.
 ///
 /// # Errors
-/// When one cannot be kept, or the ledger not be written: then nothing may be sent.
+/// When a secret cannot be stored, or the ledger cannot be written; then nothing may be sent.
 pub(in crate::cli) async fn complete_secrets(
     sinks: SecretSinks<'_>,
     plan: &Plan,
@@ -232,7 +233,7 @@ pub(in crate::cli) async fn complete_secrets(
             Some(secret) => {
                 replace_legacy_fingerprint(journal, name, secret).await?;
                 let print = secret.fingerprint(&journal.ledger().identity.key);
-                // It is recorded once its sink has it.
+                // Recorded only after its sink has it.
                 let recorded = journal.ledger().generated.get(name).map(|one| one.fingerprint.clone());
                 if recorded == print || !journal.ledger().secrets.values.contains_key(address.as_str()) {
                     continue;
@@ -261,14 +262,13 @@ pub(in crate::cli) async fn complete_secrets(
     project.with_secrets(&secrets).map(Some)
 }
 
-/// Refuses an apply that would send the text of a secret that is not at hand: a saved plan may have been made where
-/// it was.
+/// Refuses an apply that would send a secret that is not available: a saved plan may come from a machine where it was.
 fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets) -> Result<(), CliFailure> {
     if known.lost.is_empty() && known.locked.is_empty() {
         return Ok(());
     }
     if project.stack.awaited.is_empty() {
-        // Secrets of objects alone are locked: the plan blocks what would deliver them.
+        // Only secrets of objects are locked; the plan has a blocker for each delivery of one.
         return Ok(());
     }
     let whole = project.with_secrets(&known.secrets)?;
@@ -298,7 +298,7 @@ fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets)
 /// Delivers a generated secret to its sink, if it has one; the ledger records the delivery first.
 ///
 /// # Errors
-/// When the sink does not take it, or holds what stead did not put there.
+/// When the sink fails, or holds content that stead did not write.
 pub(in crate::cli) async fn deliver_generated(
     sinks: SecretSinks<'_>,
     address: &Address,
@@ -320,7 +320,7 @@ pub(in crate::cli) async fn deliver_generated(
     })
 }
 
-/// Records the fingerprint of a generated secret: it is where it should be.
+/// Records the fingerprint of a generated secret after its delivery.
 async fn record_generated(
     journal: &CommandJournal,
     name: &Name,
@@ -333,13 +333,13 @@ async fn record_generated(
     let address = Name::new(format!("{VARIABLE_PREFIX}{name}"));
     let kept = journal.ledger().secrets.clone();
     if kept.rotating.contains(&address) && !kept.values.contains_key(&address) {
-        // Nothing keeps the value before: the rotation is done with the new one.
+        // The previous value is not stored, so the rotation is complete with the new one.
         records.push(Record::SecretRotation { address, step: RotationStep::Done });
     }
     Ok(journal.commit(&records).await?)
 }
 
-/// Replaces the short fingerprint that an earlier version recorded of a generated secret by the whole one.
+/// Replaces the short fingerprint of a generated secret, which an earlier version recorded, by the full one.
 async fn replace_legacy_fingerprint(
     journal: &CommandJournal,
     variable: &Name,
@@ -359,7 +359,7 @@ async fn replace_legacy_fingerprint(
     Ok(())
 }
 
-/// Returns a new secret, each character equally likely.
+/// Generates a secret with uniformly distributed characters.
 fn generate_secret(length: usize, random: &impl Random) -> Secret {
     let fair = 256 - 256 % ALPHABET.len();
     let mut text = String::with_capacity(length);

@@ -1,5 +1,5 @@
-//! The identities that open kept secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from a stack or an
-//! argument. A file must be the user's own and 0600; no message repeats what it holds.
+//! Reads the identities that decrypt stored secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from a
+//! stack or an argument. The file must belong to the user with mode 0600; no message quotes its content.
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
@@ -9,10 +9,10 @@ use crate::cli::process::identity_source::{AGE_IDENTITY, IdentitySource};
 use crate::cli::process::settings::Settings;
 use crate::ledger::age_file::AgeIdentity;
 
-/// Returns the identities; none where nothing names one.
+/// Returns the identities; an empty list if none is configured.
 ///
 /// # Errors
-/// When what is named cannot be read, can be read by others, or is no identity.
+/// When the source cannot be read, other users can read it, or it is not an identity.
 pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<AgeIdentity>, CliFailure> {
     let source = settings.age_identity.as_ref().filter(|_| !settings.untrusted);
     match source {
@@ -34,10 +34,10 @@ pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<AgeIden
     }
 }
 
-/// Returns the identities, of which there must be one.
+/// Returns the identities, at least one.
 ///
 /// # Errors
-/// As `find`, or when nothing names one.
+/// As `find`, or when none is configured.
 pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<AgeIdentity>, CliFailure> {
     let found = find_identities(settings)?;
     if found.is_empty() {
@@ -46,7 +46,7 @@ pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<AgeI
     Ok(found)
 }
 
-/// Says that there is no identity, and where one comes from.
+/// Returns the failure for a missing identity, with advice how to configure one.
 pub(in crate::cli) fn missing_identity(what: &str) -> CliFailure {
     CliFailure::new(Exit::Failed, what)
         .help(format!(

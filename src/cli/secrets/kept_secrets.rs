@@ -1,5 +1,5 @@
-//! Kept secrets on their way into the ledger and out of it: stored before a sink or a request has them, opened with
-//! the user's identity.
+//! Stores secrets in the ledger and reads them: a secret is stored before a sink or a request has it, and decrypted
+//! with the user's identity.
 
 use std::cell::OnceCell;
 
@@ -20,22 +20,22 @@ use crate::model::secret::Secret;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
 
-/// The identities of a run, read once they are needed.
+/// The identities of a run; reads them on first use.
 pub(in crate::cli) struct Keyring<'a> {
     settings: &'a Settings,
     found: OnceCell<Vec<AgeIdentity>>,
 }
 
 impl<'a> Keyring<'a> {
-    /// Returns a keyring that has read nothing yet.
+    /// Returns a keyring that has not read its identities yet.
     pub(in crate::cli) fn new(settings: &'a Settings) -> Self {
         Self { settings, found: OnceCell::new() }
     }
 
-    /// Returns the identities; none where nothing names one.
+    /// Returns the identities; an empty list if none is configured.
     ///
     /// # Errors
-    /// When what is named cannot be used.
+    /// When the configured source is invalid.
     pub(in crate::cli) fn identities(&self) -> Result<&[AgeIdentity], CliFailure> {
         if let Some(found) = self.found.get() {
             return Ok(found);
@@ -44,10 +44,10 @@ impl<'a> Keyring<'a> {
         Ok(self.found.get_or_init(|| found))
     }
 
-    /// Decrypts a kept value; `None` when no identity here opens it.
+    /// Decrypts a stored value; `None` if no available identity decrypts it.
     ///
     /// # Errors
-    /// When the value is not the one that belongs there, or the identity cannot be used.
+    /// When the value belongs to another secret, or the identity is invalid.
     pub(in crate::cli) fn decrypt_version(
         &self,
         ledger: &Ledger,
@@ -66,7 +66,7 @@ impl<'a> Keyring<'a> {
     }
 }
 
-/// Says why a kept secret is not used.
+/// Returns the failure for a stored secret that cannot be used.
 pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> CliFailure {
     let failure = CliFailure::new(Exit::Failed, format!("the kept secret {address} is not used: {error}"));
     if *error == AgeFileError::NoIdentity {
@@ -80,21 +80,21 @@ pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> Cl
         ))
 }
 
-/// What to say of kept secrets of a ledger whose writer nothing proves.
+/// Warning for stored secrets in a ledger that is not authenticated.
 const NOT_AUTHENTICATED: &str = "warning: the kept secrets are not authenticated: whoever can write the ledger can \
                                  replace one by a value of their own. STEAD_LEDGER_KEY prevents it.";
 
-/// Warns where kept secrets are used and nothing proves who wrote them.
+/// Warns if stored secrets are used and the ledger is not authenticated.
 pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger) {
     if !ledger.secrets.values.is_empty() && (settings.ledger_key.is_none() || ledger.sealed.is_none()) {
         Ui::write_error(NOT_AUTHENTICATED);
     }
 }
 
-/// Pins the recipients that a plan pins, before the first secret is encrypted.
+/// Records the recipients that a plan pins, before the first secret is encrypted.
 ///
 /// # Errors
-/// When the settings do not allow one of them, or the ledger cannot be written.
+/// When the settings do not allow a recipient, or the ledger cannot be written.
 pub(in crate::cli) async fn pin_recipients(
     settings: &Settings,
     plan: &Plan,
@@ -120,7 +120,7 @@ pub(in crate::cli) async fn pin_recipients(
 /// Refuses recipients that the user's settings do not allow.
 ///
 /// # Errors
-/// The first of them.
+/// The first recipient that is not allowed.
 pub(in crate::cli) fn check_allowed<'n>(
     settings: &Settings,
     mut recipients: impl Iterator<Item = &'n Name>,
@@ -138,7 +138,7 @@ pub(in crate::cli) fn check_allowed<'n>(
     }
 }
 
-/// Returns the record that keeps a value; `None` where the ledger keeps no secrets.
+/// Returns the record that stores a value; `None` if the ledger stores no secrets.
 ///
 /// # Errors
 /// When the value cannot be encrypted.
@@ -156,14 +156,14 @@ pub(in crate::cli) fn kept_secret_record(
     let value = ledger.encrypt_secret(address, version, object, secret).map_err(|error| {
         CliFailure::new(Exit::Failed, format!("the secret {address} cannot be kept: {error}"))
     })?;
-    // While a variable's rotation is under way the value before stays.
+    // During the rotation of a variable, its previous value stays stored.
     let pending = address.starts_with(VARIABLE_PREFIX)
         && kept.rotating.contains(address)
         && kept.values.contains_key(address);
     Ok(Some(Record::SecretKept { address: address.into(), value: Box::new(value), pending }))
 }
 
-/// Keeps what sinks hold and the ledger does not, and lists what nothing here holds.
+/// Stores the secrets that sinks have and the ledger lacks, and lists those that are not available anywhere.
 ///
 /// # Errors
 /// When the ledger cannot be written.
@@ -210,7 +210,7 @@ pub(in crate::cli) async fn adopt_delivered(
     Ok(())
 }
 
-/// Ends the rotations whose new values are in use.
+/// Completes the rotations whose new values are in use.
 ///
 /// # Errors
 /// When the ledger cannot be written.
@@ -232,7 +232,7 @@ pub(in crate::cli) async fn finish_rotations(ui: &Ui, journal: &CommandJournal) 
     Ok(())
 }
 
-/// Returns the kept secret of an object whose sink did not take it; `None` where nothing here opens it.
+/// Returns the stored secret of an object whose sink did not take it; `None` if no available identity decrypts it.
 pub(in crate::cli) fn of_object(
     keyring: &Keyring<'_>,
     ledger: &Ledger,

@@ -1,6 +1,6 @@
-//! Objects whose secret was shown once and is lost, in ledgers that have no open question about it: those of earlier
-//! versions. In: the ledger and the stack. Out: each as a question, and the record of its answer. Invariant: only what
-//! has neither a question of its own nor a copy of the secret is asked about.
+//! Objects whose one-time secret is lost, in ledgers of earlier versions, which recorded no ambiguous intent for them.
+//! In: the ledger and the stack. Out: a prompt for each, and the record of its resolution. Invariant: an object with an
+//! ambiguous intent of its own, or with a copy of the secret, is not included.
 
 use super::secret_sinks;
 use crate::cli::args::ResolveAction;
@@ -16,13 +16,12 @@ use crate::model::address::{Address, Name};
 
 /// An object whose secret is lost.
 pub(in crate::cli) struct LostSecret<'l> {
-    /// Its address.
     pub(in crate::cli) address: &'l Address,
     entry: &'l Entry,
     object: &'l OwnedObject,
 }
 
-/// Returns the objects whose secrets are wanted and lost.
+/// Returns the objects whose secrets are needed and lost.
 pub(in crate::cli) fn find_lost_secrets<'l>(
     project: &LoadedStack,
     ledger: &'l Ledger,
@@ -47,30 +46,30 @@ pub(in crate::cli) fn find_lost_secrets<'l>(
 }
 
 impl<'l> LostSecret<'l> {
-    /// Returns the kind of the object.
+    /// Returns the kind of the object whose secret is lost.
     pub(in crate::cli) fn kind(&self) -> &'l Name {
         &self.entry.kind
     }
 
-    /// Returns the object's id.
+    /// Returns the id of the object whose secret is lost.
     pub(in crate::cli) fn id(&self) -> &'l Name {
         &self.object.id
     }
 
-    /// Returns what is asked.
+    /// Returns the text of the prompt.
     pub(in crate::cli) fn text(&self) -> String {
         format!("{}: the secret of {} was shown once and is lost", self.address, self.object.id)
     }
 
-    /// Returns the answers, as the words after `stead resolve ADDRESS`.
+    /// Returns the possible resolutions, as arguments after `stead resolve ADDRESS`.
     pub(in crate::cli) fn answers(&self) -> Vec<String> {
         vec![format!("surplus {}", self.object.id), format!("adopt {}", self.object.id)]
     }
 
-    /// Returns the record of an answer: another object takes its place, or it is kept without a delivery.
+    /// Returns the record of a resolution: the object is replaced, or it is kept without its secret.
     ///
     /// # Errors
-    /// When the answer is none of the two, or names another object.
+    /// When the resolution is neither of the two, or names another object.
     pub(in crate::cli) fn answer_record(&self, answer: &ResolveAction) -> Result<Record, CliFailure> {
         match answer {
             ResolveAction::Surplus { id } if *id == self.object.id => Ok(Record::SecretRotation {

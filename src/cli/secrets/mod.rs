@@ -1,4 +1,4 @@
-//! Secrets: where they come from, where they are delivered, and how they are kept out of sight.
+//! Secrets: their sources, their sinks, their storage in the ledger, and the redaction of output.
 
 pub(super) mod deferred_secrets;
 pub(super) mod identity;

@@ -1,5 +1,5 @@
-//! Secret variables that nobody gave a value: a person who is there is asked for them, once, before anything else is
-//! done. What is typed is not shown, and held for this run alone.
+//! Prompts for missing secret variables on a terminal, once, before any other work. The input is not echoed, and is
+//! kept only in memory for this run.
 
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -10,10 +10,10 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Severity;
 use crate::model::secret::Secret;
 
-/// Opens what needs the stack; where all that it lacks is secrets, with what a person types for them.
+/// Opens the stack; if only secrets are missing, prompts for them and opens it with their values.
 ///
 /// # Errors
-/// As `open`, or when what is typed cannot be read or is nothing.
+/// As `open`, or when the input cannot be read or is empty.
 pub(in crate::cli) fn prompt_missing_secrets<T>(
     settings: &Settings,
     interactive: bool,
@@ -32,7 +32,7 @@ pub(in crate::cli) fn prompt_missing_secrets<T>(
     open(&settings)
 }
 
-/// Returns the secrets that a stack lacks; `None` when something else is wrong with it, too.
+/// Returns the missing secrets of a stack; `None` if it has other errors, too.
 fn missing_secrets(rejected: &LoadFailure) -> Option<Vec<Name>> {
     let errors = rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
     errors.map(|problem| problem.asks.clone()).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())

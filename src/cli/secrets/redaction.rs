@@ -1,4 +1,4 @@
-//! Live attributes as they may be shown: the service shows a secret as any other text.
+//! Redacts live attributes for display: the service returns a secret like any other text.
 
 use crate::kinds::REGISTRY;
 use crate::ledger::state::entry::Entry;
@@ -9,8 +9,8 @@ use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 use crate::plan::model::compare;
 
-/// Returns what was last applied to an object, and what is live, without the text of what the ledger has as a
-/// secret or somebody else may have as one.
+/// Returns the last applied and the live attributes of an object, with every text redacted that the ledger records as a
+/// secret or that can be one of another owner.
 pub(in crate::cli) fn redact_applied_and_live(
     ledger: Option<&Ledger>,
     object: &Object,

@@ -1,7 +1,7 @@
 //! Delivers secrets to the sinks that their blocks name.
 //!
-//! A file is changed only where it holds nothing, or what the ledger recorded as delivered there; the record
-//! is made before the file is written. Everything else is left alone until `--overwrite-secret` names it.
+//! A file is changed only if it is empty, or holds what the ledger records as delivered there; the record is written
+//! before the file. Any other content is an error until `--overwrite-secret` names the secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,19 +24,18 @@ use crate::model::clock::Random;
 use crate::model::diagnostic::nearest_name;
 use crate::model::secret::Secret;
 
-/// Where the secrets of one apply are delivered.
+/// Delivery of the secrets of one apply.
 #[derive(Clone, Copy)]
 pub(in crate::cli) struct SecretSinks<'a> {
-    /// The stack.
     pub(in crate::cli) project: &'a LoadedStack,
-    /// The ledger, which knows what was delivered.
+    /// Open ledger, which records the deliveries.
     pub(in crate::cli) journal: &'a CommandJournal,
-    /// Secrets whose sinks may hold anything.
+    /// Secrets whose sinks may be overwritten whatever they hold.
     pub(in crate::cli) overwrite: &'a BTreeSet<Name>,
 }
 
-/// Returns the delivery of a stack's secrets; a resource without a sink takes nothing. What its sink
-/// does not take is kept in a private file, and where is told.
+/// Returns the function that delivers a stack's secrets; for a resource without a sink it does nothing. A secret that
+/// its sink does not take is written to a private file, whose path is reported.
 pub(in crate::cli) fn to_sinks<'a>(
     sinks: SecretSinks<'a>,
     rescue: &'a RecoveryFile,
@@ -45,7 +44,7 @@ pub(in crate::cli) fn to_sinks<'a>(
         let Some(sink) = sink_of(sinks.project, address) else { return Ok(()) };
         sinks.deliver(address, sink, secret).map_err(|error| DeliveryError {
             reason: format!("{error:#}"),
-            // The ledger has it by now: a second copy in plain text is one too many.
+            // The ledger stores the secret already, so a copy in plain text is not needed.
             kept: if sinks.project.stack.recipients.is_some() {
                 Some("the ledger, encrypted".to_owned())
             } else {
@@ -55,13 +54,13 @@ pub(in crate::cli) fn to_sinks<'a>(
                     .map(|path| stack_files::display_path(&path))
             },
         })?;
-        // Its sink has it: a second copy is one too many.
+        // The sink has the secret, so the copy is not needed anymore.
         rescue.drop_secret((address, id));
         Ok(())
     }
 }
 
-/// Returns what makes the record of a delivery that is about to begin.
+/// Returns the function that makes the record of a delivery before it begins.
 pub(in crate::cli) fn delivery_recorder<'a>(
     project: &'a LoadedStack,
     random: &'a impl Random,
@@ -69,7 +68,7 @@ pub(in crate::cli) fn delivery_recorder<'a>(
     move |address, secret| delivery_record(address, sink_of(project, address)?, secret, random)
 }
 
-/// Returns the record of a delivery that is about to begin; `None` for a sink that is no file.
+/// Returns the record of a delivery before it begins; `None` for a sink that is not a file.
 pub(in crate::cli) fn delivery_record(
     address: &Address,
     sink: &SecretSink,
@@ -85,12 +84,12 @@ fn sink_of<'a>(project: &'a LoadedStack, address: &Address) -> Option<&'a Secret
     project.stack.resources.get(address)?.deliver_secret.as_ref()
 }
 
-/// Tells whether the secret of a resource goes anywhere: to its sink, or into the ledger.
+/// Returns whether the secret of a resource is delivered to a sink, or stored in the ledger.
 pub(in crate::cli) fn is_wanted(project: &LoadedStack, address: &Address) -> bool {
     project.stack.recipients.is_some() || sink_of(project, address).is_some()
 }
 
-/// Returns what finds secrets again that their sinks did not take; none of a resource without a sink.
+/// Returns the function that finds secrets which their sinks did not take; for a resource without a sink it finds none.
 pub(in crate::cli) fn undelivered_secrets<'a>(
     project: &'a LoadedStack,
     rescue: &'a RecoveryFile,
@@ -101,7 +100,7 @@ pub(in crate::cli) fn undelivered_secrets<'a>(
     }
 }
 
-/// Returns the resources whose secrets did not reach their sinks and are kept on this machine.
+/// Returns the resources whose secrets did not reach their sinks and are stored on this machine.
 pub(in crate::cli) fn undelivered_resources(project: &LoadedStack, ledger: &Ledger) -> BTreeSet<Address> {
     let rescue = RecoveryFile::new(project.settings.state.as_deref(), ledger.identity.lineage);
     let kept = undelivered_secrets(project, &rescue);
@@ -113,8 +112,8 @@ pub(in crate::cli) fn undelivered_resources(project: &LoadedStack, ledger: &Ledg
     ledger.entries.iter().filter(is_kept).map(|(address, _)| address.clone()).collect()
 }
 
-/// Returns the sinks that hold what nobody delivered there, by the addresses of their secrets, and what they
-/// hold. A stack that is not trusted has no file looked at.
+/// Returns the sinks with content that stead did not deliver, by the addresses of their secrets, and a description of
+/// that content. For an untrusted stack no file is read.
 pub(in crate::cli) fn occupied_sinks(
     project: &LoadedStack,
     ledger: &Ledger,
@@ -143,10 +142,10 @@ fn why_occupied(project: &LoadedStack, ledger: &Ledger, one: &SinkUse) -> Option
     })
 }
 
-/// Refuses to overwrite a sink of a secret that the stack does not deliver.
+/// Refuses an overwrite of a sink for a secret that the stack does not deliver.
 ///
 /// # Errors
-/// The first of them.
+/// The first such secret.
 pub(in crate::cli) fn check_named(
     project: &LoadedStack,
     overwrite: &BTreeSet<Name>,
@@ -167,10 +166,10 @@ fn overwrite_remedy(address: &str) -> String {
     format!("Move it elsewhere; or let it be replaced: --overwrite-secret {address}.")
 }
 
-/// Returns what a sink's file holds that was not delivered there; `None` when nothing of it is lost.
+/// Returns a description of a sink's content that stead did not deliver; `None` if an overwrite loses nothing.
 fn foreign_content(ledger: &Ledger, address: &str, sink: &SecretSink, text: &str) -> Option<&'static str> {
     let target = target_of(sink)?.key();
-    // A ledger of before there were records of deliveries knows its generated secrets by their fingerprints.
+    // A ledger from before delivery records has only the fingerprints of its generated secrets.
     let generated = address.strip_prefix("vars.").and_then(|name| ledger.generated.get(name));
     let is_ours = |content: &str| {
         let content = Secret::new(content);
@@ -191,8 +190,7 @@ impl SecretSinks<'_> {
     /// Delivers a secret to its sink; durable on return.
     ///
     /// # Errors
-    /// When the file cannot be written or holds something else, or the program does not take it. No error
-    /// holds the secret.
+    /// When the file cannot be written or holds other content, or the program fails. No error contains the secret.
     pub(in crate::cli) fn deliver(
         &self,
         address: &Address,
@@ -232,15 +230,15 @@ impl SecretSinks<'_> {
     }
 }
 
-/// A line of an env file that gives a variable its value.
+/// A line of an env file that sets a variable.
 struct EnvFileLine<'t> {
-    /// The whole line, with its end.
+    /// The whole line, with its line end.
     whole: &'t str,
     /// The value, without quotes.
     value: &'t str,
 }
 
-/// Returns the lines of an env file that give a variable its value.
+/// Returns the lines of an env file that set a variable.
 fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvFileLine<'t>> {
     text.split_inclusive('\n').filter_map(move |whole| {
         let line = whole.trim_end_matches(['\r', '\n']);
@@ -255,13 +253,13 @@ fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvFileLi
     })
 }
 
-/// Returns the value that the last line of an env file gives a variable.
+/// Returns the value of a variable: the last line of an env file that sets it.
 pub(in crate::cli) fn env_file_value<'t>(text: &'t str, variable: &str) -> Option<&'t str> {
     lines_of(text, variable).last().map(|line| line.value)
 }
 
-/// Returns an env file's text with one variable set: its last line is replaced where it stands, others of it go,
-/// everything else stays byte for byte.
+/// Returns an env file's text with one variable set: its last line is replaced in place, its other lines are removed,
+/// and all other bytes stay unchanged.
 fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<String> {
     anyhow::ensure!(
         !value.contains(['\n', '\r', '\'']),
@@ -289,7 +287,7 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
     Ok(text)
 }
 
-/// Tells a program what its secret is for.
+/// Adds variables that tell a program the stack and the secret.
 pub(in crate::cli) fn add_secret_context(
     program: HelperProgram,
     project: &LoadedStack,
@@ -302,8 +300,8 @@ pub(in crate::cli) fn add_secret_context(
         .with_variable("STEAD_ADDRESS", address)
 }
 
-/// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
-/// the ledger or a live object says that it is the one in use.
+/// Returns the secret in the file that it was delivered to. The file is a copy: it is used only if the ledger or a live
+/// object confirms that this value is in use.
 pub(in crate::cli) fn read_delivered_secret(
     project: &LoadedStack,
     sink: Option<&SecretSink>,

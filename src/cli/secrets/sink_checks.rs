@@ -1,5 +1,5 @@
-//! What is checked of a stack's secret sinks besides one environment's configuration: that no other environment
-//! delivers to the same file, and that git does not commit what is delivered.
+//! Checks of a stack's secret sinks across environments and in Git: no other environment delivers to the same file, and
+//! Git does not commit a delivered secret.
 
 use std::collections::BTreeSet;
 use std::path::{Component, PathBuf};
@@ -15,8 +15,8 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 
-/// Returns the sinks that another environment of the stack has as well. An environment that cannot be resolved
-/// has none: nothing is applied in it, either.
+/// Returns diagnostics for sinks that another environment of the stack uses, too. An environment that cannot be
+/// resolved is skipped, because it cannot be applied, either.
 pub(in crate::cli) fn across_environments(
     stack: &Stack,
     files: &Sources,
@@ -40,12 +40,12 @@ pub(in crate::cli) fn across_environments(
         }
     }
     let mut told = BTreeSet::new();
-    // A sink that several environments share is told of once.
+    // A sink that several environments share is reported once.
     found.retain(|problem| told.insert(problem.span()));
     found
 }
 
-/// Returns the sinks that git would commit. A stack that is not trusted has no file looked at.
+/// Returns diagnostics for sinks that Git would commit. For an untrusted stack no file is read.
 pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &ConfinedFiles) -> Vec<Diagnostic> {
     if below.trust == Trust::None {
         return Vec::new();
@@ -61,7 +61,7 @@ pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &ConfinedFiles) -
         let place: PathBuf = shared.place.iter().map(Name::as_str).collect();
         let file: PathBuf =
             place.join(path).components().filter(|part| *part != Component::CurDir).collect();
-        // What cannot be read ignores nothing.
+        // An unreadable ignore file ignores nothing.
         let is_ignored = ignore_files.ignores(&file).unwrap_or(false);
         (!is_ignored).then(|| not_ignored(one, ".gitignore at the repository's root", &line))
     };

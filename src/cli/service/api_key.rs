@@ -1,4 +1,4 @@
-//! Which key is used: the environment's, what the user's program prints, or the stored one, in the file or the
+//! Selects the API key: from the environment, from the user's key command, or the stored one in the file or the
 //! system's keychain.
 
 use super::credentials::{self, CredentialScope, KeyStorage};
@@ -9,14 +9,14 @@ use crate::cli::process::settings::Settings;
 use crate::cloud::http::https_transport::{SetupError, parse_origin};
 use crate::model::secret::Secret;
 
-/// Where a key comes from.
+/// Source of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum ApiKeySource {
-    /// `STEAD_API_KEY`.
+    /// The variable `STEAD_READONLY_API_KEY`.
     Variable,
-    /// `STEAD_READONLY_API_KEY`.
+    /// The variable `STEAD_API_KEY`.
     ReadOnly,
-    /// The program of the profile.
+    /// The key command of the profile.
     Program,
     /// The file of stored keys.
     Stored,
@@ -24,16 +24,16 @@ pub(in crate::cli) enum ApiKeySource {
     Keychain,
 }
 
-/// Returns the key for the service at an address.
+/// Returns the key for the service at a URL.
 ///
 /// # Errors
-/// When there is none, or where it should come from cannot be used.
+/// When there is none, or its source cannot be used.
 pub(in crate::cli) fn find_api_key(settings: &Settings, url: &str) -> Result<Secret, CliFailure> {
     find_with_origin(settings, url).map(|(key, _)| key)
 }
 
 impl ApiKeySource {
-    /// Returns it for people.
+    /// Returns a description for messages.
     pub(in crate::cli) const fn origin_text(self) -> &'static str {
         match self {
             Self::Variable => "STEAD_API_KEY",
@@ -44,7 +44,7 @@ impl ApiKeySource {
         }
     }
 
-    /// Returns it for programs.
+    /// Returns the identifier for JSON output.
     pub(in crate::cli) const fn origin_keyword(self) -> &'static str {
         match self {
             Self::Variable | Self::ReadOnly => "variable",
@@ -55,8 +55,8 @@ impl ApiKeySource {
     }
 }
 
-/// Returns the key for a stack that is not trusted: the one that can only read. Whatever such a stack could make
-/// this program do with a key, it can do no more than that.
+/// Returns the read-only key for an untrusted stack: whatever such a stack makes this program do, the key can only
+/// read.
 fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
     if settings.api_key.is_some() {
         return Err(CliFailure::new(
@@ -78,10 +78,10 @@ fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
     })
 }
 
-/// Returns the key for the service at an address, and where it comes from.
+/// Returns the key for the service at a URL, and its source.
 ///
 /// # Errors
-/// When there is none, or where it should come from cannot be used.
+/// When there is none, or its source cannot be used.
 pub(in crate::cli) fn find_with_origin(
     settings: &Settings,
     url: &str,

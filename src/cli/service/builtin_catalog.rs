@@ -1,4 +1,4 @@
-//! The catalog's names that are known without a service: those of the built-in cloud, as it answers.
+//! Catalog names that are known without a service: those of the built-in cloud.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::editor::stack_schema::CatalogSlugs;
 use crate::emulator::world::{ApiRequest, RateTier, Time, World, WorldSetup, handle_request};
 use crate::model::schema::{CatalogShape, CatalogTable, Method, Registry};
 
-/// Any key does: it opens a world that is gone with this call.
+/// The value does not matter: it opens a temporary cloud that is dropped at the end of this call.
 const KEY: &str = "sk_slugs";
 
 /// Returns the names in each catalog table, in the catalog's order.

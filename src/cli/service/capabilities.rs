@@ -1,5 +1,5 @@
-//! What `doctor --api` learned of a service, kept by profile beside the user's state, and used by later
-//! commands. It only tunes: without it everything works, and what is damaged counts as nothing.
+//! Stores the service capabilities that `doctor --api` detected, by profile, in the user's state directory. They only
+//! tune later commands: everything works without them, and a damaged file counts as missing.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::probe::ServiceCapabilities;
 use crate::model::address::Name;
 
-/// The form of the file.
+/// Version of the file's format.
 const SCHEMA_VERSION: u32 = 1;
 
-/// What was learned, of whom, and when.
+/// Detected capabilities, with the service and the time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::cli) struct CapabilitiesFile {
@@ -27,12 +27,12 @@ pub(in crate::cli) struct CapabilitiesFile {
 }
 
 impl CapabilitiesFile {
-    /// Returns what is used from now on.
+    /// Returns the capabilities for the client.
     pub(in crate::cli) fn service_capabilities(&self) -> &ServiceCapabilities {
         &self.learned
     }
 
-    /// Returns it as a sentence.
+    /// Returns a sentence for a person.
     pub(in crate::cli) fn in_words(&self) -> String {
         let all = in_words(&self.learned);
         let what = if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") };
@@ -40,7 +40,7 @@ impl CapabilitiesFile {
     }
 }
 
-/// Returns what was learned, each in a few words.
+/// Returns a short description of each capability.
 pub(in crate::cli) fn in_words(learned: &ServiceCapabilities) -> Vec<String> {
     let pages = learned.page_limit.map(|rows| format!("pages of {rows} rows"));
     let rate = learned.rate.map(|rate| format!("{rate} requests a second"));
@@ -49,10 +49,10 @@ pub(in crate::cli) fn in_words(learned: &ServiceCapabilities) -> Vec<String> {
     [pages, rate, list, object].into_iter().flatten().collect()
 }
 
-/// Returns what was learned of the service at an address; `None` when nothing was.
+/// Returns the stored capabilities of the service at a URL; `None` if there are none.
 ///
 /// # Errors
-/// When the file is there, and is none.
+/// When the file exists and cannot be parsed.
 pub(in crate::cli) fn read_capabilities(
     settings: &Settings,
     url: &str,
@@ -61,13 +61,13 @@ pub(in crate::cli) fn read_capabilities(
     let Some(text) = stack_files::read_optional(&path)? else { return Ok(None) };
     let note: CapabilitiesFile = serde_json::from_str(&text)
         .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(&path)))?;
-    // Two names can make one file's name; what is kept is one service's.
+    // Two names can map to the same file name, so the origin in the file must match.
     let fits =
         note.schema_version == SCHEMA_VERSION && note.origin == origin && note.profile == settings.profile;
     Ok(fits.then_some(note))
 }
 
-/// Keeps what was learned of the service at an address; returns where, or `None` for a user without a home.
+/// Stores the capabilities of the service at a URL; returns the path, or `None` for a user without a home directory.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -88,7 +88,7 @@ pub(in crate::cli) fn write_capabilities(
     Ok(Some(path))
 }
 
-/// Forgets what was learned of the service at an address; tells whether it is gone.
+/// Removes the capabilities of the service at a URL; returns whether they are gone.
 pub(in crate::cli) fn forget_capabilities(settings: &Settings, url: &str) -> bool {
     file_and_origin(settings, url).is_some_and(|(path, _)| {
         stack_files::remove_file(&path);
@@ -96,7 +96,7 @@ pub(in crate::cli) fn forget_capabilities(settings: &Settings, url: &str) -> boo
     })
 }
 
-/// Returns the file, and the service's origin.
+/// Returns the file's path, and the service's origin.
 fn file_and_origin(settings: &Settings, url: &str) -> Option<(PathBuf, String)> {
     let origin = parse_origin(url).ok()?;
     let profile = settings.profile.as_deref().unwrap_or("-");

@@ -1,5 +1,5 @@
-//! The catalog tables that commands read last, kept by service in the user's state directory: the editor offers all
-//! of their names, and asks no service. Nothing depends on the file; what is damaged counts as nothing.
+//! Cache of the catalog tables that commands read last, by service, in the user's state directory. The language server
+//! completes names from it without a request. The file is optional, and a damaged one counts as missing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cloud::http::https_transport::parse_origin;
 use crate::model::catalog::Catalog;
 
-/// The directory in the user's state directory.
+/// Directory name in the user's state directory.
 const CATALOG_DIR: &str = "offers";
 
-/// Returns the file of a service's tables; `None` for a user without a home, and where nothing may be written.
+/// Returns the cache file for a service; `None` for a user without a home directory, or if the command must not write.
 pub(in crate::cli) fn tables_path(settings: &Settings) -> Option<PathBuf> {
     let service = match &settings.cloud {
         CloudEndpoint::Remote(url) => parse_origin(url).ok()?,
@@ -29,7 +29,7 @@ pub(in crate::cli) fn read_tables(path: &Path) -> Option<Catalog> {
     serde_json::from_str(&text).ok()
 }
 
-/// Keeps tables, in the place of those of the same names. That it cannot is no failure of the command.
+/// Stores tables, replacing those of the same names. An error is ignored, because the cache is optional.
 pub(in crate::cli) fn save_tables(path: Option<&Path>, read_now: &Catalog) {
     let Some(path) = path.filter(|_| !read_now.tables.is_empty()) else { return };
     let mut all = read_tables(path).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! `StackConnection`: the client of the cloud that was asked for, and where its ledger is kept.
+//! The connection of a command: the client of the configured cloud, and the location of the stack's ledger.
 //!
-//! The embedded cloud and a real account never share a ledger or pinned ids.
+//! The built-in cloud and a real account never share a ledger or pinned ids.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,59 +26,59 @@ use crate::kinds::REGISTRY;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::secret::Secret;
 
-/// The transport of every command.
+/// The transport type of all commands.
 pub(in crate::cli) type CommandTransport = HttpsTransport;
-/// The clock of every command.
+/// The clock type of all commands.
 pub(in crate::cli) type CommandClock = SystemClock;
-/// The chance of every command.
+/// The random source type of all commands.
 pub(in crate::cli) type CommandRandom = SystemRandom;
 
-/// The bounds of the embedded cloud: it runs in this process, so nothing is under way after a crash.
+/// Time bounds of the built-in cloud: it runs in this process, so no request is in flight after a crash.
 pub(in crate::cli) const LOCAL_BOUNDS: TimingBounds = TimingBounds {
     effect: Duration::from_secs(1),
     listing: Duration::from_secs(1),
     sending: Duration::from_mins(2),
 };
 
-/// A way to the service, for a stack.
+/// A connection to the service for one stack.
 pub(in crate::cli) struct StackConnection {
-    /// The client.
+    /// Client for the service.
     pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
-    /// Where the stack's ledger is kept.
+    /// Location of the stack's ledger.
     pub(in crate::cli) place: LedgerLocation,
-    /// The file of pinned catalog names.
+    /// Lock file with the pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
-    /// The file of the catalog tables that were read last.
+    /// Cache file of the catalog tables that were read last.
     pub(in crate::cli) catalogs: Option<PathBuf>,
-    /// How many times as fast as ours the service's clock runs.
+    /// Speed of the service's clock, as a multiple of real time.
     pub(in crate::cli) speed: f64,
-    /// Timing assumptions that hold here.
+    /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
-    /// The embedded cloud, while this process runs it.
+    /// The built-in cloud, if this process runs it.
     _emulator: Option<EmulatorHandle>,
 }
 
-/// A way to the service, whatever the stack.
+/// A connection to the service without a stack.
 pub(in crate::cli) struct ServiceConnection {
-    /// The client.
+    /// Client for the service.
     pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
-    /// The file of pinned catalog names.
+    /// Lock file with the pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
-    /// The file of the catalog tables that were read last.
+    /// Cache file of the catalog tables that were read last.
     pub(in crate::cli) catalogs: Option<PathBuf>,
-    /// How many times as fast as ours the service's clock runs.
+    /// Speed of the service's clock, as a multiple of real time.
     speed: f64,
-    /// Timing assumptions that hold here.
+    /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
-    /// The embedded cloud, while this process runs it.
+    /// The built-in cloud, if this process runs it.
     emulator: Option<EmulatorHandle>,
 }
 
 impl ServiceConnection {
-    /// Connects to the cloud that was asked for. Its public tables need no key: then none is looked for.
+    /// Connects to the configured cloud. For its public tables no key is needed, and none is read.
     ///
     /// # Errors
-    /// When no address or key is set, or the embedded cloud cannot start.
+    /// When no URL or key is configured, or the built-in cloud cannot start.
     pub(in crate::cli) fn open(
         settings: &Settings,
         directory: &Path,
@@ -89,11 +89,10 @@ impl ServiceConnection {
         Self::open_with_key(settings, directory, settings.untrusted, find)
     }
 
-    /// Does the same with a key that was found already, for a command that only looks: its transport sends
-    /// nothing but GETs.
+    /// Connects with a given key for a read-only command: the transport sends only GET requests.
     ///
     /// # Errors
-    /// When no address is set, or the embedded cloud cannot start.
+    /// When no URL is configured, or the built-in cloud cannot start.
     pub(in crate::cli) fn open_read_only(
         settings: &Settings,
         directory: &Path,
@@ -138,7 +137,7 @@ impl ServiceConnection {
         if let Some(key) = known.as_ref().and_then(Secret::expose) {
             client.learn_secret(key);
         }
-        // What is damaged is told by the doctor; here it counts as nothing.
+        // Damaged capabilities are reported by `stead doctor`; here they count as missing.
         let note =
             if settings.untrusted { Ok(None) } else { capabilities::read_capabilities(settings, url) };
         if let Ok(Some(note)) = note {
@@ -156,10 +155,10 @@ impl ServiceConnection {
 }
 
 impl StackConnection {
-    /// Connects to the cloud that was asked for.
+    /// Connects to the configured cloud.
     ///
     /// # Errors
-    /// When no address or key is set, or the embedded cloud cannot start.
+    /// When no URL or key is configured, or the built-in cloud cannot start.
     pub(in crate::cli) fn open(
         settings: &Settings,
         stack: &Stack,
@@ -175,7 +174,7 @@ impl StackConnection {
         }
         let ServiceConnection { client, lock_file, catalogs, speed, bounds, emulator } =
             ServiceConnection::open(settings, directory, false)?;
-        // The service may repeat what an earlier run sent it.
+        // The service may return secrets that an earlier run sent, so they must be known for redaction.
         let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
         for setting in settings.chain(stack.named.values()) {
             setting.expression.each_value(&mut |value| {
@@ -186,10 +185,10 @@ impl StackConnection {
     }
 }
 
-/// Asks the service at an address what it tells of a key.
+/// Returns what the service at a URL reports about a key.
 ///
 /// # Errors
-/// When it refuses the key or does not answer.
+/// When it refuses the key or does not respond.
 pub(in crate::cli) async fn read_key_account(
     settings: &Settings,
     url: &str,
@@ -221,7 +220,7 @@ fn http_options(
     Ok(options)
 }
 
-/// Shares the limiters with other commands of this user; one that must write nothing keeps its own.
+/// Shares the rate limiter with other commands of this user; a command that must not write has its own.
 fn share_limits(
     client: &Client<CommandTransport, CommandClock, CommandRandom>,
     settings: &Settings,

@@ -1,5 +1,5 @@
-//! Stored API keys: one file that only its owner can read, each key bound to one origin. Of a key in the system's
-//! keychain the file says that it is there.
+//! Stored API keys: one file that only its owner can read, with each key bound to one origin. For a key in the system's
+//! keychain the file records only its existence.
 
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -16,19 +16,19 @@ use crate::ledger::stores::file::dir_handle::{DirHandle, read_bounded};
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 
-/// The file's name in the user's directory.
+/// File name in the user's directory.
 const FILE: &str = "credentials.json";
 
-/// The form of the file.
+/// Version of the file's format.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Largest file of keys.
+/// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Longest key.
+/// Maximum length of a key, in bytes.
 const MAX_KEY_LENGTH: usize = 4096;
 
-/// The file. Not `Debug`: it holds keys.
+/// Content of the file. Not `Debug`, because it contains keys.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CredentialsFile {
@@ -39,25 +39,25 @@ struct CredentialsFile {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredKey {
-    /// The only place that it is sent to: scheme, host and port.
+    /// Only origin that the key is sent to: scheme, host and port.
     origin: String,
-    /// The profile that it was stored for.
+    /// Profile that the key was stored for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Name>,
-    /// The key; `None` when it is in the keychain.
+    /// The key; `None` if it is in the keychain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
-    /// It is in the system's keychain.
+    /// Whether the key is in the system's keychain.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     keychain: bool,
 }
 
-/// Where a stored key is.
+/// Location of a stored key.
 #[derive(Debug)]
 pub(in crate::cli) enum KeyStorage {
-    /// In the file.
+    /// The key, from the file.
     InFile(Secret),
-    /// In the system's keychain.
+    /// The key is in the system's keychain.
     Keychain,
 }
 
@@ -67,12 +67,12 @@ impl StoredKey {
     }
 }
 
-/// Whose key: it is sent to this origin and no other, and used by this profile and no other.
+/// Origin and profile of a key: it is sent only to this origin, and used only by this profile.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct CredentialScope<'a> {
-    /// Scheme, host and port.
+    /// Scheme, host and port of the service.
     pub(in crate::cli) origin: &'a str,
-    /// The profile; `None` without one.
+    /// Name of the profile; `None` for the default one.
     pub(in crate::cli) profile: Option<&'a Name>,
 }
 
@@ -83,21 +83,21 @@ impl CredentialScope<'_> {
     }
 }
 
-/// Returns a profile that was named. The default one is none: a key stays its key when the settings begin to
-/// have a block for it, or cease to.
+/// Returns a profile's name, or `None` for the default one, so that a stored key stays valid when a block for the
+/// default profile is added to the settings or removed.
 pub(in crate::cli) fn non_default_profile(profile: Option<&Name>) -> Option<&Name> {
     profile.filter(|name| *name != DEFAULT)
 }
 
-/// Tells whether a text can be a key: what a header can hold, without blanks.
+/// Returns whether a text can be a key: valid in an HTTP header, and without blanks.
 pub(in crate::cli) fn is_key(text: &str) -> bool {
     (1..=MAX_KEY_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns the key that is stored for a place, or that the keychain has it.
+/// Returns the stored key for an origin and profile, or that the keychain has it.
 ///
 /// # Errors
-/// When the file is one that others can read or change, is damaged, or is a link.
+/// When other users can read or change the file, it is damaged, or it is a link.
 pub(in crate::cli) fn find_stored_key(
     directory: &Path,
     place: CredentialScope<'_>,
@@ -106,7 +106,8 @@ pub(in crate::cli) fn find_stored_key(
     Ok(stored.keys.into_iter().find(|stored| place.matches_key(stored)).map(StoredKey::into_key_source))
 }
 
-/// Stores a key for a place, over an older one; `None`: the keychain has it. Returns the file's path.
+/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has it. Returns the
+/// file's path.
 ///
 /// # Errors
 /// As `find`, or when it cannot be written.
@@ -127,7 +128,7 @@ pub(in crate::cli) fn store_key(
     save_keys(directory, &stored)
 }
 
-/// Forgets the key that is stored for a place; false when there was none.
+/// Removes the stored key for an origin and profile; returns `false` if there was none.
 ///
 /// # Errors
 /// As `store`.
@@ -141,12 +142,12 @@ pub(in crate::cli) fn forget_key(directory: &Path, place: CredentialScope<'_>) -
     save_keys(directory, &stored).map(|_| true)
 }
 
-/// Returns the path of the file of keys in the user's directory.
+/// Returns the path of the key file in the user's directory.
 pub(in crate::cli) fn key_file_path(directory: &Path) -> PathBuf {
     directory.join(FILE)
 }
 
-/// Returns the origins that keys are stored for by this profile; none without a file.
+/// Returns the origins with a stored key for this profile; none without a file.
 ///
 /// # Errors
 /// As `find`.
@@ -194,7 +195,7 @@ fn load_keys(directory: &Path) -> Result<Option<CredentialsFile>, CliFailure> {
     }
     let bytes = read_bounded(file, MAX_FILE_BYTES)
         .map_err(|error| unusable_key_file(&path, &error.to_string(), remedy))?;
-    // What is wrong with it could quote a key.
+    // The parser's message could quote a key.
     let stored: CredentialsFile =
         serde_json::from_slice(&bytes).map_err(|_| unusable_key_file(&path, "it is damaged", remedy))?;
     if stored.keys.iter().any(|stored| stored.key.is_none() != stored.keychain) {

@@ -1,9 +1,9 @@
-//! The embedded cloud of `--cloud local`: this process runs it, or one that `stead emulator` already
-//! serves from the same data.
+//! The built-in cloud of `--cloud local`: this process runs it, or uses one that `stead emulator` already serves from
+//! the same data.
 //!
-//! Where a served one listens stands in a note in the user's own state directory, never in a repository, whose
-//! author could send requests elsewhere with it. The note counts only while somebody holds the data's lock, and
-//! whoever takes the lock removes it first: so it is of the process that holds the lock.
+//! The address of a served one is in a note in the user's own state directory. It is never in a repository, whose
+//! author could redirect requests with it. The note is valid only while a process holds the lock of the data. A process
+//! that takes the lock removes the note first, so that it always belongs to the present holder.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,34 +21,34 @@ use crate::emulator::server::{self, EmulatorHandle, ServeError};
 use crate::emulator::store::WorldStoreError;
 use crate::model::hex::encode_hex;
 
-/// The directory of what stead keeps beside a stack, or at a repository's root.
+/// Directory for stead's files, in a stack's directory or at a repository's root.
 const DATA_DIR_NAME: &str = ".stead";
 
-/// The name of the cloud's data in it.
+/// File name of the cloud's data in that directory.
 const DATA_FILE: &str = "cloud.db";
 
-/// The directory of notes in the user's state directory.
+/// Directory of notes in the user's state directory.
 const EMULATORS_DIR: &str = "emulators";
 
-/// How many times as fast as life the embedded cloud runs: a database takes seconds.
+/// Speed of the built-in cloud's clock, as a multiple of real time; creating a database takes seconds.
 pub(in crate::cli) const SPEED: f64 = 20.0;
 
-/// How long a command waits before it tries again to open the data of the embedded cloud, and how often it does.
+/// Delay between two attempts to open the data of the built-in cloud, and the number of attempts.
 const OPEN_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 const ATTEMPTS: u32 = 100;
 
-/// Where a served emulator can be reached, for commands that use the same data.
+/// Address of a served emulator, for commands that use the same data.
 #[derive(Debug, Serialize, Deserialize)]
 struct EmulatorEndpoint {
     address: SocketAddr,
     api_key: String,
-    /// How fast its clock ran when it began.
+    /// Speed of its clock when it was started.
     #[serde(default)]
     speed: Option<f64>,
 }
 
-/// Returns the directory of the embedded cloud's data: one for the repository, so that its stacks live in one cloud;
-/// or the stack's own, where its data is there already or no repository is around it.
+/// Returns the directory of the built-in cloud's data: that of the repository, so that its stacks share one cloud; or
+/// the stack's own, if it has data already or is not in a repository.
 pub(in crate::cli) fn data_directory(stack: &Path) -> PathBuf {
     let own = stack.join(DATA_DIR_NAME);
     if stack_files::path_exists(&own.join(DATA_FILE)) {
@@ -58,11 +58,11 @@ pub(in crate::cli) fn data_directory(stack: &Path) -> PathBuf {
     if stack_files::path_exists(&root.join(".git")) { root.join(DATA_DIR_NAME) } else { own }
 }
 
-/// Returns the way to the embedded cloud whose data is in `folder`, the cloud itself when this process runs it, and
-/// how many times as fast as ours its clock runs.
+/// Returns the address of the built-in cloud with its data in `folder`, the cloud itself if this process runs it, and
+/// the speed of its clock.
 ///
 /// # Errors
-/// When its data cannot be used, or another command uses it for long.
+/// When its data cannot be used, or another command keeps it open for long.
 pub(in crate::cli) fn open_embedded_cloud(
     folder: &Path,
     state: Option<&Path>,
@@ -88,7 +88,7 @@ pub(in crate::cli) fn open_embedded_cloud(
             return Err(serve_failure(&error));
         }
         attempts -= 1;
-        // A command of another stack of the repository runs the cloud: most end soon.
+        // A command of another stack of the repository runs the cloud; most commands end soon.
         sleep_before_retry();
     }
 }
@@ -101,7 +101,7 @@ fn sleep_before_retry() {
 /// Starts an emulator on the data in `folder`.
 ///
 /// # Errors
-/// When its data or address cannot be used.
+/// When the data or the address cannot be used.
 pub(in crate::cli) fn start_emulator(
     options: &server::EmulatorOptions,
     folder: &Path,
@@ -118,7 +118,8 @@ fn spawn_server(
 ) -> Result<EmulatorHandle, ServeError> {
     let options = server::EmulatorOptions { data: Some(folder.join(DATA_FILE)), ..options.clone() };
     let running = server::spawn_emulator(options)?;
-    // The lock is ours: what an emulator left that was killed is nobody's address, or somebody else's by now.
+    // This process has the lock, so an existing note is from a killed emulator; its address may belong to another
+    // program now.
     take_note(folder, state);
     Ok(running)
 }
@@ -131,7 +132,7 @@ fn is_locked(error: &ServeError) -> bool {
     matches!(error, ServeError::Store(WorldStoreError::Locked { .. }))
 }
 
-/// Leaves a note where the served emulator can be reached.
+/// Writes the note with the address of the served emulator.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -151,21 +152,21 @@ pub(in crate::cli) fn leave_note(
     stack_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
 }
 
-/// Takes the note away.
+/// Removes the note.
 pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
     if let Some(path) = note_path(folder, state) {
         stack_files::remove_file(&path);
     }
 }
 
-/// Returns the file of a note: of the data's real directory, by whatever path it is named.
+/// Returns the path of the note, which is derived from the canonical path of the data.
 fn note_path(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
     let full = stack_files::real_path(folder)?;
     let digest = encode_hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));
     Some(state?.join(EMULATORS_DIR).join(format!("{digest}.json")))
 }
 
-/// Returns the note of the emulator that holds the data. One that others could write counts as none.
+/// Returns the note of the emulator that has the data open. A note that other users could write is ignored.
 fn read_running_note(folder: &Path, state: Option<&Path>) -> Option<EmulatorEndpoint> {
     let bytes = stack_files::read_own_secret(&note_path(folder, state)?).ok()?;
     serde_json::from_slice::<EmulatorEndpoint>(&bytes).ok().filter(|note| note.address.ip().is_loopback())

@@ -1,5 +1,5 @@
-//! `key_command`: a program of the user's settings that prints the key. It sees nothing of the
-//! environment but what it needs to find the user's keyring.
+//! Runs `key_command`, a program of the user's settings that prints the API key. Its environment has only what it needs
+//! to find the user's keyring.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::model::secret::Secret;
 /// Runs a program and returns the key that it prints.
 ///
 /// # Errors
-/// When it cannot be run, fails, takes too long, or prints no key. What it prints is never shown.
+/// When it cannot be run, fails, takes too long, or prints no key. The message never contains its output.
 pub(in crate::cli) fn run(words: &[String], environment: &EnvVariables) -> Result<Secret, CliFailure> {
     run_within(words, environment, HELPER_TIMEOUT)
 }

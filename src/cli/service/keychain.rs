@@ -1,6 +1,6 @@
-//! The system's keychain, by the program that the system has for it: `security` on macOS, `secret-tool` of libsecret
-//! elsewhere (GNOME's keyring, KWallet, KeePassXC). A key goes in by standard input and comes out by standard output,
-//! never by an argument, and is bound to one origin and one profile, as one in the file is.
+//! Access to the system's keychain by the system's own program: `security` on macOS, `secret-tool` of libsecret
+//! elsewhere (GNOME's keyring, KWallet, KeePassXC). A key is passed by standard input and output, never by an argument,
+//! and is bound to one origin and one profile, like a key in the file.
 
 use super::credentials::{CredentialScope, is_key, non_default_profile};
 use crate::cli::process::env::EnvVariables;
@@ -11,18 +11,18 @@ use crate::cli::process::profile::DEFAULT;
 use crate::model::hex::encode_hex;
 use crate::model::secret::Secret;
 
-/// The program that reaches the keychain.
+/// Program that accesses the keychain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeychainTool {
     SecretTool,
     Security,
 }
 
-/// The one of this system.
+/// Program of this operating system.
 const TOOL: KeychainTool =
     if cfg!(target_os = "macos") { KeychainTool::Security } else { KeychainTool::SecretTool };
 
-/// What is asked of the keychain.
+/// Operation on the keychain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeychainOperation<'k> {
     Store(&'k str),
@@ -30,10 +30,10 @@ enum KeychainOperation<'k> {
     Forget,
 }
 
-/// Puts a key into the keychain, over an older one, and sees to it that it is there.
+/// Stores a key in the keychain, replacing an older one, and reads it back to verify.
 ///
 /// # Errors
-/// When there is no keychain, or it does not take it.
+/// When there is no keychain, or it refuses the key.
 pub(in crate::cli) fn store(
     place: CredentialScope<'_>,
     key: &str,
@@ -49,10 +49,10 @@ pub(in crate::cli) fn store(
     }
 }
 
-/// Returns the key that the keychain has for a place.
+/// Returns the key in the keychain for an origin and profile.
 ///
 /// # Errors
-/// When there is no keychain, it stays locked, or has none.
+/// When there is no keychain, it stays locked, or it has no such key.
 pub(in crate::cli) fn find(
     place: CredentialScope<'_>,
     variables: &EnvVariables,
@@ -63,10 +63,10 @@ pub(in crate::cli) fn find(
     })
 }
 
-/// Takes a key out of the keychain.
+/// Removes a key from the keychain.
 ///
 /// # Errors
-/// Why it may still be there.
+/// The reason why it may still be there.
 pub(in crate::cli) fn forget(place: CredentialScope<'_>, variables: &EnvVariables) -> Result<(), String> {
     let (words, _) = tool_command(TOOL, KeychainOperation::Forget, place);
     HelperProgram::new(&words, &[], variables)
@@ -75,7 +75,7 @@ pub(in crate::cli) fn forget(place: CredentialScope<'_>, variables: &EnvVariable
         .map_err(|why| prefix_tool_name(&why))
 }
 
-/// Returns under which name a person finds a key there.
+/// Returns the label under which the keychain shows a key.
 pub(in crate::cli) fn key_label(place: CredentialScope<'_>) -> String {
     format!("stead: {}", place.origin)
 }
@@ -108,7 +108,7 @@ fn unusable_keychain(exit: Exit, why: &str) -> CliFailure {
         .help("stead login without --keychain keeps the key in a file that only you can read.")
 }
 
-/// Returns the words that ask a program, and what it is handed.
+/// Returns the program's command line, and its standard input.
 fn tool_command(
     tool: KeychainTool,
     deed: KeychainOperation<'_>,
@@ -129,8 +129,8 @@ fn tool_command(
         (KeychainTool::SecretTool, KeychainOperation::Forget) => {
             (words(&[&["secret-tool", "clear"], &told[..]].concat()), String::new())
         }
-        // As an argument the key would be seen by every process; in a line of its input it is not, and as
-        // hexadecimal digits no character of it means anything there.
+        // Every process can read arguments, so the key is passed in a line of the input; written in hexadecimal, none
+        // of its characters is special there.
         (KeychainTool::Security, KeychainOperation::Store(key)) => {
             let (profile, label, key) =
                 (quote_word(profile), quote_word(&label), encode_hex(key.as_bytes()));
@@ -147,7 +147,7 @@ fn tool_command(
     }
 }
 
-/// Returns a word as `security -i` reads it.
+/// Returns a word with the quotes that `security -i` needs.
 fn quote_word(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,4 +1,4 @@
-//! The connection to the service: credentials, keys, the embedded cloud, and what was learned of the service.
+//! The connection to the service: API keys, the built-in cloud, detected capabilities, and the shared rate limiter.
 
 pub(super) mod api_key;
 pub(super) mod builtin_catalog;

@@ -1,6 +1,6 @@
-//! The limiter file: commands of one user on one machine that use one key share what the service admits. In: an
-//! address and a key. Out: a small file in the user's state directory, read and written under a lock for each request.
-//! Where it cannot be used, a command goes by its own limiter alone: nothing ever waits for the file for long.
+//! The rate limit file: commands of one user on one machine share the rate limit of a key. In: a URL and a key. Out: a
+//! small file in the user's state directory, read and written under a lock for each request. If it cannot be used, a
+//! command uses only its own limiter, so that no request waits long for the file.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -19,24 +19,24 @@ use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::clock::Random;
 use crate::model::secret::Secret;
 
-/// How often a lock that somebody has is asked for again, and after what time.
+/// Number of attempts to take a held file lock, and the delay between two of them.
 const LOCK_ATTEMPTS: u32 = 50;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
-/// Largest file that is believed.
+/// Maximum size of the file in bytes; a larger one is ignored.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
-/// Bytes of the user's salt.
+/// Size of the user's salt, in bytes.
 const SALT_BYTES: usize = 32;
 
-/// The file of one address and key.
+/// The rate limit file for one URL and key.
 pub(in crate::cli) struct RateLimitFile {
     folder: DirHandle,
     name: String,
     boot: String,
 }
 
-/// What it holds. Times count from the machine's start, so they mean nothing after another one.
+/// Content of the file. Times are relative to the machine's boot, so they are invalid after the next one.
 #[derive(Serialize, Deserialize)]
 struct RateLimitFileContent {
     boot: String,
@@ -45,8 +45,8 @@ struct RateLimitFileContent {
 }
 
 impl RateLimitFile {
-    /// Returns the file for an address and a key, or for what needs no key; `None` where no file can be shared: there
-    /// is no state directory, it is not the user's alone, or the system does not say when it was started.
+    /// Returns the file for a URL and a key, or for requests without a key; `None` if no file can be shared: there is
+    /// no state directory, other users can access it, or the system does not report its boot id.
     pub(in crate::cli) fn open(
         state: Option<&Path>,
         url: &str,
@@ -76,13 +76,13 @@ impl SharedRateLimit for RateLimitFile {
         let state = change(self.read(&mut file));
         let content = RateLimitFileContent { boot: self.boot.clone(), state };
         if let Ok(text) = serde_json::to_vec(&content) {
-            // A file that is half written is none: the next command begins anew.
+            // A partially written file is ignored: the next command starts with an empty one.
             let _ = replace_contents(&mut file, &text);
         }
     }
 }
 
-/// Returns the user's salt, and makes it where there is none: names of files tell nothing of keys.
+/// Returns the user's salt, creating it if necessary; with it, file names reveal nothing about keys.
 fn read_salt(folder: &DirHandle, random: &impl Random) -> Option<Vec<u8>> {
     let mut file = open_locked(folder, "salt")?;
     let salt = read_all(&mut file)?;
@@ -94,7 +94,7 @@ fn read_salt(folder: &DirHandle, random: &impl Random) -> Option<Vec<u8>> {
     Some(salt)
 }
 
-/// Opens a file of the user's own and locks it until it is dropped; `None` where that takes too long.
+/// Opens a file of the user and locks it until it is dropped; `None` if that takes too long.
 fn open_locked(folder: &DirHandle, name: &str) -> Option<File> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE).ok()?;
     let data = file.metadata().ok()?;
@@ -130,7 +130,7 @@ fn replace_contents(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns what tells one start of the machine from another.
+/// Returns the id of the machine's current boot.
 #[expect(clippy::disallowed_methods, reason = "the system's own file")]
 fn read_boot_id() -> Option<String> {
     let path = Path::new("/proc/sys/kernel/random/boot_id");

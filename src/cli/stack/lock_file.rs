@@ -15,7 +15,7 @@ use crate::model::source::{Source, Sources};
 /// Reads the catalog names that a stack has pinned.
 ///
 /// # Errors
-/// When the file is there and is no lock file.
+/// When the file exists and is not a lock file.
 pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, CliFailure> {
     let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
     let mut sources = Sources::default();

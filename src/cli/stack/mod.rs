@@ -1,4 +1,4 @@
-//! The stack of a directory, loaded, and edits of its sources.
+//! Loads the stack of a directory, and edits its files.
 
 pub(super) mod lock_file;
 pub(super) mod project;

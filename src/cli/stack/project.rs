@@ -1,4 +1,4 @@
-//! The stack of a command: its directory, its files, and what decides besides them.
+//! The loaded stack of a command: its directory, its files, and the other inputs that resolved it.
 
 use std::path::{Path, PathBuf};
 
@@ -17,39 +17,38 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, Sources};
 
-/// The environment in which a command begins that looks at all of them.
+/// Environment that a command for all environments starts with.
 pub(in crate::cli) struct InitialEnvironment {
-    /// They name it, unless the stack's default is meant.
+    /// Settings that name the environment, unless it is the stack's default.
     pub(in crate::cli) settings: Settings,
-    /// It, if the stack has no default.
+    /// The environment, if the stack has no default.
     pub(in crate::cli) picked: Option<Name>,
-    /// What the stack's files say of its environments; `None` if the settings name one, or the files do not say it.
+    /// Header of the stack's files; `None` if the settings name an environment, or the files have no readable header.
     pub(in crate::cli) header: Option<StackHeader>,
 }
 
 /// A stack that was resolved without errors.
 pub(in crate::cli) struct LoadedStack {
-    /// Its directory.
     pub(in crate::cli) directory: PathBuf,
-    /// The stack.
+    /// Resolved configuration of the stack.
     pub(in crate::cli) stack: Stack,
-    /// Warnings.
+    /// Warnings of the resolution, without errors.
     pub(in crate::cli) warnings: Vec<Diagnostic>,
-    /// Configuration may be shared from anywhere.
+    /// Whether shared configuration may be outside of the repository.
     pub(in crate::cli) outside: bool,
-    /// What was asked for: other stacks' ledgers are found by it.
+    /// Settings of the command; they also locate the ledgers of other stacks.
     pub(in crate::cli) settings: Settings,
-    /// What it was resolved from, where secrets are to come: it is resolved once more with them.
+    /// Inputs of the resolution, if secrets are still missing: the stack is resolved again with their values.
     pub(in crate::cli) anew: Option<Box<(Sources, LoadRequest)>>,
 }
 
-/// A stack that may only begin, and what it was resolved from.
+/// A stack that may be new, with the inputs that resolved it.
 pub(in crate::cli) struct StackSources {
-    /// The stack as it is.
+    /// The stack in its present state.
     pub(in crate::cli) project: LoadedStack,
-    /// Its files; none when it only begins.
+    /// Files of the stack; empty for a new one.
     pub(in crate::cli) files: Sources,
-    /// What decides besides the files.
+    /// Inputs other than the files.
     pub(in crate::cli) request: LoadRequest,
 }
 
@@ -57,12 +56,12 @@ impl LoadedStack {
     /// Reads and resolves the stack of `-C`.
     ///
     /// # Errors
-    /// When there is none, or it has problems: all of them together.
+    /// When there is none, or it has errors: all of them together.
     pub(in crate::cli) fn open(settings: &Settings) -> Result<Self, CliFailure> {
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &evaluation_request(settings)?)
     }
 
-    /// Chooses an environment for what is done in all of them: the named one, else the default, else the first.
+    /// Selects an environment for a command that works on all of them: the named one, else the default, else the first.
     ///
     /// # Errors
     /// When the files cannot be read.
@@ -82,7 +81,7 @@ impl LoadedStack {
         Ok(found)
     }
 
-    /// Resolves the stack of `-C` from its files' texts, which need not be those on the disk.
+    /// Resolves the stack of `-C` from the texts of its files, which can differ from those on disk.
     ///
     /// # Errors
     /// As `open`.
@@ -90,10 +89,10 @@ impl LoadedStack {
         Self::resolve(settings, files, &evaluation_request(settings)?)
     }
 
-    /// Reads and resolves the stack of `-C`, and an expression besides.
+    /// Reads and resolves the stack of `-C`, and evaluates an expression in it.
     ///
     /// # Errors
-    /// When there is none, or it or the expression has problems: all of them together.
+    /// When there is none, or it or the expression has errors: all of them together.
     pub(in crate::cli) fn open_with(
         settings: &Settings,
         expression: Option<&str>,
@@ -103,8 +102,8 @@ impl LoadedStack {
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &request)
     }
 
-    /// Reads and resolves the stack of `-C` with files of variables that stand nowhere, the stronger ones
-    /// last; what is pinned does not count.
+    /// Reads and resolves the stack of `-C` with variable files that exist only in memory, in ascending precedence;
+    /// pinned names are not used.
     ///
     /// # Errors
     /// As `open`.
@@ -136,7 +135,7 @@ impl LoadedStack {
         let below = confined_files(&directory, stack_trust(settings), settings.allow_outside);
         let sources = files.sources.clone();
         let (stack, mut warnings) = load::load(REGISTRY, files.sources, request, &below)?;
-        // With its secrets the stack is resolved once more: its sinks are the same.
+        // The first resolution checks the sinks; the second one, with the secrets, has the same sinks.
         if request.at_hand.is_empty() {
             let diagnostics = sink_checks::across_environments(&stack, &sources, request, &below);
             if !diagnostics.is_empty() {
@@ -149,10 +148,10 @@ impl LoadedStack {
         Ok(Self { directory, stack, warnings, outside, settings, anew })
     }
 
-    /// Resolves the stack once more, with secrets that are at hand now.
+    /// Resolves the stack again, with the secrets that are available now.
     ///
     /// # Errors
-    /// When one does not pass its variable's check, or a file has changed meanwhile.
+    /// When a value fails its variable's check, or a file has changed meanwhile.
     pub(in crate::cli) fn with_secrets(&self, secrets: &SecretValues) -> Result<Self, CliFailure> {
         let (sources, request) = match &self.anew {
             Some(anew) => (anew.0.clone(), anew.1.clone()),
@@ -168,7 +167,7 @@ impl LoadedStack {
         Ok(whole)
     }
 
-    /// Reads and resolves the stack of `-C`, and keeps what it was resolved from.
+    /// Reads and resolves the stack of `-C`, and keeps the inputs.
     ///
     /// # Errors
     /// As `open`.
@@ -180,10 +179,10 @@ impl LoadedStack {
         Ok(begun)
     }
 
-    /// Reads and resolves the stack of `-C`, or begins one of a name where there is none.
+    /// Reads and resolves the stack of `-C`, or creates an empty one with this name if there is none.
     ///
     /// # Errors
-    /// When it has problems.
+    /// When it has errors.
     pub(in crate::cli) fn open_or_begin(
         settings: &Settings,
         name: &str,
@@ -212,13 +211,13 @@ impl LoadedStack {
         Ok(StackSources { project, files: sources, request })
     }
 
-    /// Returns the files below the stack's directory, for an apply of a stack that is trusted.
+    /// Returns the access to files below the stack's directory, for an apply of a trusted stack.
     pub(in crate::cli) fn files(&self) -> ConfinedFiles {
         confined_files(&self.directory, Trust::Full, self.outside)
     }
 }
 
-/// Returns what the files of a directory say of their stack; `None` if they cannot be read as one.
+/// Returns the header of the stack in a directory; `None` if the files are not a readable stack.
 ///
 /// # Errors
 /// When the files cannot be read.
@@ -234,7 +233,7 @@ pub(in crate::cli) fn read_header(
     ))
 }
 
-/// Returns the files below a stack's directory.
+/// Returns the access to files below a stack's directory.
 pub(in crate::cli) fn confined_files(directory: &Path, trust: Trust, outside: bool) -> ConfinedFiles {
     ConfinedFiles { root: directory.to_owned(), trust, shared: SharedRoot::find_root(directory, outside) }
 }
@@ -246,7 +245,7 @@ fn stack_trust(settings: &Settings) -> Trust {
 fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
     let trust = stack_trust(settings);
     let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));
-    // Names pinned for the account; the embedded cloud's are not known before it runs.
+    // Names pinned for the account; those of the built-in cloud are unknown before it runs.
     let pinned = match settings.cloud {
         CloudEndpoint::Local => read_pinned_names(&settings.dir.join(".stead/local/stead.lock"))?,
         CloudEndpoint::Remote(_) | CloudEndpoint::Unset => {

@@ -1,5 +1,5 @@
-//! What commands that change files share: reading one, saying why it stays as it is, showing the change
-//! and asking.
+//! Parts that commands which rewrite files share: reading a file, reporting why it is not changed, showing the change
+//! and asking for confirmation.
 
 use std::path::{Path, PathBuf};
 
@@ -14,29 +14,29 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::report::views::edits;
 
-/// A file's new text.
+/// Old and new text of a file.
 #[derive(Debug)]
 pub(in crate::cli) struct FileRewrite {
-    /// Where it is.
+    /// Path of the file to write.
     pub(in crate::cli) path: PathBuf,
-    /// The file as it is.
+    /// Present content of the file.
     pub(in crate::cli) before: Source,
-    /// Its new text.
+    /// New content of the file.
     pub(in crate::cli) after: String,
 }
 
 /// Reads one file of a stack.
 ///
 /// # Errors
-/// When it cannot be read or is no text.
+/// When it cannot be read or is not text.
 pub(in crate::cli) fn read_source(path: &Path) -> Result<Source, CliFailure> {
     decode_source(&stack_files::display_path(path), stack_files::read_text(path)?)
 }
 
-/// Reads standard input as a file of that name.
+/// Reads standard input as a file with this name.
 ///
 /// # Errors
-/// When it cannot be read or is no text.
+/// When it cannot be read or is not text.
 pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, CliFailure> {
     decode_source(name, stack_files::read_standard_input()?)
 }
@@ -51,22 +51,22 @@ fn decode_source(name: &str, bytes: Vec<u8>) -> Result<Source, CliFailure> {
     }
 }
 
-/// Returns the failure of problems in one file.
+/// Returns the failure for diagnostics in one file.
 pub(in crate::cli) fn source_failure(source: &Source, diagnostics: Vec<Diagnostic>) -> CliFailure {
     let mut sources = Sources::default();
     sources.add(source.clone());
     Box::new(LoadFailure { sources, diagnostics }).into()
 }
 
-/// Returns the failure of an edit that is not made.
+/// Returns the failure for an edit that was refused.
 pub(in crate::cli) fn edit_failure(source: &Source, refusal: EditError) -> CliFailure {
     source_failure(source, vec![*refusal.0])
 }
 
-/// Shows changes, asks, and writes them; tells whether they were written.
+/// Shows changes, asks for confirmation, and writes them; returns whether they were written.
 ///
 /// # Errors
-/// When nobody is there to answer, or a file cannot be written.
+/// When there is no terminal to ask on, or a file cannot be written.
 pub(in crate::cli) async fn write_rewrites(
     session: &CommandContext,
     rewrites: &[FileRewrite],
@@ -81,7 +81,7 @@ pub(in crate::cli) async fn write_rewrites(
         return Ok(false);
     }
     for rewrite in rewrites {
-        // Someone may have edited it meanwhile.
+        // The user may have edited the file during the prompt.
         let now = read_source(&rewrite.path)?;
         if now.text != rewrite.before.text {
             return Err(CliFailure::new(

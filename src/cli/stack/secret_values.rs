@@ -5,5 +5,5 @@ use std::collections::BTreeMap;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 
-/// Secrets by the paths of their variables.
+/// Values of secrets, by variable path.
 pub(in crate::cli) type SecretValues = BTreeMap<Name, Secret>;

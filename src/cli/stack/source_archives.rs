@@ -1,4 +1,4 @@
-//! Directories of sources on their way into an apply: packed anew, and checked against the plan.
+//! Source directories of an apply: packs them again, and compares them with the plan.
 
 use std::iter::once;
 
@@ -8,7 +8,7 @@ use crate::cli::files::stack_files::ConfinedFiles;
 use crate::config::input::source_dir::{SourceArchive, SourceError, SourceTree};
 use crate::model::address::Address;
 
-/// The directories that a stack's attributes name.
+/// The source directories that a stack's attributes name.
 pub(in crate::cli) struct SourceArchives<'p> {
     project: &'p LoadedStack,
     below: ConfinedFiles,

@@ -1,4 +1,4 @@
-//! Edits of a stack's own files and of its modules': made in memory, read back, shown, agreed on, written.
+//! Edits of the files of a stack and its modules: made in memory, resolved again, shown, confirmed, and written.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,19 +17,19 @@ use crate::kinds::REGISTRY;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::report::{self, json};
 
-/// How long the smallest difference is looked for: with ten thousand changes a larger one shows as much.
+/// Time limit for the search of a minimal diff; with ten thousand changes a larger one is as useful.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Files with edits that are not written yet.
 pub(in crate::cli) struct SourceEdits<'a> {
     pub(in crate::cli) begun: &'a StackSources,
     texts: Vec<(SourceId, Source)>,
-    /// Those of modules, with their paths from the root.
+    /// Edited files of modules, with their paths from the root.
     shared: BTreeMap<SourceId, PathBuf>,
 }
 
 impl<'a> SourceEdits<'a> {
-    /// Starts with the files as they are.
+    /// Returns an empty set of edits on the present files.
     pub(in crate::cli) fn new(begun: &'a StackSources) -> Self {
         let texts = begun.files.iter().map(|(id, source)| (id, source.clone())).collect();
         Self { begun, texts, shared: BTreeMap::new() }
@@ -43,10 +43,10 @@ impl<'a> SourceEdits<'a> {
         }
     }
 
-    /// Edits one file.
+    /// Applies edits to one file, in memory.
     ///
     /// # Errors
-    /// When the edit cannot be made without touching anything else.
+    /// When an edit cannot be made without another change.
     pub(in crate::cli) fn edit_file(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), CliFailure> {
         let Some((_, source)) = self.texts.iter_mut().find(|(id, _)| *id == file) else { return Ok(()) };
         let made = apply_edits(&EditableFile { source, registry: &REGISTRY }, edits);
@@ -59,10 +59,10 @@ impl<'a> SourceEdits<'a> {
         Ok(())
     }
 
-    /// Reads the edited files as a stack.
+    /// Resolves the edited files as a stack.
     ///
     /// # Errors
-    /// When they have problems that they did not have before.
+    /// When they have errors that they did not have before.
     pub(in crate::cli) fn read(&self) -> Result<Stack, CliFailure> {
         let edited = self.texts.iter().filter_map(|(id, source)| {
             self.shared.get(id).map(|path| (path.clone(), source.text.to_string()))
@@ -71,7 +71,7 @@ impl<'a> SourceEdits<'a> {
         Ok(load::load(REGISTRY, self.sources(), &self.begun.request, &files)?.0)
     }
 
-    /// Returns the stack's own files as they are edited.
+    /// Returns the stack's own files with the edits.
     pub(in crate::cli) fn sources(&self) -> Sources {
         let mut sources = Sources::default();
         for (_, source) in self.texts.iter().filter(|(id, _)| !self.shared.contains_key(id)) {
@@ -80,10 +80,10 @@ impl<'a> SourceEdits<'a> {
         sources
     }
 
-    /// Shows the edits, asks, and writes them.
+    /// Shows the edits, asks for confirmation, and writes them.
     ///
     /// # Errors
-    /// When nobody is there to say yes, a file changed meanwhile, or cannot be written.
+    /// When there is no terminal to ask on, or a file changed meanwhile or cannot be written.
     pub(in crate::cli) async fn confirm_and_write(
         &self,
         session: &CommandContext,

@@ -1,4 +1,4 @@
-//! Addresses of the command line that nothing has: one answer of every command.
+//! Failures for addresses on the command line that do not exist, with a suggestion; shared by all commands.
 
 use super::project::LoadedStack;
 use crate::cli::process::exit_code::Exit;
@@ -8,10 +8,10 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
 use crate::plan::inputs::PlanningOptions;
 
-/// How many addresses a suggestion is looked for among.
+/// Maximum number of addresses that are compared for a suggestion.
 const MAX_CANDIDATES: usize = 2000;
 
-/// Returns the failure of an address that nothing in the stack has.
+/// Returns the failure for an address that is not in the stack.
 pub(in crate::cli) fn unknown_address<'a>(
     address: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -24,11 +24,11 @@ pub(in crate::cli) fn unknown_address<'a>(
     }
 }
 
-/// Refuses a plan that is to be limited to, or kept from, what nothing has. A module counts, and so does
-/// what only the ledger has.
+/// Refuses a plan that is limited to, or leaves out, an address that does not exist. A module counts as existing, and
+/// so does an address that only the ledger has.
 ///
 /// # Errors
-/// When nothing is at an address.
+/// When an address does not exist.
 pub(in crate::cli) fn reject_unknown_scope(
     project: &LoadedStack,
     ledger: &Ledger,

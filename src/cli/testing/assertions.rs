@@ -1,4 +1,4 @@
-//! What is wanted against what is there. Pure.
+//! Compares the results of a test with its expectations. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,18 +20,18 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyStatus};
 use crate::report::text::phrases;
 
-/// The code of a block that a policy sets.
+/// Code of the blocker that a policy causes.
 const POLICY: &str = "policy";
 
-/// Most differing names that one message lists, and most of all that were wanted or found.
+/// Maximum number of differing names in one message, and of all expected or actual names.
 const MAX_LISTED_DIFFERENCES: usize = 20;
 const MAX_LISTED_NAMES: usize = 5;
 
-/// How the files are called that hold what a test gives, before their endings.
+/// File name, without its extension, for the variables that a test gives.
 pub(super) const GIVEN_VARS_STEM: &str = "given.vars";
 pub(super) const GIVEN_APPLIED_VARS_STEM: &str = "given.applied.vars";
 
-/// Returns what a test says to a stack that has problems.
+/// Compares the errors of a stack with those that a test expects.
 pub(super) fn check_rejected(test: &StackTest, rejected: &LoadFailure) -> Vec<AssertionFailure> {
     if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
         return check_problems(wanted, &rejected.diagnostics).into_iter().collect();
@@ -49,7 +49,7 @@ pub(super) fn check_rejected(test: &StackTest, rejected: &LoadFailure) -> Vec<As
 
 fn describe_problem(problem: &Diagnostic, rejected: &LoadFailure) -> String {
     let place = problem.span().and_then(|span| rejected.sources.location_of(span));
-    // What a test gives is read as a file, and is none that anybody could open.
+    // The variables of a test are parsed as a file that does not exist on disk.
     let given = place.as_ref().and_then(|place| Some((&place.file, place.file.rsplit_once('.')?.0)));
     let given = given.filter(|(_, name)| [GIVEN_VARS_STEM, GIVEN_APPLIED_VARS_STEM].contains(name));
     let at = match (&place, given) {
@@ -69,7 +69,7 @@ fn check_problems(wanted: &Spanned<Vec<Name>>, found: &[Diagnostic]) -> Option<A
     compare_names("problems", wanted, &found)
 }
 
-/// Returns what differs between names that are wanted, in any order, and those that are there.
+/// Returns the difference between expected and actual names, in any order.
 fn compare_names(what: &str, wanted: &Spanned<Vec<Name>>, found: &[Name]) -> Option<AssertionFailure> {
     let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
         (wanted.value.iter().collect(), found.iter().collect());
@@ -99,7 +99,7 @@ fn compare_names(what: &str, wanted: &Spanned<Vec<Name>>, found: &[Name]) -> Opt
     })
 }
 
-/// Holds a plan against what is wanted. What blocks it and was not expected is told in any case.
+/// Compares a plan with the expectations. An unexpected blocker is always reported.
 pub(super) fn check_plan(test: &StackTest, project: &LoadedStack, plan: &Plan) -> Vec<AssertionFailure> {
     let nothing = PlanExpectation::new_empty(test.span);
     let wanted = test.plan.as_ref().unwrap_or(&nothing);
@@ -199,7 +199,7 @@ fn check_blockers(wanted: &PlanExpectation, plan: &Plan) -> Option<AssertionFail
     Some(AssertionFailure::new(wanted.span, text))
 }
 
-/// Says what went wrong in an apply.
+/// Returns the messages of the errors of an apply.
 pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
     let failed = outcome.failed.iter().map(|(address, error)| format!("{address} failed: {error}"));
     let skipped = outcome.skipped.iter().map(|address| format!("{address} was skipped"));
@@ -207,7 +207,7 @@ pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
     failed.chain(skipped).chain(asked).collect()
 }
 
-/// Holds an apply against what is wanted.
+/// Compares an apply with the expectations.
 pub(super) fn check_apply_outcome(wanted: &ApplyExpectation, outcome: &Outcome) -> Vec<AssertionFailure> {
     let mut missed: Vec<AssertionFailure> = failure_messages(outcome)
         .into_iter()
@@ -228,12 +228,12 @@ pub(super) fn check_apply_outcome(wanted: &ApplyExpectation, outcome: &Outcome) 
     missed
 }
 
-/// Tells whether two values read alike: `2` and `"2"` are no difference to a test.
+/// Returns whether two values are equal as text: a test does not distinguish `2` from `"2"`.
 fn is_same_value(wanted: &Value, found: &Value) -> bool {
     wanted == found || wanted.to_string() == found.to_string()
 }
 
-/// Holds the world after an apply against what is wanted; the plan that follows is empty.
+/// Compares the live objects after an apply with the expectations; the next plan must be empty.
 pub(super) fn check_after_apply(
     wanted: &ApplyExpectation,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The emulator's world as the service that a client talks to, without a socket between them.
+//! Connects a client to the emulator in the same process, without a socket.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::emulator::world::{self, RateTier, World, WorldSetup, handle_request};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 
-/// The key of the account of every test.
+/// API key of the account in every test.
 const KEY: &str = "sk_test";
 
-/// A world, and the time in it.
+/// An emulated cloud with its virtual clock.
 #[derive(Clone)]
 pub(super) struct InProcessTransport {
     world: Rc<RefCell<World>>,
@@ -26,10 +26,10 @@ pub(super) struct InProcessTransport {
 }
 
 impl InProcessTransport {
-    /// Returns a new world. Files of seeds are found from a directory.
+    /// Returns a new cloud. Relative paths of seeds start at a directory.
     ///
     /// # Errors
-    /// When the seed is none, or cannot be planted.
+    /// When the seed is invalid, or its objects cannot be created.
     pub(super) fn new(
         time: &VirtualTime,
         seed: Option<&str>,

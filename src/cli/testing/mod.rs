@@ -1,5 +1,5 @@
-//! `stead test`: a test's stack is planned and applied against the emulator's world, in this process and
-//! in virtual time: no socket, no account, nothing on the disk.
+//! `stead test`: plans and applies a stack against the emulator, in this process and in virtual time: without socket,
+//! account or files on disk.
 
 mod assertions;
 mod in_process_cloud;

@@ -2,12 +2,12 @@
 
 use crate::model::source::Span;
 
-/// Something that is not as the test wants it.
+/// A failed expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct AssertionFailure {
-    /// Where the test says it.
+    /// Location of the expectation in the test.
     pub(in crate::cli) span: Span,
-    /// What is wanted, and what is there.
+    /// Expected and actual result.
     pub(in crate::cli) text: String,
 }
 

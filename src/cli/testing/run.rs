@@ -1,4 +1,4 @@
-//! One test: what is given is made, then its plan and its apply are held against what is wanted.
+//! Runs one test: creates its initial state, then compares its plan and its apply with the expectations.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,31 +34,31 @@ use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
-/// The code of the blocker of what would be deleted with its data.
+/// Code of the blocker for objects that hold data.
 const HOLDS_DATA: &str = "holds_data";
 
-/// The world of one test, and the ledger of its stack.
+/// State of one test: the emulated cloud, and the ledger of its stack.
 struct TestFixture {
     client: Client<InProcessTransport, VirtualTime, SystemRandom>,
     journal: Journal<MemoryStore>,
-    /// Kinds that the test counts.
+    /// Kinds whose objects the test counts.
     counted: BTreeSet<Name>,
-    /// The test expects a blocker by this code: without that nothing asks for consent to lose data, as all of it is
-    /// the test's own.
+    /// Whether the test expects the blocker for objects that hold data; otherwise their deletion needs no approval,
+    /// because the test created all of them.
     guards_data: bool,
 }
 
-/// A plan, and what it was made of.
+/// A plan with its inputs.
 struct TestPlan {
     plan: Plan,
     snapshot: Snapshot,
     stack: Stack,
 }
 
-/// Runs a test of the stack of a directory; returns what is not as it wants it.
+/// Runs a test of the stack of a directory; returns the failed expectations.
 ///
 /// # Errors
-/// When its world cannot be made, or a file of the stack cannot be read.
+/// When its cloud cannot be created, or a file of the stack cannot be read.
 pub(in crate::cli) fn run(
     settings: &Settings,
     directory: &Path,
@@ -92,10 +92,10 @@ pub(in crate::cli) fn run(
     time.run(work).unwrap_or_else(stuck)
 }
 
-/// Makes the plan of a stack in an empty world: everything is to be made, and nobody is asked.
+/// Makes the plan of a stack in an empty emulated cloud, so that everything is created; uses no account.
 ///
 /// # Errors
-/// When the stack has problems.
+/// When the stack has errors.
 pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliFailure> {
     let settings =
         Settings { cloud: CloudEndpoint::Unset, api_key: None, project: None, ..settings.clone() };
@@ -110,7 +110,7 @@ pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliF
     time.run(work).unwrap_or_else(stuck)
 }
 
-/// Opens the stack with the test's variables, and with nothing that stands around the test.
+/// Opens the stack with the test's variables, and without any setting of the user or the machine.
 fn open_test_stack(
     settings: &Settings,
     directory: &Path,
@@ -152,7 +152,7 @@ impl TestFixture {
         })
     }
 
-    /// Applies what is given.
+    /// Applies the initial state of the test.
     async fn apply_given(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let planned = self.make_plan(project).await?;
         let wrong =
@@ -166,7 +166,7 @@ impl TestFixture {
         }
     }
 
-    /// Plans and, where that is wanted, applies and plans again.
+    /// Plans and, if expected, applies and plans again.
     async fn run_stages(
         &self,
         project: &LoadedStack,
@@ -234,7 +234,7 @@ impl TestFixture {
             strict: false,
             secrets: &secrets,
             sources: &SourceArchives::from_project(project),
-            // What is shown once is of no use to anyone here.
+            // One-time secrets of a test have no use.
             deliver: &|_, _, _| Ok(()),
             wants_secret: &|_| false,
             kept: &|_, _| None,

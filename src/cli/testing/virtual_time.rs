@@ -1,4 +1,4 @@
-//! Virtual time: a clock whose sleepers are woken when nothing else can run.
+//! Virtual time for tests: a clock that advances to the next sleeper when no task can run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use jiff::Timestamp;
 
 use crate::model::clock::Clock;
 
-/// The noon at which every test begins: the first of January 2026, UTC.
+/// Start time of every test: noon of 1 January 2026, UTC.
 const START_TIME_SECS: i64 = 1_767_268_800;
 
-/// Virtual time, and who sleeps in it.
+/// The virtual time, with the pending sleeps.
 #[derive(Clone, Default)]
 pub(super) struct VirtualTime(Rc<TimerQueue>);
 
@@ -36,13 +36,13 @@ impl Wake for WakeFlag {
 }
 
 impl VirtualTime {
-    /// Moves the time on to a moment, unless that is past.
+    /// Advances the time to a moment, unless that is past.
     pub(super) fn not_before(&self, moment: Timestamp) {
         let ahead = Duration::try_from(moment.duration_since(self.now())).unwrap_or_default();
         self.0.now.set(self.0.now.get() + ahead);
     }
 
-    /// Runs work to its end; `None` when it waits for something that never comes.
+    /// Runs work to its end; `None` if it waits for an event that can never happen.
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let awake = Arc::new(WakeFlag(AtomicBool::new(true)));

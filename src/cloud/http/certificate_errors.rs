@@ -1,19 +1,19 @@
-//! Why a server's certificate was not accepted, in words. In: what the HTTP client says. Out: the cause, and whether
-//! another authority could be meant. Certificates do not become valid by being asked for again: nothing is repeated.
+//! Explanations of rejected server certificates. In: the error of the HTTP client. Out: the cause, and whether another
+//! authority may be intended. A certificate does not become valid by a retry: nothing is repeated.
 
 use std::error::Error;
 use std::io;
 
 use rustls::CertificateError;
 
-/// Returns why a certificate was not accepted, where that is what ended a connection.
+/// Returns the reason why a certificate was rejected, if that ended a connection.
 pub(in crate::cloud) fn rejection_reason(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(found) = error.downcast_ref::<rustls::Error>() {
             return of_tls(found);
         }
-        // What an I/O error wraps is no source of it: its own sources are.
+        // An I/O error does not report the error that it wraps as its source, only that error's sources.
         cause = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(wrapped) => Some(wrapped),
             None => error.source(),

@@ -1,7 +1,7 @@
-//! Tolerant decoding: answers become JSON, envelopes, pages and `Object`s in the language's terms.
+//! Tolerant decoding of responses: JSON, envelopes, pages and `Object`s under the language's names.
 //!
-//! What is missing, added or retyped does no harm; a record without a legal id is an error, because
-//! leaving it out would read as "gone".
+//! Missing, additional or retyped fields do no harm; a record without a valid id is an error, because omitting it would
+//! mean "gone".
 
 use serde_json::Value as Json;
 
@@ -13,19 +13,19 @@ use crate::model::secret::Secret;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value, parse_decimal};
 
-/// Largest body, after decompression.
+/// Maximum size of a body, after decompression.
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// Deepest nesting.
+/// Maximum nesting of JSON.
 const MAX_JSON_DEPTH: usize = 64;
 
-/// Longest message of the service that is kept.
+/// Maximum length of a message of the service.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
-/// Characters of the shortest mask of a secret.
+/// Minimum number of characters of a mask for a secret.
 const MIN_MASK_CHARS: usize = 3;
 
-/// The `error` and `message` of a complete error answer, and its `reason`.
+/// The `error` and `message` of a complete error response, and its `reason`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorText {
     /// The envelope's `error`.
@@ -39,9 +39,9 @@ pub struct ErrorText {
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListPage {
-    /// The records, as they came.
+    /// The records, without decoding.
     pub rows: Vec<Json>,
-    /// How many there are in all, where the answer says so.
+    /// The total number of records, where the response has it.
     pub total: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ fn nesting_depth(body: &[u8]) -> usize {
     most
 }
 
-/// Returns the words of a complete error envelope.
+/// Returns the fields of a complete error envelope.
 #[must_use]
 pub fn error_text(body: &[u8]) -> Option<ErrorText> {
     let json = parse_json(body).ok()?;
@@ -90,13 +90,13 @@ pub fn error_text(body: &[u8]) -> Option<ErrorText> {
     Some(ErrorText { error: text("error")?, message: text("message")?, reason: text("reason") })
 }
 
-/// Tells whether a 2xx body claims that nothing was done.
+/// Returns whether a 2xx body claims a failure.
 #[must_use]
 pub fn says_failure(json: &Json) -> bool {
     json.get("success") == Some(&Json::Bool(false))
 }
 
-/// Returns the payload: under `data`, else under the endpoint's key, else under the only other key.
+/// Returns the payload: under `data`, otherwise under the endpoint's key, otherwise under the only other key.
 #[must_use]
 pub fn find_payload(json: &Json, envelope: Envelope) -> Option<&Json> {
     let map = json.as_object()?;
@@ -106,7 +106,7 @@ pub fn find_payload(json: &Json, envelope: Envelope) -> Option<&Json> {
             map.iter().filter(|(key, _)| !matches!(key.as_str(), "success" | "message" | "total"));
         others.next().filter(|_| others.next().is_none()).map(|(_, value)| value)
     };
-    // Without an envelope: several fields, and none of those that only envelopes have.
+    // No envelope: several fields, and none of those that only envelopes have.
     let bare = || {
         let is_envelope = ["success", "error", "data"].iter().any(|key| map.contains_key(*key));
         (!is_envelope && map.len() > 1).then_some(json)
@@ -162,7 +162,7 @@ pub fn parse_object(
     let map =
         record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
     let id = match kind.api.absent_when {
-        // The only one of its kind has no id of its own.
+        // A singleton has no id of its own.
         Some(_) => Some(Name::new_static(kind.name)),
         None => main_id(kind, record),
     };
@@ -172,7 +172,7 @@ pub fn parse_object(
         let value = match attribute.spread {
             [] => match map.get(attribute.returned) {
                 Some(json) => attribute_value(attribute, json),
-                // What a by-id read leaves out is not set, where the table says that the service does so.
+                // A field that a read by id omits is not set, where the table declares that the service omits it.
                 None => (detailed && attribute.omitted_when_empty).then_some(Value::Null),
             },
             fields => gather_record(&attribute.ty, fields, map),
@@ -193,7 +193,7 @@ pub fn parse_object(
     })
 }
 
-/// Returns a record whose keys are fields of their own; `None` when none of them is set.
+/// Returns a record whose keys are separate fields; `None` when none of them is set.
 fn gather_record(
     ty: &Type,
     fields: &[(&'static str, &str)],
@@ -208,24 +208,24 @@ fn gather_record(
     (!found.is_empty()).then_some(Value::Map(found))
 }
 
-/// Returns the secret that a creation's answer shows once.
+/// Returns the secret that the response to a creation shows once.
 #[must_use]
 pub fn shown_once(kind: &Kind, record: &Json) -> Option<Secret> {
     record.get(kind.shown_once?)?.as_str().map(Secret::new)
 }
 
-/// Returns all ids that a record shows of its object.
+/// Returns all ids of an object in its record.
 pub fn all_ids(kind: &Kind, record: &Json) -> impl Iterator<Item = Name> {
     let fields = std::iter::once(&kind.api.id).chain(kind.api.other_ids);
     fields.filter_map(|field| parse_id(kind, record.get(*field)?))
 }
 
-/// Returns the id by which an object is known: the long one where a record shows it, whatever field it is in.
+/// Returns the main id of an object: the UUID where a record shows it, in whatever field.
 fn main_id(kind: &Kind, record: &Json) -> Option<Name> {
     all_ids(kind, record).find(|id| is_uuid(id)).or_else(|| all_ids(kind, record).next())
 }
 
-/// Returns a legal id of a kind.
+/// Returns a valid id of a kind; `None` for any other value.
 #[must_use]
 pub fn parse_id(kind: &Kind, json: &Json) -> Option<Name> {
     let text = match json {
@@ -233,14 +233,13 @@ pub fn parse_id(kind: &Kind, json: &Json) -> Option<Name> {
         Json::Number(number) => Name::new(number.as_u64()?.to_string()),
         _ => return None,
     };
-    // A name that no path can hold is somebody's all the same: it is listed, and no request is ever made
-    // of it.
+    // An object whose name does not fit into a path still exists: it is listed, but no request uses its name.
     let legal = if kind.api.id == "id" { is_id(&text) } else { is_name(&text) };
     legal.then_some(text)
 }
 
-/// Returns an attribute's value; `Null` where it is not set, and `None` where the answer does not tell: an empty
-/// field of what always has a value, and a secret that is masked.
+/// Returns an attribute's value; `Null` where it is not set, and `None` where the response does not show it: an empty
+/// field that always has a value, and a masked secret.
 fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
     let value = match parse_value(&attribute.ty, json) {
         Some(Value::Text(text)) if text.is_empty() && !attribute.can_be_empty() => None,
@@ -251,7 +250,7 @@ fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
     if attribute.read_as.is_empty() {
         return Some(if attribute.secret { as_secret(value) } else { value });
     }
-    // A passing state (`rebooting`) stands for none of the language's values.
+    // A transitional status (`rebooting`) corresponds to no value of the language.
     let live = value.as_text()?;
     attribute.read_as.iter().find(|(from, _)| *from == live).map(|(_, to)| Value::text(to))
 }
@@ -270,7 +269,7 @@ fn strip_mask(value: Value) -> Option<Value> {
     }
 }
 
-/// Tells whether a text stands in place of a secret that the service does not show.
+/// Returns whether a text is a mask of a secret.
 fn is_mask(text: &str) -> bool {
     text.len() >= MIN_MASK_CHARS && text.chars().all(|mark| matches!(mark, '*' | '•'))
 }
@@ -282,7 +281,7 @@ fn as_secret(value: Value) -> Value {
     }
 }
 
-/// Returns a value in the form that its type gives it, and `None` for none; what does not fit stays as it came.
+/// Returns a value in the form of its type, and `None` for an unset one; a value that does not fit stays as it is.
 #[must_use]
 pub fn parse_value(ty: &Type, json: &Json) -> Option<Value> {
     let as_it_came = || Some(Value::from_json(json));
@@ -293,7 +292,7 @@ pub fn parse_value(ty: &Type, json: &Json) -> Option<Value> {
         (Type::Decimal, _) => read_decimal(json).map(Value::Decimal).or_else(as_it_came),
         (Type::Reference(_) | Type::Catalog(_), Json::String(text)) if text.is_empty() => None,
         (Type::Text { format: TextFormat::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
-        // An import must be valid, and a plan show what one would write.
+        // An import must be valid, and a plan must show the notation that a user would write.
         (Type::Text { format, .. }, Json::String(written)) => {
             Some(as_written(*format, written).map_or_else(|| text_or_json(json), Value::text))
         }
@@ -319,14 +318,14 @@ fn parse_values(of: &Type, items: &[Json]) -> Vec<Value> {
     items.iter().filter_map(|item| parse_value(of, item)).collect()
 }
 
-/// Sorts a set and drops repetitions.
+/// Sorts a set and removes duplicates.
 fn sort_set(mut items: Vec<Value>) -> Vec<Value> {
     items.sort_by_cached_key(ToString::to_string);
     items.dedup();
     items
 }
 
-/// Returns a catalog id: a whole number where it is one, also when it came as text.
+/// Returns a catalog id: a whole number where it is one, even if it is written as text.
 #[must_use]
 pub fn catalog_id(json: &Json) -> Value {
     match parse_integer(json) {
@@ -374,7 +373,7 @@ fn read_decimal(json: &Json) -> Option<rust_decimal::Decimal> {
     }
 }
 
-/// Tells whether an id is the long one, which the service has for every object.
+/// Returns whether an id is the UUID, which the service has for every object.
 pub(in crate::cloud) fn is_uuid(id: &str) -> bool {
     uuid::Uuid::parse_str(id).is_ok()
 }

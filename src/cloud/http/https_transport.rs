@@ -1,8 +1,8 @@
-//! `HttpsTransport`: exchanges over HTTPS. The edge where the API key meets the wire.
+//! `HttpsTransport`: the HTTPS transport. It adds the API key to requests.
 //!
-//! The key goes to one host and nowhere else: no redirect is followed, the host comes from trusted
-//! settings, and a path that would leave its place is not sent. A request that changes something
-//! travels on a connection of its own, so that nothing below can send it twice.
+//! It sends the key to one host only: no redirect is followed, the host is from trusted settings, and a path that would
+//! leave the base address is not sent. A mutating request has a connection of its own, so that no lower layer can send
+//! it twice.
 #![allow(clippy::disallowed_types, reason = "the edge where sockets are opened")]
 
 use std::convert::Infallible;
@@ -27,29 +27,28 @@ use crate::model::redact::redact_address;
 use crate::model::roots::{self, TrustRoots};
 use crate::model::schema::{Method, Registry};
 
-/// Where the service is, and the key to it. Comes from flags, the environment or the user's own
-/// settings, never from a stack's files.
+/// The address of the service and the API key, from flags, the environment or the user's own settings, never from a
+/// stack's files.
 #[derive(Debug, Clone)]
 pub struct TransportOptions {
     /// The base address: https, or http on the loopback interface.
     pub base_url: String,
     /// The API key; `None` can read the public catalog only.
     pub api_key: Option<SecretString>,
-    /// Time allowed for connecting.
+    /// Timeout for the connection.
     pub connect_timeout: Duration,
-    /// Roots that are trusted besides the platform's.
+    /// Root certificates that are trusted in addition to the platform's.
     pub roots: CaBundle,
-    /// For a stack that is not trusted: nothing is sent but reads, and of these tables' reads none
-    /// whose answer holds a secret.
+    /// For an untrusted stack: only reads are sent, and no read in these tables whose response has a secret.
     pub only_looks: Option<Registry>,
 }
 
-/// Certificates of authorities, from a file of the user's.
+/// Certificates of authorities from a file of the user.
 #[derive(Debug, Clone, Default)]
 pub struct CaBundle(Vec<CertificateDer<'static>>);
 
 impl CaBundle {
-    /// Reads certificates in PEM form.
+    /// Parses certificates in PEM format.
     ///
     /// # Errors
     /// When there is none, or one of them is damaged.
@@ -63,8 +62,7 @@ impl CaBundle {
     }
 }
 
-/// Returns the origin of an address: scheme, host and port, and nothing else. A stored key belongs to
-/// one.
+/// Returns the origin of an address: scheme, host and port only. A stored key belongs to one origin.
 ///
 /// # Errors
 /// When the address is one that no key may be sent to.
@@ -73,7 +71,7 @@ pub fn parse_origin(base_url: &str) -> Result<String, SetupError> {
 }
 
 impl TransportOptions {
-    /// Returns options with the usual time to connect.
+    /// Returns options with the usual connection timeout.
     #[must_use]
     pub fn new(base_url: impl Into<String>, api_key: Option<SecretString>) -> Self {
         Self {
@@ -86,21 +84,21 @@ impl TransportOptions {
     }
 }
 
-/// Who asks.
+/// The value of the `User-Agent` header.
 const USER_AGENT: &str = concat!("stead/", env!("CARGO_PKG_VERSION"));
 
-/// Why there can be no client.
+/// The reason why a client cannot be created.
 #[derive(Debug, Error)]
 pub enum SetupError {
-    /// The base address is none, or is unsafe.
+    /// The base address is invalid or unsafe.
     #[error("`{url}` cannot be the service's address: {reason}")]
     Address {
-        /// As it was given, without what stands before an `@`.
+        /// The given address, without the part before an `@`.
         url: String,
-        /// What is wrong.
+        /// A description of the error.
         reason: &'static str,
     },
-    /// The key has characters that no header can hold.
+    /// The key has characters that are not allowed in a header.
     #[error("the API key holds a character that cannot be sent")]
     Key,
     /// TLS or the HTTP client cannot start.
@@ -108,7 +106,7 @@ pub enum SetupError {
     Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The service over HTTPS.
+/// The transport to the service over HTTPS.
 pub struct HttpsTransport {
     base: Url,
     /// `host:port`, for messages.
@@ -117,22 +115,22 @@ pub struct HttpsTransport {
     roots: CaBundle,
     connect_timeout: Duration,
     only_looks: Option<Registry>,
-    /// Reads: connections are kept.
+    /// The client for reads, which reuses connections.
     reads: Client,
-    /// Changes: every request has its own connection, because a kept one that turns out closed is
+    /// The client for changes, with a new connection for every request: a reused one that turns out to be closed is
     /// silently replaced, and the request sent again.
     changes: Client,
 }
 
 impl HttpsTransport {
-    /// Tells whether the key in use begins with a text: the service shows no more of its keys.
+    /// Returns whether the API key begins with this text: the service shows only the beginning of its keys.
     #[must_use]
     pub fn opens_with(&self, beginning: &str) -> bool {
         let begins = |key: &HeaderValue| key.as_bytes().starts_with(beginning.as_bytes());
         !beginning.is_empty() && self.key.as_ref().is_some_and(begins)
     }
 
-    /// Returns a client of the service at an address.
+    /// Returns a transport to the service at an address.
     ///
     /// # Errors
     /// When the address is unsafe, the key cannot be sent, or TLS cannot start.
@@ -160,7 +158,7 @@ impl HttpsTransport {
         })
     }
 
-    /// Returns the address of a request; `None` when its path would not arrive as it is written.
+    /// Returns the URL of a request; `None` when URL normalization would change its path.
     fn request_url(&self, request: &HttpRequest) -> Option<Url> {
         let mut url = self.base.clone();
         let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
@@ -185,7 +183,7 @@ impl HttpsTransport {
         Some(headers)
     }
 
-    /// Tells whether a request is one that a client which only looks may send.
+    /// Returns whether a read-only client may send a request.
     fn may_send(&self, request: &HttpRequest) -> bool {
         let Some(registry) = self.only_looks else { return true };
         let mut endpoints = registry.kinds.iter().flat_map(|kind| kind.endpoints());
@@ -229,7 +227,7 @@ impl Transport for HttpsTransport {
         };
         let url = upload_url(upload.url.expose(), &self.base).map_err(held)?;
         let host = host_of(&url);
-        // A client of its own: it never saw the key, and keeps no connection.
+        // A separate client without the key and without reused connections.
         let started = tls_config(&url, &self.roots).map_err(|error| held(&error.to_string()))?;
         let client = client_builder(&url, started, self.connect_timeout);
         let client = client
@@ -253,7 +251,7 @@ fn lost_response(host: &str, reason: impl Into<String>) -> TransportError {
     TransportError::Lost { host: host.to_owned(), reason: reason.into() }
 }
 
-/// Only a failure to connect proves that nothing left.
+/// Returns the error of a request. Only a failure to connect proves that nothing was sent.
 fn classify_failure(host: &str, error: &reqwest::Error) -> TransportError {
     if let Some(reason) = certificate_errors::rejection_reason(error) {
         return TransportError::Untrusted { host: host.to_owned(), reason };
@@ -265,7 +263,7 @@ fn classify_failure(host: &str, error: &reqwest::Error) -> TransportError {
     lost_response(host, reason)
 }
 
-/// Returns what a host answers to a request that left.
+/// Returns the response to a request that was sent.
 async fn read_answer(host: &str, mut response: Response) -> Result<HttpResponse, TransportError> {
     let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
     let date = response.headers().get("date").and_then(|value| value.to_str().ok());
@@ -281,7 +279,7 @@ async fn read_answer(host: &str, mut response: Response) -> Result<HttpResponse,
     Ok(answer)
 }
 
-/// Reads a whole body, bounded after decompression.
+/// Reads a whole body, with a limit after decompression.
 async fn read_body(host: &str, response: &mut Response) -> Result<Vec<u8>, TransportError> {
     let mut body = Vec::new();
     while let Some(chunk) =
@@ -308,8 +306,7 @@ fn to_reqwest_method(method: Method) -> reqwest::Method {
     }
 }
 
-/// Returns the TLS settings: the platform's roots, and the user's. Plain http needs none, and works
-/// without them.
+/// Returns the TLS settings with the platform's roots and the user's. Plain HTTP needs none, and works without them.
 fn tls_config(base: &Url, roots: &CaBundle) -> Result<rustls::ClientConfig, SetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
@@ -321,7 +318,7 @@ fn tls_config(base: &Url, roots: &CaBundle) -> Result<rustls::ClientConfig, Setu
     if !roots.0.is_empty() {
         let verifier = Verifier::new_with_extra_roots(roots.0.iter().cloned(), provider)
             .map_err(|error| SetupError::Tls(error.into()))?;
-        // Not less than usual is verified: the same verifier, with more roots.
+        // The verification is as strict as usual: the same verifier, with more roots.
         let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
         return Ok(builder.with_no_client_auth());
     }
@@ -333,13 +330,13 @@ fn tls_config(base: &Url, roots: &CaBundle) -> Result<rustls::ClientConfig, Setu
         .map_err(|error| SetupError::Tls(error.into()))
 }
 
-/// Tells whether the environment names authorities in the place of the platform's.
+/// Returns whether the environment names authorities to use instead of the platform's.
 #[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
 fn some_are_named() -> bool {
     roots::CA_VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// Returns which authorities are trusted where no file of them is set.
+/// Returns the trusted authorities where no file of them is set.
 #[must_use]
 pub fn default_authorities() -> TrustRoots {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -354,11 +351,11 @@ fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Durati
         .retry(retry::never())
         .referer(false)
         .connect_timeout(connect_timeout);
-    // A proxy has no business between a program and its own machine.
+    // Connections to this machine must not use a proxy.
     if is_loopback(base) { builder.no_proxy() } else { builder.https_only(true) }
 }
 
-/// Checks the base address: nothing in it can send the key astray.
+/// Checks the base address, so that no part of it can send the key to another host.
 fn parse_base_url(text: &str) -> Result<Url, SetupError> {
     let fail =
         |reason| SetupError::Address { url: redact_address(text).chars().take(200).collect(), reason };
@@ -377,8 +374,8 @@ fn parse_base_url(text: &str) -> Result<Url, SetupError> {
     }
 }
 
-/// Checks where the service says that an upload goes: a host by its name, over TLS. A service on this
-/// machine may name this machine, and nobody else may.
+/// Checks the upload address from the service: a host by name, over TLS. Only a service on this machine may name this
+/// machine.
 fn upload_url(text: &str, base: &Url) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "the address that the service signed is none")?;
     if !url.username().is_empty() || url.password().is_some() {
@@ -406,7 +403,7 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
-/// Returns the last cause of an error: the words that say what happened, without the address.
+/// Returns the innermost cause of an error: it states what happened, without the address.
 fn innermost_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();

@@ -1,5 +1,5 @@
-//! `Transport`: one HTTP exchange with the service. Everything above it (limiter, retries, paging,
-//! decoding) is the same over TCP and in a simulation.
+//! `Transport`: the transport trait for one HTTP exchange with the service. The layers above it (rate limit, retries,
+//! paging, decoding) are the same over TCP and in a simulation.
 
 use std::fmt;
 use std::future::ready;
@@ -14,12 +14,12 @@ use crate::model::address::Name;
 use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
 
-/// The JSON body of a request, and the secrets in it. Its `Debug` shows neither.
+/// The JSON body of a request, and the secrets in it. Its `Debug` output has neither.
 #[derive(Clone, Default, PartialEq)]
 pub struct JsonBody {
-    /// The body.
+    /// The body as JSON.
     pub json: serde_json::Value,
-    /// The secrets in it.
+    /// The secrets that the body contains.
     pub secrets: SentSecrets,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for JsonBody {
 }
 
 impl From<serde_json::Value> for JsonBody {
-    /// A body without secrets.
+    /// Wraps a body without secrets.
     fn from(json: serde_json::Value) -> Self {
         Self { json, secrets: SentSecrets::default() }
     }
@@ -39,24 +39,24 @@ impl From<serde_json::Value> for JsonBody {
 /// One request. The API key is not part of it: the transport adds it.
 #[derive(Clone, PartialEq)]
 pub struct HttpRequest {
-    /// The verb.
+    /// The HTTP method of the request.
     pub method: Method,
     /// The path from the base address, percent-encoded.
     pub path: String,
-    /// Query parameters.
+    /// The parameters of the query string.
     pub query: Vec<(&'static str, String)>,
     /// The value of `X-Project-ID`.
     pub project: Option<Name>,
-    /// The JSON body.
+    /// The JSON body, if there is one.
     pub body: Option<serde_json::Value>,
-    /// The secrets in the body: an answer that repeats one is not shown.
+    /// The secrets in the body: a response that repeats one is not shown.
     pub secrets: SentSecrets,
-    /// Whole time allowed, connecting included.
+    /// Timeout for the whole exchange, connecting included.
     pub deadline: Duration,
 }
 
 impl fmt::Debug for HttpRequest {
-    /// Leaves the body out: it may hold secrets.
+    /// Writes the request without its body, which may have secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &self.method)
@@ -67,101 +67,102 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// One answer, as it came.
+/// One response, not decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpResponse {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
-    /// `Retry-After` in seconds.
+    /// The `Retry-After` header, in seconds.
     pub retry_after: Option<u32>,
-    /// `X-RateLimit-Limit`.
+    /// The `X-RateLimit-Limit` header: requests per second.
     pub limit: Option<u32>,
-    /// `X-RateLimit-Remaining`.
+    /// The `X-RateLimit-Remaining` header: requests that are left.
     pub remaining: Option<u32>,
-    /// `Date`, as it stands.
+    /// The `Date` header, not parsed.
     pub date: Option<Name>,
-    /// The whole body, bounded.
+    /// The whole body, up to the size limit.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TransportError {
-    /// Not a byte of the request left: it had no effect.
+    /// No byte of the request was sent: it had no effect.
     #[error("cannot reach {host}: {reason}")]
     NotSent {
-        /// The host.
+        /// The host name of the server.
         host: String,
-        /// Why.
+        /// The reason of the failure.
         reason: String,
     },
-    /// The server's certificate is not accepted. Not a byte of the request left, and the next try would be the same.
+    /// The server's certificate is not trusted. No byte of the request was sent, and a retry would fail in the same
+    /// way.
     #[error("the certificate of {host} is not accepted: {reason}")]
     Untrusted {
-        /// The host.
+        /// The host name of the server.
         host: String,
-        /// Why.
+        /// The reason of the failure.
         reason: String,
     },
-    /// It was not let out: it had no effect.
+    /// The request was blocked before sending: it had no effect.
     #[error("{reason}")]
     NotPermitted {
-        /// Why not.
+        /// The reason why it was blocked.
         reason: String,
     },
-    /// The request left, wholly or in part; whether it had an effect is unknown.
+    /// The request was sent, wholly or in part; whether it had an effect is unknown.
     #[error("no answer from {host}: {reason}")]
     Lost {
-        /// The host.
+        /// The host name of the server.
         host: String,
-        /// Why.
+        /// The reason of the failure.
         reason: String,
     },
 }
 
-/// The service, one exchange at a time. Follows no redirect, repeats nothing.
+/// The transport to the service, one exchange per call. Follows no redirect, repeats nothing.
 pub trait Transport {
-    /// Sends a request and returns its answer.
+    /// Sends a request and returns the response.
     fn exchange(&self, request: &HttpRequest)
     -> impl Future<Output = Result<HttpResponse, TransportError>>;
 
-    /// Sends bytes to an address that the service signed, by PUT and without the key. A service that
-    /// signs none takes none.
+    /// Uploads bytes to a signed address, by PUT and without the key. The default is for services without signed
+    /// addresses.
     fn upload(&self, _upload: &SignedUpload) -> impl Future<Output = Result<HttpResponse, TransportError>> {
         ready(Err(TransportError::NotPermitted { reason: "there is nowhere to upload to".to_owned() }))
     }
 }
 
-/// Tells whether a path is of the public catalog: asked for without a key, and counted apart.
+/// Returns whether a path belongs to the public catalog: requested without a key, and counted separately.
 #[must_use]
 pub fn is_public(path: &str) -> bool {
     path.starts_with("/api/v1/public/")
 }
 
-/// Longest address that is believed.
+/// Maximum length of an address from the service.
 pub(in crate::cloud) const MAX_URL_BYTES: usize = 16 << 10;
 
-/// Longest key of an upload that is believed.
+/// Maximum length of an upload key from the service.
 pub(in crate::cloud) const MAX_UPLOAD_KEY_BYTES: usize = 1_024;
 
-/// An address with a signature in its query.
+/// A URL with a signature in its query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedUrl(String);
 
 impl SignedUrl {
-    /// Returns an address. Whether it is a safe one is for the transport to say.
+    /// Wraps an address. The transport checks whether it is safe.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
     }
 
-    /// Returns the whole address, signature and all.
+    /// Returns the whole address, signature included.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Tells whether a text repeats what is to be seen nowhere.
+    /// Returns whether a text repeats the confidential part of the address.
     pub(in crate::cloud) fn leaks_in(&self, text: &str) -> bool {
         let query = self.0.split_once('?').map_or("", |(_, query)| query);
         let secret = |part: &str| part.len() >= 8 && text.contains(part);
@@ -177,36 +178,36 @@ impl fmt::Debug for SignedUrl {
     }
 }
 
-/// Leave to upload once, and the name that the upload then has.
+/// Permission for one upload, and the key under which a later call refers to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadGrant {
-    /// Where to.
+    /// The address for the upload.
     pub url: SignedUrl,
-    /// What a later call names.
+    /// The key that a later call sends.
     pub key: Name,
 }
 
-/// Time for an upload besides that for its bytes.
+/// Time limit of an upload in addition to the time for its bytes.
 const MIN_UPLOAD_TIME: Duration = Duration::from_mins(1);
 
-/// Bytes in a second below which an upload is given up.
+/// Minimum transfer rate of an upload, in bytes per second.
 const MIN_UPLOAD_RATE: u64 = 64 << 10;
 
-/// Bytes on their way to a signed address.
+/// An upload to a signed address.
 #[derive(Debug)]
 pub struct SignedUpload {
-    /// Where to.
+    /// The address for the upload.
     pub url: SignedUrl,
-    /// What.
+    /// The bytes to upload, in chunks.
     pub pieces: Vec<Bytes>,
-    /// Whole time allowed, connecting included.
+    /// Timeout for the whole exchange, connecting included.
     pub deadline: Duration,
-    /// How many bytes have left so far.
+    /// The number of bytes that were sent so far.
     pub sent: Arc<AtomicU64>,
 }
 
 impl SignedUpload {
-    /// Returns an upload that has not begun.
+    /// Returns an upload that has not started.
     #[must_use]
     pub fn new(url: SignedUrl, pieces: Vec<Bytes>) -> Self {
         let mut upload = Self { url, pieces, deadline: MIN_UPLOAD_TIME, sent: Arc::default() };
@@ -214,13 +215,13 @@ impl SignedUpload {
         upload
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the total number of bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
-    /// Returns the bytes in turn, counting them as they leave.
+    /// Returns the chunks in order, and counts the bytes as they are sent.
     pub fn into_chunks(&self) -> impl Iterator<Item = Bytes> + Send + 'static {
         self.sent.store(0, Ordering::Relaxed);
         let (pieces, sent) = (self.pieces.clone(), Arc::clone(&self.sent));

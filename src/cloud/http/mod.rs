@@ -1,5 +1,5 @@
-//! One HTTP exchange: messages, the transport, the rate limit and its queue, retries, and the decoding of answers.
-//! Invariant: no answer is trusted for its size, depth or text.
+//! One HTTP exchange: messages, transport, rate limit and its queue, retries, and the decoding of responses. Invariant:
+//! no response is trusted for its size, depth or text.
 
 pub(super) mod certificate_errors;
 pub mod decode;

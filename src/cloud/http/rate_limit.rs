@@ -1,9 +1,9 @@
-//! `RateLimit`: the service's rate limit as the client sees it, pure; and the turnstile that waits.
+//! `RateLimit`: the service's rate limit as a pure model of the client.
 //!
-//! The service admits so many requests in any sliding second, pays for more out of a burst budget
-//! that lasts a minute, and answers 429 when both are used up. It counts at arrival. So the client
-//! keeps a little below each figure, counts every request in both ways that the service might, and
-//! spaces requests evenly once it has to wait: then network jitter cannot bunch them into a 429.
+//! The service admits a number of requests in any sliding second, takes further ones from a burst budget per minute,
+//! and returns 429 when both are used up. It counts on arrival. So the client stays a little below each figure, counts
+//! every request in both ways that the service might, and spaces requests evenly once it has to wait: then network
+//! jitter cannot bunch them into a 429.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,41 +12,41 @@ use serde::{Deserialize, Serialize};
 
 use super::message::HttpResponse;
 
-/// Requests a second of the standard tier.
+/// Requests per second of the standard tier.
 const STANDARD_RATE: u32 = 30;
 
-/// No tier is believed to be faster than this, whatever a header says.
+/// Maximum rate that is accepted from a header.
 const MAX_RATE: u32 = 1_000;
 
-/// The service's second, and what arrival times can differ by.
+/// The service's window of a second, plus a margin for differences in arrival times.
 const RATE_WINDOW: Duration = Duration::from_millis(1_020);
 
-/// The service's minute, and what arrival times can differ by.
+/// The service's window of a minute, plus a margin for differences in arrival times.
 const BURST_WINDOW: Duration = Duration::from_secs(61);
 
-/// Longest wait after repeated refusals.
+/// Maximum wait after repeated refusals.
 const MAX_PENALTY: Duration = Duration::from_mins(1);
 
-/// No hold of another process is believed to last longer.
+/// Maximum hold that is accepted from another process.
 const MAX_HOLD: Duration = Duration::from_hours(1);
 
-/// A request limit of so many a second plus a burst budget, as a value.
+/// A limit on requests per second plus a burst budget, as a value.
 #[derive(Debug, Clone)]
 pub struct RateLimit {
     rate: u32,
-    /// When the requests of the last window were admitted.
+    /// Times at which the requests of the last window were admitted.
     sent: VecDeque<Duration>,
-    /// When the budget was spent, within the last minute.
+    /// Times at which the burst budget was used, within the last minute.
     spent: VecDeque<Duration>,
-    /// Someone had to wait: requests are spaced until half of the window is free again.
+    /// A request had to wait: requests are spaced until half of the window is free again.
     paced: bool,
-    /// Nothing is admitted before this.
+    /// No request is admitted before this time.
     hold: Duration,
-    /// Refusals in a row.
+    /// The number of consecutive refusals.
     refusals: u32,
 }
 
-/// A limiter as processes hand it on: times in nanoseconds of a clock that they share.
+/// The state of a limiter for exchange between processes: times in nanoseconds of a common clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateLimitState {
     rate: u32,
@@ -61,10 +61,10 @@ pub struct RateLimitState {
     spent: Vec<u64>,
 }
 
-/// Where processes that use one key share what the service admits.
+/// Storage through which processes with one key share the service's limit.
 pub trait SharedRateLimit {
-    /// Calls `change` once with what the others left, and keeps what it returns, while no other process does the same.
-    /// It is not called where nothing can be shared now.
+    /// Calls `change` once with the stored state of the other processes and stores its result, under mutual exclusion.
+    /// Does not call it when sharing is impossible at the moment.
     fn update(&self, change: &mut dyn FnMut(Option<RateLimitState>) -> RateLimitState);
 }
 
@@ -82,20 +82,20 @@ impl Default for RateLimit {
 }
 
 impl RateLimit {
-    /// Returns the requests a second that the service is taken to admit.
+    /// Returns the assumed limit of the service, in requests per second.
     #[must_use]
     pub fn rate(&self) -> u32 {
         self.rate
     }
 
-    /// Begins at a rate that the service was seen to admit: its next answer may say otherwise.
+    /// Starts at a rate that the service admitted earlier; the next response may correct it.
     pub fn start_at(&mut self, rate: u32) {
         if (1..=MAX_RATE).contains(&rate) {
             self.rate = rate;
         }
     }
 
-    /// Returns what other processes are told.
+    /// Returns the state to share with other processes.
     #[must_use]
     pub fn state(&self) -> RateLimitState {
         let nanos = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -109,7 +109,7 @@ impl RateLimit {
         }
     }
 
-    /// Goes on from what other processes have done. False: it says what cannot be, and counts as nothing.
+    /// Continues from the state of other processes. False: the state is impossible and was ignored.
     pub fn apply_shared_state(&mut self, state: &RateLimitState, now: Duration) -> bool {
         let time = |nanos: &u64| Duration::from_nanos(*nanos);
         let is_past =
@@ -133,14 +133,14 @@ impl RateLimit {
         is_sound
     }
 
-    /// Tells whether an answer says anything that others should know.
+    /// Returns whether a response has information that other processes need.
     #[must_use]
     pub fn is_news(&self, answer: &HttpResponse) -> bool {
         let other_rate = answer.limit.is_some_and(|limit| limit != self.rate);
         answer.status == 429 || other_rate || answer.remaining == Some(0) || self.refusals > 0
     }
 
-    /// Admits one request now, or says how long to wait before asking again.
+    /// Admits one request now, or returns the time to wait before the next attempt.
     ///
     /// # Errors
     /// The time to wait.
@@ -168,7 +168,7 @@ impl RateLimit {
         Ok(())
     }
 
-    /// Learns from an answer's headers and status.
+    /// Updates the limiter from a response's headers and status.
     ///
     /// `fraction` in `0.0..1.0` spreads the waits of many clients.
     pub fn observe_answer(&mut self, answer: &HttpResponse, now: Duration, fraction: f64) {
@@ -184,13 +184,13 @@ impl RateLimit {
         }
     }
 
-    /// Returns how long nothing will be admitted after a refusal; zero otherwise.
+    /// Returns the time for which no request is admitted after a refusal; zero otherwise.
     #[must_use]
     pub fn blocked_for(&self, now: Duration) -> Duration {
         self.hold.saturating_sub(now)
     }
 
-    /// Everyone backs off: answers to requests that were under way together count once.
+    /// Starts a back-off: refusals of concurrent requests count once.
     fn back_off(&mut self, retry_after: Option<u32>, now: Duration, fraction: f64) {
         let asked = Duration::from_secs(retry_after.unwrap_or(1).into());
         if now < self.hold {
@@ -201,19 +201,19 @@ impl RateLimit {
         self.refusals = self.refusals.saturating_add(1);
         self.hold = now + penalty;
         self.paced = true;
-        // Whoever shares the key has spent the budget.
+        // Another user of the key has used up the burst budget.
         self.spent.clear();
         self.spent.extend(std::iter::repeat_n(now, self.burst_limit()));
     }
 
-    /// Returns the rest of the even spacing, while it is in force.
+    /// Returns the remaining time of the even spacing, while it is in force.
     fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
         let spacing = RATE_WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
         (*last + spacing).checked_sub(now).filter(|wait| !wait.is_zero())
     }
 
-    /// Returns when the window or the budget has room again.
+    /// Returns the time at which the window or the budget has room again.
     fn room_at(&self, now: Duration) -> Duration {
         let beyond = self.sent.len() - self.window_limit();
         let window = self.sent.get(beyond).map_or(now, |at| *at + RATE_WINDOW);
@@ -221,12 +221,12 @@ impl RateLimit {
         window.min(budget)
     }
 
-    /// Requests of a window: one in thirty below the service's figure.
+    /// Returns the requests per window: one in thirty below the service's figure.
     fn window_limit(&self) -> usize {
         with_safety_margin(self.rate)
     }
 
-    /// The burst budget of a minute, likewise below the service's figure.
+    /// Returns the burst budget per minute, also below the service's figure.
     fn burst_limit(&self) -> usize {
         with_safety_margin(self.rate.saturating_mul(2))
     }

@@ -1,4 +1,4 @@
-//! `RateLimiter`: the limiter with a queue in front: first come, first served.
+//! `RateLimiter`: the rate limiter with a first-in, first-out queue.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use super::message::HttpResponse;
 use super::rate_limit::{RateLimit, SharedRateLimit};
 use crate::model::clock::{Clock, Random};
 
-/// A limiter that many futures of one task wait at.
+/// A rate limiter on which many futures of one task wait.
 #[derive(Default)]
 pub(in crate::cloud) struct RateLimiter {
-    /// Held by whoever is first in the queue; the lock hands itself on in order of arrival.
+    /// Held by the first request in the queue; the lock is fair, in order of arrival.
     turn: Mutex<()>,
     limiter: RefCell<RateLimit>,
-    /// Other processes with the same key.
+    /// The state shared with other processes that use the same key.
     shared: RefCell<Option<Box<dyn SharedRateLimit>>>,
 }
 
 impl RateLimiter {
-    /// Waits until one more request may be sent. Tells of each wait before it starts; returns how
-    /// long the limiter itself (not the queue) held the request.
+    /// Waits until one more request may be sent. Calls `tell` before each wait; returns the time for which the limiter
+    /// itself (not the queue) delayed the request.
     pub(in crate::cloud) async fn wait_for_slot(
         &self,
         clock: &impl Clock,
@@ -38,12 +38,12 @@ impl RateLimiter {
         }
     }
 
-    /// Begins at a rate that the service was seen to admit.
+    /// Starts at a rate that the service admitted earlier.
     pub(in crate::cloud) fn start_at(&self, rate: u32) {
         self.limiter.borrow_mut().start_at(rate);
     }
 
-    /// Learns from an answer.
+    /// Updates the limiter from a response.
     pub(in crate::cloud) fn observe_answer(
         &self,
         answer: &HttpResponse,
@@ -58,18 +58,18 @@ impl RateLimiter {
         }
     }
 
-    /// Shares the limiter with other processes from now on. They must have the same clock.
+    /// Shares the limiter with other processes from now on. They must use the same clock.
     pub(in crate::cloud) fn share_with(&self, shared: Box<dyn SharedRateLimit>) {
         *self.shared.borrow_mut() = Some(shared);
     }
 
-    /// Changes the limiter: the one that all processes share, else this process's own.
+    /// Changes the limiter: the shared one if there is one, otherwise this process's own.
     fn update_limiter<T>(&self, clock: &impl Clock, change: impl Fn(&mut RateLimit, Duration) -> T) -> T {
         let mut limiter = self.limiter.borrow_mut();
         let mut changed = None;
         if let Some(shared) = &*self.shared.borrow() {
             shared.update(&mut |state| {
-                // The lock may have taken a while.
+                // Waiting for the lock may have taken a while.
                 let now = clock.elapsed();
                 if let Some(state) = state {
                     limiter.apply_shared_state(&state, now);
@@ -81,12 +81,12 @@ impl RateLimiter {
         changed.unwrap_or_else(|| change(&mut limiter, clock.elapsed()))
     }
 
-    /// Returns the requests a second that the service is taken to admit.
+    /// Returns the assumed limit of the service, in requests per second.
     pub(in crate::cloud) fn rate(&self) -> u32 {
         self.limiter.borrow().rate()
     }
 
-    /// Returns how long nothing will pass, after a refusal.
+    /// Returns the time for which no request is admitted, after a refusal.
     pub(in crate::cloud) fn blocked_for(&self, clock: &impl Clock) -> Duration {
         self.limiter.borrow().blocked_for(clock.elapsed())
     }

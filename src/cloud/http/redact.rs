@@ -1,8 +1,8 @@
-//! What the service says where it refuses or breaks, before anybody reads it: without the secrets of this run,
-//! and not in its own words at all where it repeats a part of a secret that the request carried.
+//! Redaction of the service's error responses, before any other code reads them: the secrets of this run are removed,
+//! and a response that repeats a part of a secret from its request is replaced by our own text.
 //!
-//! Every answer passes here (`Client::send`). One with a success is data, not text: its texts are redacted where
-//! they are shown.
+//! Every response passes through here (`Client::send`). A success is data, not text: its texts are redacted where they
+//! are displayed.
 
 use serde_json::{Value as Json, json};
 
@@ -10,10 +10,10 @@ use super::decode;
 use super::message::{HttpRequest, HttpResponse};
 use crate::model::redact::Redactor;
 
-/// Longest refusal that is compared with the secrets of its request; a longer one counts as a repetition.
+/// Maximum size of a refusal that is compared with the secrets of its request; a longer one counts as a repetition.
 const MAX_COMPARED_BYTES: usize = 64 << 10;
 
-/// Values of the envelope's `error` that say nothing but what went wrong.
+/// Values of the envelope's `error` that only name the kind of failure.
 const KNOWN_ERRORS: &[&str] = &[
     "Bad Gateway",
     "Bad Request",
@@ -35,10 +35,10 @@ const KNOWN_ERRORS: &[&str] = &[
     "Unprocessable Entity",
 ];
 
-/// Values of the envelope's `reason` that are known.
+/// Values of the envelope's `reason` that contain no data.
 const KNOWN_REASONS: &[&str] = &["banned"];
 
-/// Returns an answer as it may be read.
+/// Returns a response that is safe to read.
 pub(in crate::cloud) fn redact_answer(
     answer: HttpResponse,
     request: &HttpRequest,
@@ -58,7 +58,7 @@ pub(in crate::cloud) fn redact_answer(
     HttpResponse { body: json.to_string().into_bytes(), ..answer }
 }
 
-/// Returns the envelope of a refusal that repeats a secret, in words of our own; `None` where it has none.
+/// Returns a replacement for the envelope of a refusal that repeats a secret; `None` where it repeats none.
 fn replaced_refusal(answer: &HttpResponse, request: &HttpRequest) -> Option<Json> {
     let text = decode::error_text(&answer.body)?;
     let known =
@@ -79,15 +79,15 @@ fn replaced_refusal(answer: &HttpResponse, request: &HttpRequest) -> Option<Json
     Some(envelope)
 }
 
-/// Tells whether two spellings are of the same words: `bad_request` is `Bad Request`.
+/// Returns whether two spellings are equivalent: `bad_request` is `Bad Request`.
 fn same_words(known: &str, given: &str) -> bool {
     let letters = |c: &char| c.is_ascii_alphanumeric();
     let lower = |c: char| c.to_ascii_lowercase();
     known.chars().filter(letters).map(lower).eq(given.chars().filter(letters).map(lower))
 }
 
-/// Returns the fields of the request that an answer names. Their names are those of the tables: the keys of maps
-/// inside of them are the user's.
+/// Returns the fields of the request that a response names. Only field names of the tables are used: the keys of maps
+/// inside them are the user's.
 fn named_fields(answer: &[u8], request: &HttpRequest) -> Vec<String> {
     let text = String::from_utf8_lossy(answer);
     let fields = request.body.as_ref().and_then(Json::as_object).into_iter().flatten();
@@ -95,7 +95,7 @@ fn named_fields(answer: &[u8], request: &HttpRequest) -> Vec<String> {
     fields.map(|name| format!("`{name}`")).collect()
 }
 
-/// Tells whether a text has a word, whole.
+/// Returns whether a text contains a whole word.
 fn is_named(text: &str, word: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {

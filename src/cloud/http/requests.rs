@@ -11,17 +11,17 @@ use crate::cloud::capabilities::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ServiceCapabi
 use crate::model::redact::Redactor;
 use crate::model::snapshot::RequestCount;
 
-/// Who is told of waits.
+/// A callback for waits.
 type WaitListener = Rc<dyn Fn(&RequestDelay)>;
 
-/// A request that waits before it is sent, or sent again.
+/// A request that waits before it is sent or repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestDelay {
-    /// `GET /api/v1/vms`.
+    /// The method and path, such as `GET /api/v1/vms`.
     pub request: String,
-    /// Why.
+    /// The reason for the wait.
     pub reason: String,
-    /// For how long.
+    /// The duration of the wait.
     pub pause: Duration,
 }
 
@@ -30,17 +30,17 @@ pub(in crate::cloud) struct Requests<C, K, R> {
     pub cloud: C,
     pub clock: K,
     pub random: R,
-    /// The account's limiter.
+    /// The rate limiter of the account.
     pub keyed: RateLimiter,
-    /// The catalog's limiter: the service counts those requests by peer address.
+    /// The rate limiter of the catalog: the service counts those requests by peer address.
     pub public: RateLimiter,
     pub count: Cell<RequestCount>,
     listener: RefCell<Option<WaitListener>>,
-    /// The secrets that this run knows: they are replaced in what the service says.
+    /// The secrets that are known in this run, to be redacted in the service's text.
     pub redactor: RefCell<Redactor>,
-    /// What the service showed of itself before.
+    /// The capabilities that the service has shown.
     pub learned: RefCell<ServiceCapabilities>,
-    /// Rows of a page that are asked for.
+    /// The page size to request.
     pub page: Cell<usize>,
 }
 
@@ -68,7 +68,7 @@ impl<C, K, R> Requests<C, K, R> {
 
     /// Tells the listener of a wait.
     pub fn report_wait(&self, wait: &RequestDelay) {
-        // The listener may itself send or listen: it is not called under the borrow.
+        // The listener may itself send or set a listener, so it must not be called under the borrow.
         let listener = self.listener.borrow().clone();
         if let Some(listener) = listener {
             listener(wait);

@@ -1,7 +1,7 @@
-//! Outcomes: what an answer, or the lack of one, says about a request that changes something. Pure.
+//! Classification of a response, or of a missing one, to a mutating request. Pure.
 //!
-//! Classified once and never guessed: only a complete 4xx answer in the documented envelope means
-//! "nothing happened", only bytes that never left mean "not sent", and everything else is unknown.
+//! Classified once and never guessed: only a complete 4xx response in the documented envelope means "no effect", only
+//! bytes that were never sent mean "not sent", and everything else is unknown.
 
 use serde_json::Value as Json;
 
@@ -12,12 +12,12 @@ use crate::model::address::Name;
 use crate::model::schema::{Endpoint, Kind};
 use crate::model::snapshot::{Object, ObjectKey};
 
-/// What became of a request, before its payload is looked at.
+/// The outcome of a request, before its payload is decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cloud) enum ResponseClass {
-    /// 2xx and no word of failure; the body, where there is one.
+    /// 2xx without a reported failure; the body, where there is one.
     Success(Option<Json>),
-    /// It ended without a success.
+    /// It ended without success.
     Failure(MutationOutcome),
 }
 
@@ -25,13 +25,13 @@ fn unknown_outcome(reason: impl Into<String>, settled: bool) -> MutationOutcome 
     MutationOutcome::Unknown { reason: reason.into(), settled, answer: None }
 }
 
-/// Returns the refusal of an answer with a complete error envelope.
+/// Returns the refusal in a response with a complete error envelope.
 pub(in crate::cloud) fn parse_refusal(answer: &HttpResponse) -> Option<ApiError> {
     let text = decode::error_text(&answer.body)?;
     Some(ApiError { status: answer.status, error: text.error, message: text.message, reason: text.reason })
 }
 
-/// Classifies the end of one exchange.
+/// Classifies the result of one exchange.
 pub(in crate::cloud) fn classify_exchange(result: Result<HttpResponse, TransportError>) -> ResponseClass {
     let answer = match result {
         Ok(answer) => answer,
@@ -80,7 +80,7 @@ fn classify_success(answer: &HttpResponse) -> ResponseClass {
     }
 }
 
-/// Returns the outcome of a creation: done only with an object that has a legal id.
+/// Returns the outcome of a creation: done only with an object that has a valid id.
 pub(in crate::cloud) fn created_object(
     kind: &Kind,
     parent: Option<&Name>,
@@ -99,8 +99,8 @@ pub(in crate::cloud) fn created_object(
     }
 }
 
-/// Returns the outcome of a call. An answer about anything but the object itself (an invoice, an
-/// attachment) is no object.
+/// Returns the outcome of a call. A response about anything but the object itself (an invoice, an attachment) is not an
+/// object.
 pub(in crate::cloud) fn called_object(
     kind: &Kind,
     endpoint: Endpoint,

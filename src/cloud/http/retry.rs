@@ -1,31 +1,31 @@
-//! `RetryState`: how long to wait before a read, or a refused request, is sent again. The caller sleeps.
+//! `RetryState`: the time to wait before a read, or a refused request, is sent again. The caller sleeps.
 
 use std::time::Duration;
 
 use super::rate_limit::backoff_delay;
 
-/// Most sendings of one request.
+/// Maximum number of attempts for one request.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// Most sendings of one request that the limiter refuses: each refusal is cheap and says when.
+/// Maximum number of attempts for a rate-limited request: each refusal is cheap and states when to retry.
 const MAX_RATE_LIMITED_ATTEMPTS: u32 = 8;
 
-/// No sending starts later than this after the first.
+/// Maximum time between the first attempt and the start of the last one.
 const MAX_RETRY_TIME: Duration = Duration::from_mins(3);
 
-/// Longest wait that an answer can ask for.
+/// Maximum wait that a response can request.
 const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
-/// What went wrong with one sending.
+/// The kind of failure of one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryReason {
-    /// 429, and when to come back. The limiter does the waiting.
+    /// 429, and the time to wait. The rate limiter does the waiting.
     RateLimited(Duration),
-    /// Anything that time can heal: 5xx, no answer, not sent, a body that broke off.
+    /// Any temporary failure: 5xx, no response, not sent, an incomplete body.
     Transient(Option<u32>),
 }
 
-/// The tries of one request.
+/// The attempts of one request.
 #[derive(Debug, Clone)]
 pub struct RetryState {
     started: Duration,
@@ -35,19 +35,19 @@ pub struct RetryState {
 }
 
 impl RetryState {
-    /// Returns a fresh count for a request that is first sent now.
+    /// Returns a new count for a request whose first attempt is now.
     #[must_use]
     pub fn new(now: Duration) -> Self {
         Self { started: now, longest: MAX_RETRY_TIME, tries: 0, limited: 0 }
     }
 
-    /// Returns the same for a request that has less time.
+    /// Returns the same with a shorter time limit.
     #[must_use]
     pub fn with_time_limit(self, longest: Duration) -> Self {
         Self { longest, ..self }
     }
 
-    /// Returns how long to wait before the next sending; `None` when it is time to give up.
+    /// Returns the time to wait before the next attempt; `None` to give up.
     pub fn next_delay(&mut self, failure: RetryReason, now: Duration, fraction: f64) -> Option<Duration> {
         let wait = match failure {
             RetryReason::RateLimited(held) => {

@@ -1,5 +1,5 @@
-//! Sending: every request passes the limiter; reads are sent again while that can help, and a
-//! request that changes something only when the limiter refused it.
+//! Sending of requests: every request passes the rate limiter; reads are retried while that can help, a mutating
+//! request only when the rate limit refused it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,37 +19,37 @@ use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
 
-/// Whole time of one try of a read.
+/// Timeout of one attempt of a read.
 pub(in crate::cloud) const READ_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Most sendings of a request whose answer is only looked at.
+/// Maximum number of attempts for a request that only observes.
 const MAX_PROBE_ATTEMPTS: u32 = 3;
 
-/// No sending of a change that the limiter refuses starts later than this after the first: whoever intends
-/// it knows then that it was refused, and does not have to look for what came of it.
+/// Maximum time between the first attempt of a rate-limited change and the start of the last one: the caller then knows
+/// that the change was refused and need not resolve its outcome.
 const MAX_MUTATION_RETRY_TIME: Duration = Duration::from_secs(90);
 
-/// Waits for the limiter that are worth telling.
+/// Minimum wait for the rate limiter that is reported.
 const MIN_REPORTED_DELAY: Duration = Duration::from_secs(1);
 
-/// Whether this process has sent a request that changes something.
+/// Whether this process has sent a mutating request.
 static MUTATION_SENT: AtomicBool = AtomicBool::new(false);
 
-/// Tells whether this process has sent a request that changes something: then no failure may say that none was.
+/// Returns whether this process has sent a mutating request: then no error may claim that nothing was changed.
 #[must_use]
 pub fn has_sent_changes() -> bool {
     MUTATION_SENT.load(Ordering::Relaxed)
 }
 
-/// Why one try of a read has no result.
+/// The reason why one attempt of a read has no result.
 enum SendError {
-    /// It would be the same again.
+    /// A retry would fail in the same way.
     Final(ReadError),
-    /// Time can heal it. What the service said, if it did.
+    /// A retry may succeed. Includes the service's response, if there was one.
     Retryable(RetryReason, String, Option<ApiError>),
 }
 
-/// Reads a path: the JSON of a 2xx answer, and the service's `Date`.
+/// Reads a path: returns the JSON of a 2xx response, and the service's `Date`.
 pub(in crate::cloud) async fn read<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     path: &str,
@@ -72,7 +72,7 @@ pub(in crate::cloud) async fn read<C: Transport, K: Clock, R: Random>(
     .await
 }
 
-/// Sends a request that changes nothing, whatever its verb: again while that can help.
+/// Sends a request that changes nothing, whatever its method, with retries while they can help.
 pub(in crate::cloud) async fn read_as<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     request: &HttpRequest,
@@ -105,8 +105,8 @@ pub(in crate::cloud) async fn read_as<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Sends a GET and returns its answer, whatever its status: again only while time can heal it, and not
-/// for long. Why there is none is told in words.
+/// Sends a GET and returns its response with any status; retries only temporary failures, and not for long. The
+/// error is the reason as text.
 pub(in crate::cloud) async fn send_get<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     request: &HttpRequest,
@@ -134,8 +134,8 @@ pub(in crate::cloud) async fn send_get<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Sends a request that changes something, once; again only when the limiter refused it with a
-/// complete answer, for then it had no effect. The gate is asked before each.
+/// Sends a mutating request once; again only when a complete response shows that the rate limit refused it, because
+/// then it had no effect. The gate is called before each attempt.
 pub(in crate::cloud) async fn send_mutation<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     request: &HttpRequest,
@@ -174,8 +174,7 @@ async fn send_once<C: Transport, K: Clock, R: Random>(
         }
     };
     let waited = turnstile.wait_for_slot(&requests.clock, tell).await;
-    // The wait may have been long, and the machine asleep meanwhile: nothing stands between this
-    // look and the socket.
+    // The wait may have been long, and the machine suspended meanwhile, so check immediately before sending.
     if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
         return Err(TransportError::NotPermitted { reason });
     }
@@ -218,7 +217,7 @@ fn request_name(request: &HttpRequest) -> String {
     format!("{} {}", request.method, request.path)
 }
 
-/// Says what one try of a read came to.
+/// Classifies the result of one attempt of a read.
 fn classify_read(
     result: Result<HttpResponse, TransportError>,
     request: &HttpRequest,
@@ -254,7 +253,7 @@ fn classify_read(
     }
 }
 
-/// Returns why a read was given up: in the service's own words, where it had some.
+/// Returns the error of a read that was given up, with the service's own text where there is one.
 fn given_up(request: String, reason: String, said: Option<ApiError>) -> ReadError {
     match said {
         Some(refusal) if refusal.status < 500 => ReadError::Refused { request, refusal },
@@ -263,8 +262,8 @@ fn given_up(request: String, reason: String, said: Option<ApiError>) -> ReadErro
     }
 }
 
-/// Returns the refusal of a 4xx answer. A 404 counts as one only in the service's own words: a proxy's
-/// page is no proof of absence.
+/// Returns the refusal of a 4xx response. A 404 counts only in the service's own envelope: a proxy's error page does
+/// not prove absence.
 fn refusal_error(answer: &HttpResponse, request: &HttpRequest) -> ReadError {
     let bare = || match answer.status {
         404 => None,
@@ -282,6 +281,6 @@ fn refusal_error(answer: &HttpResponse, request: &HttpRequest) -> ReadError {
     }
 }
 
-/// Asked after the limiter's wait and right before the socket is opened, with the whole time that the
-/// request may take: it leaves, or it does not, and why not.
+/// A check after the rate limiter's wait and right before the socket is opened, with the timeout of the request:
+/// permits it, or returns the reason why not.
 pub type SendPermit<'g> = &'g dyn Fn(Duration) -> Result<(), String>;

@@ -1,21 +1,21 @@
-//! Paths: fills an endpoint's `{id}` and `{parent}` with segments that cannot leave their place.
+//! Request paths: fills an endpoint's `{id}` and `{parent}` with segments that cannot change the path's structure.
 
 use std::fmt::Write;
 
 use thiserror::Error;
 
-/// Why a path cannot be built.
+/// The reason why a path cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UrlPathError {
-    /// The id could reach another path, or is no id at all.
+    /// The id is invalid or could address another path.
     #[error("`{0}` is not an id that a path can hold")]
     Unsafe(String),
-    /// The endpoint needs an id that was not given.
+    /// The endpoint needs an id that is missing.
     #[error("{0} needs an id")]
     Missing(&'static str),
 }
 
-/// Longest id that a path holds.
+/// Maximum length of an id in a path.
 const MAX_ID_CHARS: usize = 255;
 
 /// Returns the path of an endpoint for an object and its parent.
@@ -34,7 +34,7 @@ pub fn fill_path(
     })
 }
 
-/// Returns the path of an endpoint with everything that it names.
+/// Returns the path of an endpoint with all its placeholders filled.
 ///
 /// # Errors
 /// As `fill`.
@@ -53,24 +53,24 @@ pub fn fill_all<'a>(
     Ok(filled)
 }
 
-/// Tells whether a text is an id of the service: a UUID or a short id.
+/// Returns whether a text is an id of the service: a UUID or a short id.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// Tells whether a text can be the name by which an object is known.
+/// Returns whether a text can be the name that identifies an object.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_ID_CHARS && !text.chars().any(char::is_control)
 }
 
-/// Tells whether a text can stand in a path as one segment.
+/// Returns whether a text is safe as one segment of a path.
 #[must_use]
 pub fn is_segment(text: &str) -> bool {
     let dots = text == "." || text == "..";
-    // Encoded it would be harmless; something on the way that decodes twice makes a slash of `%2f`.
+    // Encoding would make it harmless, but a proxy that decodes twice turns `%2f` into a slash.
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     !text.is_empty() && text.len() <= MAX_ID_CHARS && !dots && !text.chars().any(hostile)
 }
@@ -83,7 +83,7 @@ fn encode_segment(text: &str, into: &mut String) -> Result<(), UrlPathError> {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
             into.push(char::from(byte));
         } else {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(into, "%{byte:02X}");
         }
     }

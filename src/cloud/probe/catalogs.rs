@@ -1,4 +1,4 @@
-//! Whether the catalog's tables have the shape and the prices that the tables of kinds reckon with.
+//! Checks of the catalog tables: whether they have the structure and the prices that the tables of kinds need.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::cloud::http::decode;
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Price, PriceFactor, Registry, Type};
 use crate::model::value::parse_decimal;
 
-/// Judges every table: its path, its shape, the ids and names of its records, and each field that a price
-/// or a rule of growth is made of.
+/// Checks every table: its path, its structure, the ids and names of its records, and each field that a price or a
+/// growth rule uses.
 pub(super) fn check_catalogs(registry: Registry, evidence: &Observations) -> Vec<ProbeFinding> {
     let mut findings = Vec::new();
     for table in registry.catalogs {

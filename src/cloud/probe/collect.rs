@@ -1,4 +1,4 @@
-//! Asking: a bounded number of GETs that the registry names, through the usual limiter.
+//! Requests of the probe: a bounded number of GETs from the registry, through the usual rate limiter.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,16 +22,16 @@ use crate::model::schema::{
     Action, Attribute, Endpoint, Kind, KindScope, Method, ParameterPresence, Presence, Registry,
 };
 
-/// Pages that are tried where a service refuses the usual one.
+/// Page sizes to try when a service refuses the usual one.
 const FALLBACK_PAGE_SIZES: [usize; 3] = [50, 25, 20];
 
-/// Letters of a short id.
+/// Number of characters of a short id.
 const SHORT_ID_CHARS: usize = 8;
 
-/// Whole time of one request.
+/// Timeout of one request.
 const REQUEST_DEADLINE: Duration = Duration::from_secs(30);
 
-/// One request that is to be sent.
+/// One planned request of the probe.
 struct ProbeRequest {
     asked: ProbePurpose,
     path: String,
@@ -50,7 +50,7 @@ impl ProbeRequest {
     }
 }
 
-/// An object that a list had.
+/// An object found in a list.
 struct ProbedObject {
     kind: &'static Kind,
     id: Name,
@@ -58,8 +58,8 @@ struct ProbedObject {
     row: Json,
 }
 
-/// Reads what a service shows of the contract: lists, one object of each kind, tables, and what is
-/// answered to requests that fit nothing. Nothing but GETs.
+/// Reads everything that the service shows of the contract: lists, one object of each kind, catalog tables, and
+/// responses to invalid requests. Sends only GETs.
 ///
 /// # Errors
 /// When the service refuses the key or does not answer at all.
@@ -150,7 +150,7 @@ async fn run_request<C: Transport, K: Clock, R: Random>(
     Observation { asked: plan.asked, request: format!("GET {}", request.path), reply }
 }
 
-/// Returns what is asked about one object: itself, by both ids, and everything that can be read of it.
+/// Returns the requests about one object: the object by both ids, and all its reads.
 fn object_requests<R: Random>(random: &R, found: &ProbedObject) -> Vec<ProbeRequest> {
     let ProbedObject { kind, id, parent, row } = found;
     let at = |endpoint: Endpoint, id: &str| fill_path(endpoint.path, Some(id), parent.as_deref()).ok();
@@ -173,7 +173,8 @@ fn object_requests<R: Random>(random: &R, found: &ProbedObject) -> Vec<ProbeRequ
     plans
 }
 
-/// Returns what is asked of the longest list: without a limit, above it, with a bad one, elsewhere.
+/// Returns edge-case requests for the longest list: without a limit, above the maximum, with an invalid limit, for
+/// another project.
 fn edge_case_requests<R: Random>(
     random: &R,
     registry: Registry,
@@ -228,7 +229,7 @@ fn without_object(kind: &'static Kind) -> impl Iterator<Item = ProbeRequest> {
     })
 }
 
-/// Returns the actions that only read, show no secret, and ask for nothing.
+/// Returns the read-only actions without secrets and without required parameters.
 pub(super) fn read_only_actions(kind: &'static Kind) -> impl Iterator<Item = &'static Action> {
     kind.actions.iter().filter(|action| {
         let asks = action.parameters.iter().any(|parameter| parameter.need == ParameterPresence::Required);
@@ -237,7 +238,7 @@ pub(super) fn read_only_actions(kind: &'static Kind) -> impl Iterator<Item = &'s
     })
 }
 
-/// Returns the first object of each list, of those from a place in the evidence on.
+/// Returns the first object of each list, from a position in the evidence on.
 fn first_objects(evidence: &Observations, from: Option<usize>) -> Vec<ProbedObject> {
     let lists = evidence.seen.iter().skip(from.unwrap_or(0));
     lists
@@ -252,13 +253,13 @@ fn first_objects(evidence: &Observations, from: Option<usize>) -> Vec<ProbedObje
         .collect()
 }
 
-/// Returns what stands for `{parent}` in the path of a list.
+/// Returns the value of `{parent}` in the path of a list.
 fn parent_of(kind: &Kind, request: &str) -> Option<Name> {
     let at = kind.api.list.path.split('/').position(|part| part == "{parent}")?;
     request.strip_prefix("GET ")?.split('/').nth(at).map(Name::new)
 }
 
-/// Returns the short id of an object: eight letters and digits that the service gave it.
+/// Returns the short id of an object: eight letters and digits assigned by the service.
 fn short_id(kind: &Kind, row: &Json) -> Option<String> {
     let is_short = |text: &&str| {
         text.len() == SHORT_ID_CHARS
@@ -271,7 +272,7 @@ fn short_id(kind: &Kind, row: &Json) -> Option<String> {
     named.find_map(|attribute| row.get(attribute.returned)?.as_str().filter(is_short).map(str::to_owned))
 }
 
-/// Returns what makes later requests fit the service.
+/// Returns the capabilities that the evidence shows.
 fn learn_capabilities(evidence: &Observations) -> ServiceCapabilities {
     let lists = evidence.seen.iter().filter(|seen| matches!(seen.asked, ProbePurpose::List { .. }));
     let reads = evidence.seen.iter().filter_map(|seen| {
@@ -289,7 +290,7 @@ fn learn_capabilities(evidence: &Observations) -> ServiceCapabilities {
     }
 }
 
-/// Returns the only key under which all answers without `data` have what they should.
+/// Returns the only key under which all responses without `data` have their payload.
 fn common_key<'e>(bodies: impl Iterator<Item = &'e Json>, is_it: fn(&Json) -> bool) -> Option<String> {
     let keys = |body: &'e Json| {
         let map = body.as_object().filter(|map| !map.contains_key("data"))?;
@@ -301,12 +302,12 @@ fn common_key<'e>(bodies: impl Iterator<Item = &'e Json>, is_it: fn(&Json) -> bo
     common.next().filter(|_| common.next().is_none()).map(str::to_owned)
 }
 
-/// Tells whether a key is a plain word.
+/// Returns whether a key is a plain word.
 fn is_plain(key: &str) -> bool {
     (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns the most rows that a page had, where a list with more of them shows that it is the most.
+/// Returns the maximum number of rows per page, where a longer list proves that it is the maximum.
 fn most_rows(evidence: &Observations) -> Option<usize> {
     let clamped = evidence.seen.iter().filter_map(|seen| {
         let asked = match seen.asked {
@@ -327,7 +328,7 @@ fn most_rows(evidence: &Observations) -> Option<usize> {
     clamped.min().or(larger.map(|rows| rows.min(MAX_PAGE_SIZE))).or(refused)
 }
 
-/// Returns the requests a second that the service says the key may send.
+/// Returns the rate limit that the service reports for the key, in requests per second.
 fn stated_rate(evidence: &Observations) -> Option<u32> {
     let keyed = evidence.seen.iter().filter(|seen| !matches!(seen.asked, ProbePurpose::Table(_)));
     keyed.filter_map(|seen| seen.reply.as_ref().ok()?.limit).next_back()

@@ -1,5 +1,5 @@
-//! What the contract has of the service as a whole, as a table: each line with its place, and what shows
-//! it. What no GET can show stands here, too.
+//! The contract's assumptions about the service as a whole, as a table: each line with its source and its check.
+//! Assumptions that no GET can check are listed, too.
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -12,22 +12,22 @@ use crate::cloud::http::decode;
 use crate::cloud::http::message::is_public;
 use crate::model::schema::{Kind, Provenance};
 
-/// Rows of a page without a limit.
+/// Assumed number of rows of a page without a limit.
 const DEFAULT_PAGE_ROWS: u64 = 20;
 
-/// Most rows of a page, as it is assumed.
+/// Assumed maximum number of rows of a page.
 const MAX_PAGE_ROWS: usize = 100;
 
-/// Requests a second of the tiers that the specification names.
+/// Requests per second of the documented tiers.
 const RATE_TIERS: [u32; 2] = [30, 100];
 
-/// A line of the contract.
+/// One assumption of the contract.
 struct ContractAssumption {
     subject: &'static str,
     says: &'static str,
     place: &'static str,
     provenance: Provenance,
-    /// What shows it; `None` where no GET does.
+    /// The check; `None` where no GET can show it.
     judge: Option<fn(&Observations) -> ContractCheckResult>,
 }
 
@@ -61,7 +61,7 @@ const fn untested_line(
     ContractAssumption { subject, says, place, provenance: Provenance::Assumed, judge: None }
 }
 
-/// The lines.
+/// All assumptions about the service.
 const ASSUMPTIONS: &[ContractAssumption] = &[
     documented_line("list envelope", "a list is {data, total}", list_envelope),
     documented_line(
@@ -131,7 +131,7 @@ const ASSUMPTIONS: &[ContractAssumption] = &[
     ),
 ];
 
-/// Judges every line.
+/// Checks every assumption.
 pub(super) fn check_contract(evidence: &Observations) -> Vec<ProbeFinding> {
     let verdict = |line: &ContractAssumption| match line.judge {
         Some(judge) => judge(evidence),
@@ -147,7 +147,7 @@ pub(super) fn check_contract(evidence: &Observations) -> Vec<ProbeFinding> {
     ASSUMPTIONS.iter().map(finding).collect()
 }
 
-/// Returns the answers to requests of one sort that came.
+/// Returns the responses to requests of one sort.
 fn replies_to<'e>(
     evidence: &'e Observations,
     is_it: impl Fn(&ProbePurpose) -> bool + 'e,
@@ -156,7 +156,7 @@ fn replies_to<'e>(
     seen.filter_map(|seen| Some((seen, seen.reply.as_ref().ok()?)))
 }
 
-/// Returns the bodies of successes of one sort.
+/// Returns the bodies of successful responses of one sort.
 fn success_bodies<'e>(
     evidence: &'e Observations,
     is_it: impl Fn(&ProbePurpose) -> bool + 'e,
@@ -275,7 +275,7 @@ fn check_total(evidence: &Observations) -> ContractCheckResult {
     let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
         let (rows, total) = seen.rows()?;
         let (rows, total) = (rows.len(), total?);
-        // A page that is full tells nothing of those behind it.
+        // A full page shows nothing about the rows after it.
         if rows < evidence.page && rows as u64 != total && evidence.learned.page_limit != Some(rows) {
             return Some(Err(format!("{} counts {total}, and shows {rows}", seen.request)));
         }
@@ -380,7 +380,7 @@ fn unknown_project(evidence: &Observations) -> ContractCheckResult {
                 rows.len()
             )));
         }
-        // An empty list of nothing shows no filter.
+        // An empty list of an empty kind proves no filter.
         (!evidence.rows(kind).is_empty()).then_some(Ok(()))
     });
     ContractCheckResult::from_observations(judged, "no list of a project's objects has rows")
@@ -449,7 +449,7 @@ fn check_public_access(evidence: &Observations) -> ContractCheckResult {
     ContractCheckResult::from_observations(judged, "no table was answered")
 }
 
-/// A word of an answer, cut.
+/// Returns a word of a response, truncated.
 fn truncate_word(word: &str) -> String {
     word.chars().take(40).collect()
 }

@@ -1,11 +1,11 @@
-//! Whether a kind's endpoints are where the table has them.
+//! Checks of a kind's endpoints: whether they exist as the table declares.
 
 use super::collect::read_only_actions;
 use super::finding::{ContractCheckResult, ProbeFinding};
 use super::observations::{Observation, Observations, ProbePurpose};
 use crate::model::schema::{Action, Endpoint, Kind, Method};
 
-/// Judges the endpoints of a kind. What changes something is never tried.
+/// Checks the endpoints of a kind. Mutating endpoints are never called.
 pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Observations) -> Vec<ProbeFinding> {
     let none = format!("there is no {} to read", kind.name);
     let verdict = |seen: Vec<&Observation>| {
@@ -61,7 +61,7 @@ fn action_answers<'a>(evidence: &'a Observations, kind: &Kind, action: &Action) 
     evidence.seen.iter().filter(is_it).collect()
 }
 
-/// Says whether an answer shows that something is there; `None` where it tells nothing of that.
+/// Returns whether a response shows that an endpoint exists; `None` where it does not prove anything.
 pub(super) fn proves_existence(seen: &Observation) -> Option<Result<(), String>> {
     let reply = seen.reply.as_ref().ok()?;
     match reply.status {
@@ -69,13 +69,13 @@ pub(super) fn proves_existence(seen: &Observation) -> Option<Result<(), String>>
             Some(Err(format!("{} does not answer with JSON", seen.request)))
         }
         200..=299 => Some(Ok(())),
-        // The key may not, or the object is not in a state for it.
+        // The key lacks the permission, or the object is in another state.
         401 | 402 | 403 | 409 | 412 | 429 | 500..=599 => None,
         status => Some(Err(format!("{} answers {status}", seen.request))),
     }
 }
 
-/// Says why nothing was seen.
+/// Returns the reason why there was nothing to see.
 pub(super) fn explain_missing(seen: &[&Observation], nothing: &str) -> String {
     let Some(first) = seen.first() else { return nothing.to_owned() };
     match &first.reply {

@@ -1,5 +1,5 @@
-//! Whether the fields of a kind's answers are those that the table declares: there, of the same type,
-//! with known words, in lists or not; and which others there are.
+//! Checks of a kind's fields: whether responses have those that the table declares, with the same type, known keywords
+//! and in lists or not; and which others exist.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +12,26 @@ use crate::cloud::http::decode;
 use crate::model::schema::{Attribute, Endpoint, Kind, Presence, Provenance, TextFormat, Type};
 use crate::model::value::parse_decimal;
 
-/// Fields that every record may have and no table names.
+/// Fields that every record may have without being in a table.
 const COMMON_FIELDS: &[&str] = &["id", "project_id", "account_id", "created_at", "updated_at"];
 
-/// Fields that are named one by one.
+/// Maximum number of fields that a message names.
 const MAX_NAMED_FIELDS: usize = 8;
 
-/// Longest word of an answer that is repeated.
+/// Maximum length of a word from a response in a message.
 const MAX_QUOTED_CHARS: usize = 40;
 
-/// What was seen of one kind.
+/// The records that were seen of one kind.
 struct ObservedRecords {
-    /// Rows of lists.
+    /// Rows from lists.
     rows: Vec<Json>,
-    /// Answers to reads of one object.
+    /// Responses to reads of one object.
     details: Vec<Json>,
-    /// Why there are none.
+    /// The reason why there are none.
     nothing: String,
 }
 
-/// Judges the fields of a kind.
+/// Checks the fields of a kind.
 pub(super) fn check_fields(kind: &'static Kind, evidence: &Observations) -> Vec<ProbeFinding> {
     let envelope = |endpoint: Endpoint| endpoint.envelope;
     let envelope = kind.api.read.map_or(kind.api.list.envelope, envelope);
@@ -115,24 +115,24 @@ fn check_attribute(kind: &Kind, attribute: &Attribute, records: &ObservedRecords
     ContractCheckResult::from_observations(misfits, "no object sets it")
 }
 
-/// Tells whether an answer without the field is one that the contract does not have.
+/// Returns whether the contract requires the field in every response.
 fn is_always_there(attribute: &Attribute) -> bool {
     match attribute.presence {
         Presence::Required | Presence::Default(_) => true,
-        // A time is left out where it never was, and a text where there is none.
+        // Services omit a time that never was, and an empty text.
         Presence::Computed => !matches!(attribute.ty, Type::Text { .. }),
         Presence::Optional | Presence::WriteOnly => false,
     }
 }
 
-/// What records show of an attribute.
+/// The evidence about one attribute.
 #[derive(Default)]
 struct AttributeObservation {
-    /// Records that have the field, set or not.
+    /// The number of records that have the field, set or not.
     present: usize,
-    /// Records in which it is set, and fits.
+    /// The number of records in which it is set and valid.
     fitting: usize,
-    /// How it does not fit.
+    /// Descriptions of invalid values.
     misfits: Vec<String>,
 }
 
@@ -149,7 +149,7 @@ fn inspect_records(attribute: &Attribute, records: &[Json]) -> AttributeObservat
         for (field, ty) in fields {
             let Some(json) = record.get(field) else { continue };
             look.present += 1;
-            // What stands for the language's words may be any word of a passing state.
+            // A field that is translated by `read_as` may also have a transitional status.
             let fit =
                 if attribute.read_as.is_empty() { check_type(ty, json) } else { check_type(&STATE, json) };
             match fit {
@@ -162,7 +162,7 @@ fn inspect_records(attribute: &Attribute, records: &[Json]) -> AttributeObservat
     look
 }
 
-/// A status.
+/// The type of a status: any text.
 const STATE: Type = Type::Text { min: 0, max: u16::MAX, format: TextFormat::Any };
 
 fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
@@ -170,8 +170,8 @@ fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     types.iter().find(|(name, _)| *name == key).map(|(_, ty)| ty)
 }
 
-/// Says whether a value is of a type; `None` where it is not set. It never repeats what could be a secret:
-/// of a value only the type is told, and of a word only that it is none of those known.
+/// Returns whether a value has a type; `None` where it is not set. A message never repeats a possible secret: of a
+/// value it has only the type, and of a keyword only that it is not a known one.
 fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
     let is = |fits: bool| Some(if fits { Ok(()) } else { Err(format!("{} in its place", kind_of(json))) });
     match (ty, json) {
@@ -206,7 +206,7 @@ fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
     }
 }
 
-/// Says whether all values in one are of a type.
+/// Returns whether all values of a collection have a type.
 fn check_each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Result<(), String> {
     match items.find_map(|item| check_type(of, item)?.err()) {
         Some(how) => Err(format!("in it, {how}")),
@@ -225,7 +225,7 @@ const fn kind_of(json: &Json) -> &'static str {
     }
 }
 
-/// Names the fields that no table knows.
+/// Lists the fields that no table declares.
 fn unknown_fields(kind: &Kind, records: &ObservedRecords) -> ContractCheckResult {
     let mut known: BTreeSet<&str> = COMMON_FIELDS.iter().copied().collect();
     known.extend([kind.api.id]);

@@ -1,38 +1,38 @@
-//! `ProbeFinding`: one assumption of the contract, and what a service showed of it.
+//! `ProbeFinding`: one assumption of the contract, and the result of its check.
 
 use crate::model::schema::Provenance;
 
-/// Ways in which a service differs that are named one by one.
+/// Maximum number of differences that a message names.
 const MAX_NAMED_DIFFERENCES: usize = 3;
 
-/// What a service showed of an assumption.
+/// The result of checking an assumption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContractCheckResult {
-    /// It is as the contract has it.
+    /// The service matches the contract.
     Confirmed,
-    /// It is not, in this way.
+    /// The service differs in this way.
     Different(String),
-    /// Nothing that was read tells, for this reason.
+    /// The responses do not show it, for this reason.
     NotSeen(String),
 }
 
-/// One assumption, and what was seen of it.
+/// One assumption and the result of its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeFinding {
-    /// What it is about.
+    /// The subject, such as a kind.
     pub subject: String,
-    /// What the contract has.
+    /// The assumption of the contract.
     pub says: String,
-    /// Where it stands.
+    /// The source: a section of the contract.
     pub place: String,
-    /// Said by the specification, or assumed.
+    /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,
-    /// What was seen.
+    /// The result of the check.
     pub verdict: ContractCheckResult,
 }
 
 impl ContractCheckResult {
-    /// Returns what many observations come to: any that differs counts, then any that fits.
+    /// Combines observations: any difference counts first, then any confirmation.
     pub(super) fn from_observations(
         observations: impl IntoIterator<Item = Result<(), String>>,
         nothing: &str,

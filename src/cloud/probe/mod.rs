@@ -1,5 +1,5 @@
-//! The probe: what a live service shows of the contract, by GETs only. `ask` collects evidence, the rest
-//! judges it against the tables and is pure.
+//! The probe: checks which assumptions of the contract a live service confirms, by GETs only. `ask` collects evidence;
+//! the other modules compare it with the tables and are pure.
 
 mod catalogs;
 mod collect;

@@ -1,4 +1,4 @@
-//! `Observations`: what a service answered to the probe's requests.
+//! `Observations`: the responses of a service to the probe's requests.
 
 use serde_json::Value as Json;
 
@@ -7,33 +7,33 @@ use crate::cloud::http::decode;
 use crate::model::address::Name;
 use crate::model::schema::{Action, CatalogTable, Kind};
 
-/// What a request was sent for.
+/// The purpose of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ProbePurpose {
-    /// A kind's list, in a page of so many rows.
+    /// A kind's list, with this page size.
     List {
-        /// Of what.
+        /// The kind of the objects.
         kind: &'static Kind,
-        /// How many rows were asked for.
+        /// The requested number of rows.
         limit: usize,
     },
-    /// The only object of a kind.
+    /// The singleton of a kind.
     Singleton(&'static Kind),
-    /// An object that a list had.
+    /// An object from a list, by its id.
     Read {
-        /// Of what.
+        /// The kind of the objects.
         kind: &'static Kind,
-        /// Its id.
+        /// The id in the request.
         id: Name,
     },
-    /// The same by its short id.
+    /// The same object by its short id.
     ShortId {
-        /// Of what.
+        /// The kind of the objects.
         kind: &'static Kind,
-        /// Its id.
+        /// The id in the request.
         id: Name,
     },
-    /// An id that nothing has.
+    /// An id that does not exist.
     UnknownId(&'static Kind),
     /// A read that is an action.
     Action(&'static Kind, &'static Action),
@@ -41,45 +41,45 @@ pub(super) enum ProbePurpose {
     Table(&'static CatalogTable),
     /// A list without a limit.
     NoLimit(&'static Kind),
-    /// A list with more rows than a page may have.
+    /// A list with a limit above the maximum.
     OversizedLimit(&'static Kind),
-    /// A list with a limit that is no number.
+    /// A list with a limit that is not a number.
     BadLimit(&'static Kind),
-    /// A list of a project that there is not.
+    /// A list of a project that does not exist.
     UnknownProject(&'static Kind),
 }
 
-/// An answer.
+/// One response of the service.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ProbeResponse {
     pub(super) status: u16,
     /// The body, where it is JSON.
     pub(super) json: Option<Json>,
-    /// The time that the service told, as it stands.
+    /// The service's `Date` header, not parsed.
     pub(super) date: Option<Name>,
-    /// `X-RateLimit-Limit`.
+    /// The `X-RateLimit-Limit` header: requests per second.
     pub(super) limit: Option<u32>,
-    /// `X-RateLimit-Remaining`.
+    /// The `X-RateLimit-Remaining` header: requests that are left.
     pub(super) remaining: Option<u32>,
 }
 
-/// A request, and what came of it.
+/// A request and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observation {
     pub(super) asked: ProbePurpose,
     /// `GET /api/v1/vms`, without its query.
     pub(super) request: String,
-    /// The answer, or why there is none.
+    /// The response, or the reason why there is none.
     pub(super) reply: Result<ProbeResponse, String>,
 }
 
-/// What a service answered to the probe's requests.
+/// The responses of a service to the probe's requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observations {
     pub(super) seen: Vec<Observation>,
-    /// What makes later requests fit the service.
+    /// The capabilities that the service has shown.
     pub learned: ServiceCapabilities,
-    /// Rows that the probe asked for at once.
+    /// The page size that the probe uses.
     pub(super) page: usize,
 }
 
@@ -90,13 +90,13 @@ impl ProbeResponse {
 }
 
 impl Observation {
-    /// Returns the body of a success.
+    /// Returns the body of a successful response.
     pub(super) fn body(&self) -> Option<&Json> {
         let reply = self.reply.as_ref().ok().filter(|reply| reply.is_success())?;
         reply.json.as_ref()
     }
 
-    /// Returns the rows of a list, and the total that it tells.
+    /// Returns the rows of a list, and its reported total.
     pub(super) fn rows(&self) -> Option<(Vec<Json>, Option<u64>)> {
         let page = decode::parse_page(self.body()?.clone()).ok()?;
         Some((page.rows, page.total))
@@ -104,14 +104,14 @@ impl Observation {
 }
 
 impl Observations {
-    /// Returns all answers to lists of a kind.
+    /// Returns all responses to lists of a kind.
     pub(super) fn lists_of(&self, of: &Kind) -> impl Iterator<Item = &Observation> {
         self.seen.iter().filter(
             move |seen| matches!(&seen.asked, ProbePurpose::List { kind, .. } if kind.name == of.name),
         )
     }
 
-    /// Returns all answers to reads of one object of a kind.
+    /// Returns all responses to reads of one object of a kind.
     pub(super) fn reads_of(&self, of: &Kind) -> impl Iterator<Item = &Observation> {
         self.seen.iter().filter(move |seen| match &seen.asked {
             ProbePurpose::Read { kind, .. } | ProbePurpose::Singleton(kind) => kind.name == of.name,

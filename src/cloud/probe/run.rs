@@ -1,11 +1,11 @@
-//! All checks of the probe, in the order in which they are reported.
+//! All checks of the probe, in the order of the report.
 
 use super::finding::ProbeFinding;
 use super::observations::Observations;
 use super::{catalogs, contract, endpoints, fields};
 use crate::model::schema::Registry;
 
-/// Compares every assumption of the contract with what the service answered.
+/// Compares every assumption of the contract with the service's responses.
 #[must_use]
 pub fn findings(evidence: &Observations, registry: Registry) -> Vec<ProbeFinding> {
     let mut findings = contract::check_contract(evidence);

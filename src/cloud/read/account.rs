@@ -16,24 +16,24 @@ use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::RefreshRequest;
 
-/// Where keys are listed.
+/// The path of the list of keys.
 const API_KEYS_PATH: &str = "/api/v1/api-keys";
 
-/// Shortest prefix that tells one key from another.
+/// Minimum length of a prefix that identifies a key.
 const MIN_PREFIX_CHARS: usize = 4;
 
-/// What the service tells of a key.
+/// The service's information about an API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountInfo {
-    /// The default project: every account has one, and it cannot go.
+    /// The default project: every account has one, and it cannot be deleted.
     pub default_project: Option<Name>,
-    /// Requests a second, from the service's headers.
+    /// Requests per second, from the service's headers.
     pub rate: u32,
     /// The key's record, where the service shows it.
     pub key: Option<ApiKeyRecord>,
 }
 
-/// The record of an API key. It holds no key.
+/// The record of an API key. It does not contain the key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApiKeyRecord {
     /// Its display name.
@@ -42,19 +42,19 @@ pub struct ApiKeyRecord {
     pub prefix: String,
     /// The account that it is bound to.
     pub account: Option<String>,
-    /// `standard` or `high`.
+    /// The tier of the rate limit: `standard` or `high`.
     pub tier: Option<String>,
-    /// When it ends; `None` when it does not.
+    /// The expiry time; `None` for a key without one.
     pub expires_at: Option<String>,
     /// Its role in the account.
     pub role: Option<String>,
     /// The short name of that role.
     pub role_slug: Option<String>,
-    /// What it is for, in the service's word.
+    /// Its purpose, as the service calls it.
     pub scope: Option<String>,
-    /// Whether it opens anything.
+    /// Whether the key gives access.
     pub active: Option<bool>,
-    /// Projects that it was let into, each with its role there.
+    /// Projects that it may access, each with its role there.
     pub projects: Vec<(String, Option<String>)>,
 }
 
@@ -66,12 +66,12 @@ pub(in crate::cloud) async fn read_account<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &str,
 ) -> Result<AccountInfo, ReadError> {
-    // The list of projects is always among what a refresh reads: it proves that the key is good.
+    // A refresh always reads the list of projects, which proves that the key is valid.
     let snapshot = read_snapshot(reader, &RefreshRequest::default()).await?;
     let query = vec![("limit", reader.requests.page.get().to_string()), ("offset", "0".to_owned())];
     let record = match send::read(&reader.requests, API_KEYS_PATH, query, None).await {
         Ok((json, _)) => decode::parse_page(json).ok().and_then(|page| record_of(&page.rows, key)),
-        // Not shown to this key, or not at all.
+        // Not visible to this key, or not supported.
         Err(ReadError::Refused { .. }) => None,
         Err(error) => return Err(error),
     };
@@ -97,14 +97,14 @@ pub(in crate::cloud) async fn clock_skew<C: Transport, K: Clock, R: Random>(
     Ok(there.map(|there| reader.requests.clock.now().as_second() - there.as_second()))
 }
 
-/// Finds the record of a key among many: the longest prefix that fits.
+/// Returns the record of a key among many: the one with the longest matching prefix.
 fn record_of(rows: &[Json], key: &str) -> Option<ApiKeyRecord> {
     let text = |row: &Json, name: &str| {
         let text = row.get(name)?.as_str()?;
         (!text.is_empty() && text.len() <= 128).then(|| text.to_owned())
     };
     let prefix = |row: &Json| {
-        // Some services write out that something is left out: `abcd…`.
+        // Some services mark the omitted part: `abcd…`.
         let shown = text(row, "key_prefix")?.trim_end_matches(['.', '…', '*']).to_owned();
         let fits = shown.len() >= MIN_PREFIX_CHARS && shown.len() < key.len() && key.starts_with(&shown);
         fits.then_some(shown)

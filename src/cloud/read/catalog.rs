@@ -1,4 +1,4 @@
-//! The catalog: the service's public tables of names and prices, read by the registry's list.
+//! The catalog: reads the service's public tables of names and prices that the registry lists.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope};
 use crate::model::value::{Attributes, Value};
 
-/// Most pages of one table.
+/// Maximum number of pages of one table.
 const MAX_CATALOG_PAGES: usize = 100;
 
-/// Reads tables at the same time.
+/// Reads tables concurrently.
 pub(in crate::cloud) async fn read_catalog<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     tables: &BTreeSet<&str>,
@@ -40,7 +40,7 @@ pub(in crate::cloud) async fn read_catalog<C: Transport, K: Clock, R: Random>(
     Ok(Catalog { read_at: Some(reader.requests.clock.now()), tables })
 }
 
-/// Tells whether the service does not have a table, or not in this form, or not for this key.
+/// Returns whether the service lacks a table, or does not offer it in this form or to this key.
 fn is_missing(error: &ReadError) -> bool {
     match error {
         ReadError::Refused { refusal, .. } => matches!(refusal.status, 403 | 404 | 405 | 501),
@@ -49,7 +49,7 @@ fn is_missing(error: &ReadError) -> bool {
     }
 }
 
-/// Reads a table of records. Its pages do not overlap: a catalog changes by the week.
+/// Reads a table of records. Its pages need no overlap: a catalog changes about once a week.
 async fn list_records<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     table: &CatalogTable,
@@ -77,7 +77,7 @@ async fn list_records<C: Transport, K: Clock, R: Random>(
     Ok(records)
 }
 
-/// Reads a table with one record, which has no name; under a key, when it stands beside another table.
+/// Reads a table with one record, which has no name; under a key, when it is next to another table.
 async fn read_single_record<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     table: &CatalogTable,
@@ -94,7 +94,7 @@ async fn read_single_record<C: Transport, K: Clock, R: Random>(
     Ok(vec![CatalogRecord { id, slug: Name::default(), fields: record_fields(found) }])
 }
 
-/// Returns a record: the field that names it, else its name, else its id is what configurations use.
+/// Returns a record: configurations use the naming field, otherwise its name, otherwise its id.
 fn record_from_json(json: &Json, named_by: &str) -> Option<CatalogRecord> {
     let text = |key: &str| json.get(key)?.as_str().filter(|text| !text.is_empty()).map(Name::new);
     let id = json.get("id").filter(|id| !id.is_null()).map(decode::catalog_id);

@@ -1,6 +1,6 @@
-//! Doubt: a list proves no difference. In: what lists showed, and what was last applied to the objects in them. Out:
-//! the snapshot, in which every object that a list showed otherwise, or in part, was read by its id, or again in its
-//! list where there are many. Lists lag behind, and some show nothing where a by-id read shows a value.
+//! Confirmation of differences: a list alone does not prove one. In: the listed objects, and their last applied values.
+//! Out: the snapshot, in which every object that a list showed differently or incompletely was read by its id, or again
+//! in its list where there are many. Lists lag behind, and some omit values that a read by id shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::value::{Attributes, Value};
 
-/// Objects of a kind that are read one by one before their list is read again instead.
+/// Maximum number of objects of a kind that are read by id; for more, their list is read again.
 const MAX_INDIVIDUAL_READS: usize = 20;
 
-/// Objects of one kind that only a list showed, each with what its record leaves out.
+/// Objects of one kind that only a list showed, each with the attributes that its record omits.
 type IncompleteObjects = BTreeMap<ObjectKey, BTreeSet<&'static str>>;
 
-/// Reads by id what lists leave out: each object whose record lacks what others of its kind show. Where none shows it,
-/// one object tells whether by-id reads do: only then the others are read, too.
+/// Reads by id the attributes that lists omit: each object whose record lacks an attribute that others of its kind
+/// show. Where no record shows one, a single object is read first: only if that helps, the others are read, too.
 pub(in crate::cloud) async fn read_unlisted<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -59,7 +59,7 @@ pub(in crate::cloud) async fn read_unlisted<C: Transport, K: Clock, R: Random>(
     Ok(())
 }
 
-/// Returns as few objects as lack everything that no record shows.
+/// Returns a minimal set of objects that together lack every attribute that no record shows.
 fn choose_probes(lacking: &IncompleteObjects, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
     let mut open: BTreeSet<&str> =
         lacking.values().flatten().filter(|name| !shown.contains(*name)).copied().collect();
@@ -87,7 +87,7 @@ async fn read_lacking<C: Transport, K: Clock, R: Random>(
     Ok(())
 }
 
-/// Reads again what lists showed otherwise than it was applied.
+/// Reads again the objects that lists showed with different values than last applied.
 pub(in crate::cloud) async fn confirm_differences<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -116,7 +116,7 @@ pub(in crate::cloud) async fn confirm_differences<C: Transport, K: Clock, R: Ran
                 differs_from_applied(kind, &listed, applied) && !differs_from_applied(kind, now, applied)
             })
         };
-        // A list that is wrong of one is believed of none.
+        // If a list is wrong about one object, it is trusted for none.
         if left.iter().zip(listed).any(is_wrong) {
             read_each(reader, &rest, snapshot).await?;
         }
@@ -124,7 +124,7 @@ pub(in crate::cloud) async fn confirm_differences<C: Transport, K: Clock, R: Ran
     Ok(())
 }
 
-/// Returns what is wanted, where what was last applied names other objects as the snapshot does.
+/// Returns the request with main ids, as in the snapshot, in the references of last applied values.
 async fn with_main_ids<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -144,7 +144,7 @@ async fn read_each<C: Transport, K: Clock, R: Random>(
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
     let found = try_join_all(keys.iter().map(async |key| find_object(reader, key).await)).await?;
-    // One that goes in this moment stays as it was listed: a 404 alone proves nothing.
+    // An object that is deleted at this moment stays as it was listed: a single 404 proves nothing.
     for (key, object) in keys.iter().zip(found) {
         if let Some(object) = object {
             record_object(snapshot, key.clone(), Some(object));
@@ -174,7 +174,7 @@ async fn read_lists_again<C: Transport, K: Clock, R: Random>(
     Ok(())
 }
 
-/// Returns the objects that only a list showed, and showed otherwise than they were last applied, by kind.
+/// Returns, by kind, the objects that only a list showed, with different values than last applied.
 fn differing_objects(
     registry: Registry,
     wanted: &RefreshRequest,
@@ -191,7 +191,7 @@ fn differing_objects(
     found.into_values().collect()
 }
 
-/// Tells whether a record shows something otherwise than it was last applied.
+/// Returns whether a record shows a different value than the last applied one.
 fn differs_from_applied(kind: &Kind, object: &Object, applied: &Attributes) -> bool {
     applied.iter().any(|(name, applied)| {
         let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.listed) else {
@@ -202,7 +202,7 @@ fn differs_from_applied(kind: &Kind, object: &Object, applied: &Attributes) -> b
     })
 }
 
-/// Returns what was applied to an object and its record leaves out, where a list could show it.
+/// Returns the applied attributes that an object's record omits, where a list could show them.
 fn left_out(kind: &'static Kind, object: &Object, applied: &Attributes) -> BTreeSet<&'static str> {
     let set = applied.iter().filter(|(_, value)| !is_unset(value));
     let listed = set.filter_map(|(name, _)| kind.attribute(name)).filter(|attribute| attribute.listed);
@@ -222,13 +222,13 @@ fn shown_keys(registry: Registry, snapshot: &Snapshot) -> BTreeSet<(&'static str
     shown
 }
 
-/// Says of what a by-id read left out that it is not set, where another object of the kind shows it to this
-/// credential: then the service shows it, and leaves it out while it is empty.
+/// Marks an attribute that a read by id omits as not set, where another object of the kind shows it to this credential:
+/// then the service omits it only while it is empty.
 pub(in crate::cloud) fn fill_empty(registry: Registry, snapshot: &mut Snapshot) {
     let shown = shown_keys(registry, snapshot);
     for object in snapshot.objects.values_mut().filter(|object| object.detailed) {
         let Some(kind) = registry.kind(&object.kind) else { continue };
-        // A secret that is missing may be masked.
+        // A missing secret may be masked rather than empty.
         let plain = kind.attributes.iter().filter(|attribute| !attribute.secret && !attribute.private);
         let empty = plain.filter(|attribute| {
             attribute.is_readable()

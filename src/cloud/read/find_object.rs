@@ -25,7 +25,7 @@ pub(in crate::cloud) async fn find_object<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Looks an object up in its list. A parent that is gone has taken its children along.
+/// Finds an object in its list. The children of a missing parent count as missing.
 async fn find_in_list<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,

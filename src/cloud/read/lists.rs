@@ -16,7 +16,7 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 /// A list to read: its kind, the parent, and the project to filter by.
 pub(super) type ListRequest = (&'static Kind, Option<Name>, Option<Name>);
 
-/// A read list: its objects, or `None` under a parent that is gone.
+/// The result of a list: its objects, or `None` under a missing parent.
 pub(super) type ListResult = (&'static Kind, Option<Name>, Option<Vec<Object>>);
 
 pub(super) async fn read_list<C: Transport, K: Clock, R: Random>(
@@ -27,7 +27,7 @@ pub(super) async fn read_list<C: Transport, K: Clock, R: Random>(
 ) -> Result<ListResult, ReadError> {
     match list_consistently(reader, &ListScope { kind, parent, project }).await {
         Ok(mut objects) => {
-            // A service that ignores the filter must not widen the plan.
+            // A service that ignores the filter must not add objects of other projects to the plan.
             objects.retain(|object| {
                 object.project.is_none() || project.is_none() || object.project.as_ref() == project
             });
@@ -46,8 +46,8 @@ pub(super) async fn read_list<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Puts lists into the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or
-/// whose parent is gone.
+/// Adds lists to the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or whose parent is
+/// missing.
 pub(super) fn record_lists(snapshot: &mut Snapshot, lists: Vec<ListResult>) -> BTreeSet<(Name, Name)> {
     let mut parents = BTreeSet::new();
     for (kind, parent, objects) in lists {

@@ -1,6 +1,6 @@
-//! Ids: an object can have several, and an answer may name it by any of them. In: objects as they were decoded, and
-//! the ids that their records show. Out: objects under one id each, whose references name others by that id. All ids
-//! that one record shows are one object's; an id that no record has shown is looked up, never guessed.
+//! Ids: an object can have several, and a response may name it by any of them. In: decoded objects, and the ids in
+//! their records. Out: objects under one main id each, with references by that id. All ids in one record belong to one
+//! object; an id that no record has shown is looked up, never guessed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,19 +11,19 @@ use crate::model::schema::{Kind, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 
-/// What the records that this client has read say of ids.
+/// The ids in all records that this client has read.
 #[derive(Default)]
 pub(in crate::cloud) struct KnownIds {
-    /// By kind and any id of an object: the one id that it is known by.
+    /// From kind and any id of an object to its main id.
     by_any: RefCell<BTreeMap<(Name, Name), Name>>,
-    /// Ids under which a ledger has objects: they stay known by those.
+    /// Ids in a ledger: they stay the main ids.
     preferred: RefCell<BTreeSet<(Name, Name)>>,
-    /// Ids that were looked up in vain.
+    /// Ids whose look-up failed.
     unreadable: RefCell<BTreeSet<(Name, Name)>>,
 }
 
 impl KnownIds {
-    /// Takes note of all the ids of one record.
+    /// Records all ids of one record.
     pub fn record_ids(&self, kind: &Kind, object: &Object, ids: &[Name]) {
         if kind.api.other_ids.is_empty() {
             return;
@@ -37,23 +37,23 @@ impl KnownIds {
         let long = ids.iter().chain(&earlier).find(|id| is_uuid(id));
         let main = main.or_else(|| long.cloned()).unwrap_or_else(|| object.id.clone());
         known.extend(all().map(|id| (id, main.clone())));
-        // An earlier record may have shown the short id alone.
+        // An earlier record may have had only the short id.
         let same = known.iter_mut().filter(|((of, _), id)| *of == kind.name && earlier.contains(id));
         same.for_each(|(_, id)| id.clone_from(&main));
     }
 
-    /// Lets objects be known by the ids that a ledger has of them.
+    /// Makes the ids in a ledger the main ids of their objects.
     pub fn prefer_ids<'k>(&self, keys: impl IntoIterator<Item = &'k ObjectKey>) {
         let keys = keys.into_iter().map(|key| (key.kind.clone(), key.id.clone()));
         self.preferred.borrow_mut().extend(keys);
     }
 
-    /// Returns the id by which an object is known, as far as a record has shown it.
+    /// Returns the main id of an object, if a record has shown it.
     pub fn main_id(&self, kind: &str, id: &Name) -> Option<Name> {
         self.by_any.borrow().get(&(Name::new(kind), id.clone())).cloned()
     }
 
-    /// Gives an object the id by which it is known.
+    /// Replaces the id of an object by its main id.
     pub fn use_known_id(&self, object: &mut Object) {
         if let Some(id) = self.main_id(&object.kind, &object.id) {
             object.id = id;
@@ -70,7 +70,7 @@ impl KnownIds {
         self.unreadable.borrow_mut().insert(id);
     }
 
-    /// Puts each object of a snapshot under the one id that it is known by, now that all records are read.
+    /// Moves each object of a snapshot to its main id, after all records are read.
     pub fn merge_aliases(&self, registry: Registry, snapshot: &mut Snapshot) {
         let main = |key: &ObjectKey| self.main_id(&key.kind, &key.id).filter(|id| *id != key.id);
         let renamed: Vec<(ObjectKey, Name)> =
@@ -88,7 +88,7 @@ impl KnownIds {
             let Some(object) = snapshot.objects.remove(&key) else { continue };
             let object = Object { id, ..object };
             let shown = snapshot.objects.get(&object.key());
-            // The by-id read shows more than a list.
+            // A read by id shows more than a list.
             if shown.is_none_or(|shown| !shown.detailed) {
                 snapshot.objects.insert(object.key(), object);
             }

@@ -1,6 +1,6 @@
-//! Homes: the project of an object, which a change of it states in a header. In: an object whose records say no
-//! project. Out: the project whose filtered list shows it, or that a by-id read says; else none, and no change is
-//! sent. It is never guessed: not from the account's default project, and not from the stack's.
+//! The project of an object, which a change of it must state in a header. In: an object whose records do not have a
+//! project. Out: the project whose filtered list shows it, or that a read by id returns; otherwise none, and no change
+//! is sent. It is never guessed: not from the account's default project, and not from the stack's.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::model::schema::{Kind, KindScope, Registry};
 use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::value::Value;
 
-/// The attribute that tells an account's default project, and so the kind that is a project.
+/// The attribute that marks an account's default project, and so the kind of projects.
 pub(super) const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
-/// Gives objects of a filtered list whose records say no project the one that the list was filtered by.
+/// Sets the project of objects from a filtered list, whose records have none, to the project of the filter.
 pub(in crate::cloud) fn settle_listed(kind: &Kind, project: Option<&Name>, objects: &mut [Object]) {
     if kind.scope != KindScope::Project {
         return;
@@ -28,8 +28,8 @@ pub(in crate::cloud) fn settle_listed(kind: &Kind, project: Option<&Name>, objec
     }
 }
 
-/// Returns what is known of an object that two lists showed. Records that say their project pass one filter alone: one
-/// that passed two says none, and the service does not filter.
+/// Merges an object that two lists showed. A record with a project passes only one filter: an object in two lists has
+/// none, and the service does not filter.
 pub(in crate::cloud) fn merge_listed(one: Option<&Object>, other: Object) -> Object {
     match one {
         Some(one) if one.project != other.project => Object { project: None, ..other },
@@ -37,21 +37,21 @@ pub(in crate::cloud) fn merge_listed(one: Option<&Object>, other: Object) -> Obj
     }
 }
 
-/// Returns the kind whose objects are projects: the one with a default among them.
+/// Returns the kind of projects: the one with a default object.
 pub(in crate::cloud) fn project_kind(registry: Registry) -> Option<&'static Kind> {
     registry.top_level().find(|kind| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some())
 }
 
-/// Tells whether an object says that it is the account's default project.
+/// Returns whether an object is marked as the account's default project.
 pub(in crate::cloud) fn is_default_project(object: &Object) -> bool {
     object.attributes.get(DEFAULT_PROJECT_ATTRIBUTE) == Some(&Value::Bool(true))
 }
 
-/// Projects that are read one by one to find the default one.
+/// Maximum number of projects that are read by id to find the default one.
 const MAX_PROJECT_READS: usize = 20;
 
-/// Returns listed projects so that one of them says that it is the account's default. Where no row of the list
-/// says so, reads them by id until one does.
+/// Returns listed projects with the account's default one marked. Where no row of the list is marked, reads them by
+/// id until one is.
 ///
 /// # Errors
 /// When the service refuses a read or does not answer.
@@ -63,7 +63,7 @@ pub(in crate::cloud) async fn show_default<C: Transport, K: Clock, R: Random>(
         return Ok(projects);
     }
     for project in projects.iter_mut().filter(|project| !project.detailed).take(MAX_PROJECT_READS) {
-        // One that goes in this moment stays as it was listed.
+        // A project that is deleted at this moment stays as it was listed.
         let Some(read) = find_object(reader, &project.key()).await? else { continue };
         *project = read;
         if is_default_project(project) {
@@ -93,7 +93,7 @@ pub(in crate::cloud) async fn project_of<C: Transport, K: Clock, R: Random>(
     found.map(Some).ok_or_else(unknown)
 }
 
-/// Reads the projects of objects that are to be changed and whose records say none.
+/// Reads the projects of objects that are to be changed and whose records have none.
 pub(in crate::cloud) async fn find_projects<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -112,7 +112,7 @@ pub(in crate::cloud) async fn find_projects<C: Transport, K: Clock, R: Random>(
     Ok(())
 }
 
-/// Looks for the project of an object: a child is in its parent's.
+/// Determines the project of an object: a child is in its parent's.
 async fn find_project<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
@@ -140,7 +140,7 @@ async fn find_project<C: Transport, K: Clock, R: Random>(
     Ok(found)
 }
 
-/// Returns the one project whose filtered list shows an object.
+/// Returns the only project whose filtered list shows an object.
 async fn shown_in<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
@@ -162,6 +162,6 @@ async fn shown_in<C: Transport, K: Clock, R: Random>(
             shown.insert(project);
         }
     }
-    // A service that does not filter shows it in each: that says nothing, unless there is one project alone.
+    // A service without filters shows it in each project, which proves nothing, unless there is only one project.
     Ok(shown.pop_first().filter(|_| shown.is_empty()))
 }

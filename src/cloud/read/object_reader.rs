@@ -19,18 +19,18 @@ use crate::model::schema::{Endpoint, Kind, Registry};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
 
-/// How long a list lags behind, unless someone knows better.
+/// Assumed time by which lists lag behind, unless the caller sets another one.
 const DEFAULT_LIST_LAG: Duration = Duration::from_secs(10);
 
 /// What all reads of one client share.
 pub(in crate::cloud) struct ObjectReader<C, K, R> {
     pub requests: Requests<C, K, R>,
     pub registry: Registry,
-    /// How long a list may lag behind: what looks gone is looked for again after it.
+    /// The time by which a list may lag behind: an object that seems to be gone is checked again after it.
     pub lag: Cell<Duration>,
-    /// The ids of objects that have several.
+    /// The known ids of objects with several ids.
     pub ids: KnownIds,
-    /// Projects of objects whose records say none.
+    /// Projects of objects whose records do not state one.
     pub homes: RefCell<BTreeMap<ObjectKey, Name>>,
 }
 
@@ -102,11 +102,11 @@ impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
         Ok(decode::shown_once(kind, record).map(OneTimeSecret))
     }
 
-    /// Tells whether a child's parent answers 404 itself.
+    /// Returns whether a GET of a child's parent returns 404.
     pub async fn parent_is_gone(&self, kind: &'static Kind, key: &ObjectKey) -> Result<bool, ReadError> {
         let Some(((of, _), id)) = kind.child_of().zip(key.parent.clone()) else { return Ok(false) };
         let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
-        // A parent that is itself looked up in a list would come back here without end.
+        // A parent that is itself searched in a list would lead to an endless recursion.
         let kind = self.registry.kind(of);
         let Some((kind, endpoint)) = kind.and_then(|kind| Some((kind, kind.api.read?))) else {
             return Ok(false);
@@ -114,8 +114,8 @@ impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
         Ok(Box::pin(self.read_by_id(kind, endpoint, &parent)).await?.is_none())
     }
 
-    /// Writes references to objects with several ids by the one that each is known by, looking up those that no record
-    /// has shown. One that this credential cannot look up is not told.
+    /// Replaces references to objects with several ids by the main ids, and looks up those that no record has shown. A
+    /// reference that this credential cannot look up becomes not shown.
     ///
     /// # Errors
     /// When a look-up has no usable answer.
@@ -134,7 +134,7 @@ impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
         Ok(())
     }
 
-    /// Does the same with values that were sent, and keeps one that cannot be looked up.
+    /// Does the same with sent values, but keeps a reference that cannot be looked up.
     pub async fn name_references(&self, kind: &'static Kind, attributes: &mut Attributes) {
         let mut named = attributes.clone();
         if self.resolve_references(kind, &mut named).await.is_ok() {
@@ -142,19 +142,19 @@ impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
         }
     }
 
-    /// Returns the id by which an object is known; `None` where this credential cannot read it.
+    /// Returns the main id of an object; `None` where this credential cannot read it.
     async fn look_up(&self, kind: &'static Kind, id: &Name) -> Result<Option<Name>, ReadError> {
         if let Some(main) = self.ids.main_id(kind.name, id) {
             return Ok(Some(main));
         }
         let asked = (Name::new_static(kind.name), id.clone());
-        // A UUID is the id by which the service itself names an object.
+        // The service itself uses the UUID as the id of an object.
         let endpoint = kind.api.read.filter(|_| !is_uuid(id) && !self.ids.is_unreadable(&asked));
         let Some(endpoint) = endpoint else { return Ok(is_uuid(id).then(|| id.clone())) };
         let key = ObjectKey { kind: asked.0.clone(), parent: None, id: id.clone() };
         match Box::pin(self.read_by_id(kind, endpoint, &key)).await {
             Ok(Some(object)) => Ok(Some(object.id)),
-            // Nothing has this id: it is no other name of anything that is there.
+            // No object has this id, so it is not an alias of an existing object.
             Ok(None) => Ok(Some(id.clone())),
             Err(ReadError::Refused { .. }) => {
                 self.ids.mark_unreadable(asked);

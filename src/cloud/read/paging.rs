@@ -1,13 +1,12 @@
-//! Paging: a list by limit and offset as the set that was there, although pages shift, the service
-//! clamps the limit, and `total` can be wrong.
+//! Paging: reads a list by limit and offset as the set at one moment, although pages shift, the service clamps the
+//! limit, and `total` can be wrong.
 //!
-//! Neighbouring pages overlap by one row, that row must be the same in both, and all pages must say
-//! the same `total`. Where the rows prove to be ordered by creation, newest first, none of them can
-//! change places. So between the reads of two neighbours as many rows came (above the common row) as
-//! went above it, and none went below it: otherwise the row would have moved, or the total changed.
-//! From neighbour to neighbour, no page changed between the read of the first page and its own, in
-//! whatever order they were read: the pass shows the world as it was when the first page was read.
-//! What does not fit together is read again; what proves nothing is believed when it is seen twice.
+//! Adjacent pages overlap by one row, that row must be the same in both, and all pages must have the same `total`. If
+//! the rows are provably ordered by creation, newest first, none of them can change places. So between the reads of two
+//! adjacent pages as many rows were added (above the common row) as were removed above it, and none was removed below
+//! it: otherwise the row would have moved, or the total changed. By induction, no page changed between the read of the
+//! first page and its own, in whatever order they were read: the pass shows the state at the read of the first page.
+//! Inconsistent pages are read again; an unprovable pass is accepted when two passes agree.
 
 use std::collections::HashSet;
 
@@ -25,33 +24,33 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
-/// Pages that are asked for at the same time.
+/// Maximum number of concurrent page requests.
 const CONCURRENT_PAGES: usize = 32;
 
-/// Smallest page that still overlaps with its neighbours: below it the overlap would cost too much.
+/// Minimum page size for overlapping pages: below it the overlap would cost too much.
 const MIN_OVERLAPPING_PAGE: usize = 10;
 
-/// Most passes over one list.
+/// Maximum number of passes over one list.
 const MAX_PASSES: u32 = 6;
 
-/// Most rows of one list: more is no list but a loop.
+/// Maximum number of rows of one list: more indicate an endless loop.
 const MAX_LIST_ROWS: usize = 1_000_000;
 
-/// Most pages of one list, however few rows each has: a list that never ends takes no more requests.
+/// Maximum number of pages of one list, for lists that never end.
 const MAX_LIST_PAGES: usize = 20_000;
 
-/// Which list.
+/// The scope of a list.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cloud) struct ListScope<'a> {
-    /// Of what.
+    /// The kind of the objects.
     pub kind: &'static Kind,
-    /// Under which object.
+    /// The parent object, for children.
     pub parent: Option<&'a Name>,
-    /// In which project.
+    /// The project to filter by.
     pub project: Option<&'a Name>,
 }
 
-/// One page, decoded.
+/// One decoded page.
 #[derive(Debug, Clone)]
 struct DecodedPage {
     rows: Vec<Object>,
@@ -59,35 +58,35 @@ struct DecodedPage {
     date: Option<Name>,
 }
 
-/// The list moved while it was read.
+/// The error for a list that changed while it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ListChanged;
 
 /// One pass over a list.
 #[derive(Debug, Default)]
 struct ListPass {
-    /// Rows that a page is asked for.
+    /// The requested page size.
     limit: usize,
     rows: Vec<Object>,
     seen: HashSet<Name>,
     total: Option<usize>,
-    /// What is called the total is none.
+    /// The reported total is not a total.
     no_total: bool,
     date: Option<Name>,
     /// Rows of a full page; zero before the first page.
     size: usize,
-    /// Rows of the first page.
+    /// Number of rows of the first page.
     first: usize,
-    /// That the first page holds all must be seen on a second one.
+    /// A second page must confirm that the first page is complete.
     confirms: bool,
     pages: usize,
-    /// Two pages had no row in common.
+    /// Two adjacent pages had no row in common.
     gaps: bool,
     ended: bool,
 }
 
 impl ListPass {
-    /// Returns the offsets to ask for now, at the same time.
+    /// Returns the offsets to request now, concurrently.
     fn next_offsets(&self) -> Vec<usize> {
         let start = self.rows.len() - self.overlap_len();
         let step = self.size.saturating_sub(self.overlap_len()).max(1);
@@ -97,19 +96,19 @@ impl ListPass {
         std::iter::once(start).chain(more).collect()
     }
 
-    /// Rows that a page has in common with the one before it.
+    /// Returns the number of rows that a page shares with the one before it.
     fn overlap_len(&self) -> usize {
         usize::from(self.size >= MIN_OVERLAPPING_PAGE && !self.rows.is_empty())
     }
 
-    /// Takes the page at an offset, in order of offsets.
+    /// Adds the page at an offset, in order of offsets.
     fn accept_page(&mut self, offset: usize, part: DecodedPage) -> Result<(), ListChanged> {
         if self.pages == 0 {
             return self.take_first(part);
         }
         let overlap = self.overlap_len();
         if self.pages == 1 && self.total == Some(self.rows.len()) && part.total == Some(part.rows.len()) {
-            // It counts the rows of each page.
+            // The reported total counts the rows of each page.
             self.total = None;
             self.no_total = true;
         }
@@ -117,7 +116,7 @@ impl ListPass {
             return Err(ListChanged);
         }
         if self.ended || offset != self.rows.len() - overlap {
-            // Beyond the end, or after a page that came shorter than the others.
+            // A page beyond the end, or after a page that was shorter than the others.
             return if part.rows.len() <= overlap || !self.ended { Ok(()) } else { Err(ListChanged) };
         }
         let mut rows = part.rows.into_iter();
@@ -130,7 +129,7 @@ impl ListPass {
         let known = self.rows.len();
         self.add_rows(rows)?;
         if self.total.is_some_and(|total| self.rows.len() > total) {
-            // It is no total: only an empty page says that nothing follows.
+            // It is not a total: only an empty page proves the end.
             self.total = None;
             self.no_total = true;
         }
@@ -144,7 +143,7 @@ impl ListPass {
 
     fn take_first(&mut self, part: DecodedPage) -> Result<(), ListChanged> {
         self.date = part.date;
-        // A total that is less than one page holds is none.
+        // A total below the size of one page is not a total.
         self.no_total = part.total.is_none_or(|total| total < part.rows.len());
         self.total = part.total.filter(|_| !self.no_total);
         self.size = part.rows.len().min(self.limit);
@@ -167,7 +166,7 @@ impl ListPass {
         Ok(())
     }
 
-    /// Tells whether the pass proves by itself that it shows the world at one instant.
+    /// Returns whether the pass proves by itself that it shows the state at one moment.
     fn is_instant(&self) -> bool {
         let whole = self.total == Some(self.rows.len());
         whole && (self.first == self.rows.len() || (!self.gaps && are_ordered(&self.rows)))
@@ -178,8 +177,8 @@ impl ListPass {
     }
 }
 
-/// Tells whether rows are ordered by what never changes: by creation, newest first, and those of one
-/// moment by their ids, in either direction. Such a list cannot be put into another order.
+/// Returns whether rows have an immutable order: by creation, newest first, and rows of the same moment by their ids,
+/// in either direction. The order of such a list cannot change.
 fn are_ordered(rows: &[Object]) -> bool {
     let (mut rising, mut falling) = (false, false);
     let mut last: Option<(Timestamp, &Name)> = None;
@@ -197,9 +196,8 @@ fn are_ordered(rows: &[Object]) -> bool {
     !(rising && falling)
 }
 
-/// Lists what was there at one instant. A first page that holds as many rows as it says there are is
-/// believed to hold all: only a service that both gives smaller pages than it is asked for and counts
-/// each page by itself leaves something out so.
+/// Lists the objects at one moment. A first page with as many rows as its total is accepted as complete: only a service
+/// that both returns smaller pages than requested and counts each page separately would omit rows in that case.
 pub(in crate::cloud) async fn list_consistently<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,
@@ -207,8 +205,7 @@ pub(in crate::cloud) async fn list_consistently<C: Transport, K: Clock, R: Rando
     collect_passes(reader, scope, false).await.map(|pass| pass.rows)
 }
 
-/// Lists what was there at one instant, whatever the service says of totals, with the service's `Date`
-/// at its beginning.
+/// Lists the objects at one moment, independent of the reported totals, and returns the service's `Date` at the start.
 pub(in crate::cloud) async fn list_stable<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,
@@ -216,8 +213,8 @@ pub(in crate::cloud) async fn list_stable<C: Transport, K: Clock, R: Random>(
     collect_passes(reader, scope, true).await.map(|pass| (pass.rows, pass.date))
 }
 
-/// Reads passes until one proves that it shows the world at one instant, or two in a row agree. Ids are
-/// never used again, so what two passes saw was there between them.
+/// Repeats passes until one proves that it shows the state at one moment, or two consecutive ones agree. Ids are never
+/// reused, so objects in both passes existed between them.
 async fn collect_passes<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,
@@ -241,7 +238,7 @@ async fn collect_passes<C: Transport, K: Clock, R: Random>(
     Err(ReadError::ListChanging { request, reads: MAX_PASSES })
 }
 
-/// Reads the only object of its kind; one that is switched off is none.
+/// Reads the singleton of a kind; one that is switched off counts as absent.
 async fn read_singleton<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,

@@ -1,5 +1,4 @@
-//! Refresh: what a plan wants to know of the live world, in as few requests and round trips as its
-//! lists have pages.
+//! Refresh: reads the live state for a plan, in as few requests and round trips as its lists have pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +22,10 @@ use crate::model::schema::{Kind, KindScope, Registry};
 use crate::model::snapshot::{ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::value::Value;
 
-/// Most lists of children that are read of objects that nobody here owns.
+/// Maximum number of child lists that are read under objects outside the stack.
 const MAX_UNOWNED_LISTS: usize = 100;
 
-/// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
-/// list shows, by its id.
+/// Reads everything in `wanted`: lists and details concurrently, then every owned object that no list shows, by its id.
 pub(in crate::cloud) async fn read_snapshot<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -60,7 +58,7 @@ pub(in crate::cloud) async fn read_snapshot<C: Transport, K: Clock, R: Random>(
     }
     let others = unowned_child_lists(reader, wanted, &parents, &snapshot);
     let others = others.iter().map(|(kind, parent)| read_list(reader, kind, Some(parent), None));
-    // One that goes meanwhile is nobody's business.
+    // An object outside the stack that is deleted meanwhile does not matter.
     record_lists(&mut snapshot, try_join_all(others).await?);
     confirm_absences(reader, wanted, &parents, &mut snapshot).await?;
     confirm_twice(reader, wanted, &mut snapshot).await?;
@@ -76,7 +74,7 @@ pub(in crate::cloud) async fn read_snapshot<C: Transport, K: Clock, R: Random>(
     Ok(snapshot)
 }
 
-/// The lists of kinds, with the project to filter by; the kind of projects is always among them.
+/// Returns the lists of kinds, with the project to filter by; the kind of projects is always included.
 fn top_level<C, K, R>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -99,8 +97,8 @@ fn top_level<C, K, R>(
     lists
 }
 
-/// The lists of children: under the parents that are asked for, and under those of owned objects that
-/// only their list can show.
+/// Returns the lists of children: under the requested parents, and under those of owned objects that only their list
+/// can show.
 fn child_lists<C, K, R>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -116,8 +114,8 @@ fn child_lists<C, K, R>(
     known.map(|(kind, parent)| (kind, Some(parent), None)).collect()
 }
 
-/// The lists of children under objects that nobody here owns, where what is in them matters: under the
-/// first of them, for each costs a request.
+/// Returns the lists of children under objects outside the stack, where their content matters: limited to the first
+/// ones, because each costs a request.
 fn unowned_child_lists<C, K, R>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -133,8 +131,8 @@ fn unowned_child_lists<C, K, R>(
         .collect()
 }
 
-/// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a
-/// service that does not tell.
+/// Reads the values to which an attribute of an object can be changed; `None` for a missing object, and for a service
+/// that does not list them.
 async fn read_choices<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
@@ -158,7 +156,7 @@ async fn read_choices<C: Transport, K: Clock, R: Random>(
     Ok(Some(page.rows.iter().filter_map(id).collect()))
 }
 
-/// Objects to read by id.
+/// Returns the objects to read by id.
 fn detail_keys<'a, C, K, R>(
     reader: &'a ObjectReader<C, K, R>,
     wanted: &'a RefreshRequest,
@@ -168,15 +166,15 @@ fn detail_keys<'a, C, K, R>(
     wanted.details.iter().filter(readable)
 }
 
-/// Returns the attributes for which an object is read by its id.
+/// Returns the attributes that require a read of the object by its id.
 fn unlisted_attributes(registry: Registry, wanted: &RefreshRequest, key: &ObjectKey) -> Vec<Name> {
     let Some(kind) = registry.kind(&key.kind) else { return Vec::new() };
     let names = wanted.applied.get(key).into_iter().flat_map(|applied| applied.keys());
     names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
 }
 
-/// Asks by id for every owned object that no list shows. A child that only its list can show is
-/// absent when that list was read without it.
+/// Checks by id every owned object that no list shows. A child that only its list can show is absent when that list was
+/// read without it.
 async fn confirm_absences<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -211,7 +209,7 @@ async fn confirm_absences<C: Transport, K: Clock, R: Random>(
     Ok(())
 }
 
-/// Looks a second time for what looks gone, once a list could have lagged behind: one 404 may flap.
+/// Checks again the objects that seem to be gone, after the time by which lists may lag: a single 404 may be transient.
 async fn confirm_twice<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -243,7 +241,7 @@ async fn confirm_twice<C: Transport, K: Clock, R: Random>(
     Ok(())
 }
 
-/// Returns the id of the project that says it is the account's default.
+/// Returns the id of the project that is marked as the account's default.
 async fn default_project<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     snapshot: &mut Snapshot,

@@ -18,7 +18,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
 
-/// Up to so many objects are looked at one by one: a list costs at least one request, too.
+/// Maximum number of objects that are read by id: a list costs at least one request, too.
 const MAX_INDIVIDUAL_READS: usize = 2;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -28,24 +28,24 @@ pub(super) struct WaitGroupKey {
     pub project: Option<Name>,
 }
 
-/// Objects that one list shows, and how it was last read.
+/// Objects in one list, and the last result of reading it.
 #[derive(Default)]
 pub(super) struct WaitGroup {
     waiting: Cell<usize>,
-    /// Held while the list is read: whoever comes meanwhile takes what it brings.
+    /// Held while the list is read: concurrent waits then use its result.
     last: Mutex<ListRead>,
 }
 
 #[derive(Default)]
 struct ListRead {
-    /// When the read began.
+    /// The start of the read.
     began: Option<Duration>,
     objects: BTreeMap<Name, Object>,
-    /// Pages that it took.
+    /// The number of pages of the list.
     pages: u32,
 }
 
-/// Counts a wait for as long as it lasts.
+/// Counts a wait until it is dropped.
 pub(super) struct WaitGuard(Rc<WaitGroup>);
 
 impl WaitGuard {
@@ -67,14 +67,14 @@ impl Drop for WaitGuard {
     }
 }
 
-/// One object that is waited for.
+/// The wait for one object.
 pub(in crate::cloud) struct WatchedObject<'a> {
     pub kind: &'static Kind,
     pub key: &'a ObjectKey,
     pub project: Option<&'a Name>,
     pub started: Duration,
     pub within: Duration,
-    /// When the last look that this wait used began.
+    /// The start of the last read that this wait used.
     looked: Option<Duration>,
 }
 
@@ -92,8 +92,8 @@ impl<'a> WatchedObject<'a> {
 }
 
 impl WaitGroup {
-    /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
-    /// by id when few objects of the list are waited for.
+    /// Reads the object: from a list read that is newer than this wait's last one, from a new one, or by id when few
+    /// objects of the list are waited for.
     pub async fn read_object<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -111,7 +111,7 @@ impl WaitGroup {
             let began = reader.requests.clock.elapsed();
             let pages = reader.requests.count.get().pages;
             let objects = match list_or_none(reader, watch.kind, watch.key, watch.project).await {
-                // While others come and go, one object can still be looked at by itself.
+                // While other objects change the list, a single object can still be read by id.
                 Err(ReadError::ListChanging { .. }) if watch.kind.api.read.is_some() => {
                     drop(last);
                     return find_object(reader, watch.key).await;
@@ -128,7 +128,7 @@ impl WaitGroup {
     }
 }
 
-/// Lists; a parent that is gone has no children left.
+/// Reads a list; under a missing parent there are no children.
 async fn list_or_none<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,

@@ -1,4 +1,4 @@
-//! Records that run and end, of which the service keeps a list for each object: a deployment.
+//! Run records: executions, such as deployments, that the service lists for each object.
 
 use serde_json::Value as Json;
 
@@ -15,20 +15,19 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Action, ApiCall, Kind, RunSchema};
 use crate::model::snapshot::ObjectKey;
 
-/// Longest id of such a record that is believed.
+/// Maximum length of a record's id.
 const MAX_ID_CHARS: usize = 128;
 
-/// Characters of what a record says that are told on.
+/// Maximum number of characters of a record's text in a message.
 const MAX_ERROR_CHARS: usize = 500;
 
-/// Last words that are told on.
+/// Number of the last log lines that are shown.
 const TAIL_WORDS: usize = 3;
 
-/// Records of the list that are looked at: the newest come first.
+/// Number of records that are read from the list, newest first.
 const RECORD_LIMIT: &str = "100";
 
-/// Sends one call that begins a record of its own, and returns its id besides, where the answer has
-/// one.
+/// Sends one call that starts a run record, and also returns its id, where the response has one.
 pub async fn begin_run<C: Transport, K: Clock, R: Random>(
     changes: &MutationClient<'_, C, K, R>,
     kind: &'static Kind,
@@ -48,14 +47,14 @@ pub async fn begin_run<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// A record that runs, or has ended.
+/// A run record, in progress or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceRun {
     /// Its id.
     pub id: Name,
     /// Its status.
     pub status: Name,
-    /// Why it ended badly, in the service's words.
+    /// The reason of its failure, in the service's words.
     pub error: Option<String>,
 }
 
@@ -129,7 +128,7 @@ async fn rows_of<C: Transport, K: Clock, R: Random>(
     Ok(decode::parse_page(json).map_err(fail)?.rows)
 }
 
-/// Returns what a field says to people, cut where it goes on too long.
+/// Returns the text of a field for display, truncated if it is long.
 fn display_text(record: &Json, field: &str) -> Option<String> {
     let text = record.get(field)?.as_str()?.trim();
     (!text.is_empty()).then(|| text.chars().take(MAX_ERROR_CHARS).collect())

@@ -1,5 +1,5 @@
-//! Settling: waits until an object is ready, or gone, with one list read a tick for all objects of a
-//! kind that are waited for, however many there are.
+//! Waits until an object is ready or gone, with one list request per tick for all objects of a kind that are waited
+//! for.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -22,97 +22,97 @@ use crate::model::schema::{Kind, ReadinessRule};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
-/// First and shortest wait between two looks.
+/// First and minimum delay between two reads.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Longest wait between two looks.
+/// Maximum delay between two reads.
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Why a wait ended without what was waited for.
+/// The reason why a wait ended without success.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WaitError {
-    /// The service gave up on it.
+    /// The object has a failed status.
     #[error("it ended as {status}{}", detail.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
     Failed {
-        /// The status.
+        /// The status that shows the failure.
         status: Name,
-        /// The service's own words.
+        /// The explanation in the service's own words.
         detail: Option<Name>,
     },
-    /// It is being deleted, or is gone.
+    /// It is being deleted, or is already gone.
     #[error("it is being deleted, or is gone")]
     Deleting,
-    /// Time is up.
+    /// The time limit of the wait has passed.
     #[error("it is still {status} after {} s", within.as_secs())]
     TimedOut {
-        /// What it was last seen as: a status, or `not listed`.
+        /// The last observed state: a status, or `not listed`.
         status: Name,
-        /// How long was waited.
+        /// The time limit that has passed.
         within: Duration,
     },
-    /// Nothing shows it, and nothing shows the project that it was in either: that proves nothing.
+    /// No read shows the object, but none shows its project either: that does not prove its absence.
     #[error("nothing shows it, but nothing shows its project either, after {} s: that is no proof", within.as_secs())]
     Unproven {
-        /// How long was waited.
+        /// The time limit that has passed.
         within: Duration,
     },
-    /// It cannot be read.
+    /// The object cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
 
-/// All waits of a client, by list.
+/// All waits of a client, grouped by list.
 #[derive(Default)]
 pub(in crate::cloud) struct Waiter {
     groups: RefCell<HashMap<WaitGroupKey, Rc<WaitGroup>>>,
-    /// The projects that the key can see, as they were last read.
+    /// The projects that the key can see, from the last read.
     canary: Mutex<Option<VisibilityCheck>>,
-    /// Reads of the projects that have begun.
+    /// The number of reads of the projects that were started.
     canaries: Cell<u64>,
 }
 
-/// What must still be visible for an absence to count.
+/// The objects that must be visible for an absence to count.
 struct VisibilityCheck {
-    /// Which of the reads it is.
+    /// The number of the read.
     number: u64,
     projects: BTreeSet<Name>,
     default: bool,
 }
 
-/// How much of a settled object is wanted.
+/// The required detail of a ready object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DetailLevel {
-    /// What a list shows.
+    /// The attributes in its list.
     Listed,
-    /// What its by-id read shows.
+    /// The attributes in its read by id.
     Full,
 }
 
-/// What is left of an object that is to go.
+/// The state of an object that is being deleted.
 enum DeletionState {
-    /// It is there.
+    /// The object still exists.
     Present(Box<Object>),
-    /// Nothing, and what would hide it is ruled out.
+    /// It is gone, and a lost permission is ruled out.
     Deleted,
-    /// Nothing shows it, which proves nothing.
+    /// No read shows it, which does not prove its absence.
     Unproven,
 }
 
-/// What a status means for a wait.
+/// The meaning of a status for a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitStatus {
     Ready,
     Failed,
     Deleting,
-    /// On its way, or a status that nobody knows.
+    /// In transition, or an unknown status.
     Pending,
 }
 
 impl Waiter {
-    /// Waits until an object has settled and returns it as its by-id read shows it.
+    /// Waits until an object is ready and returns it as its read by id shows it.
     ///
-    /// Many waits for objects of one kind (in a project, or under a parent) share their requests.
-    /// A status that nobody knows is waited for. `on_status` hears every new status.
+    /// Many waits for objects of one kind (in a project, or under a parent) share their requests. An unknown status
+    /// counts as in transition. `on_status` receives every new status.
     ///
     /// # Errors
     /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
@@ -125,9 +125,9 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Full, (None, None)).await
     }
 
-    /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
-    /// just as it was `before` may be an old one: it counts when the object was seen on its way, or when
-    /// nothing can lag behind any more.
+    /// Waits like `settled`, after a request that starts a change of the object. A read that shows it ready and equal
+    /// to `before` may be outdated: it counts only after a transitional status was seen, or after the time by which
+    /// reads may lag.
     ///
     /// # Errors
     /// As `settled`.
@@ -167,8 +167,8 @@ impl Waiter {
         }
     }
 
-    /// Waits until an object has settled, as `settled`, and returns it as its list shows it, or better:
-    /// one request less for each object. What is `known` of it was just read, and is not read again.
+    /// Waits until an object is ready, like `settled`, and returns it at least as its list shows it: this saves one
+    /// request per object. The `known` state was just read, and is not read again.
     ///
     /// # Errors
     /// As `settled`.
@@ -182,8 +182,8 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Listed, (None, known)).await
     }
 
-    /// Looks until an object has settled: `before` is how it was before it was set in motion, `known` how it
-    /// was just read.
+    /// Reads until an object is ready: `before` is its state before the change started, `known` its state that was just
+    /// read.
     async fn until_settled<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -202,7 +202,7 @@ impl Waiter {
             };
             if let Some(object) = seen {
                 report_status(kind, &object, &mut status, on_status);
-                // Once it is another one than it was, every look is a new one.
+                // As soon as the object differs from its earlier state, no later read is outdated.
                 before = before.filter(|before| is_same(before, &object) && may_lag(reader, &watch));
                 let enough = object.detailed || kind.api.read.is_none() || show == DetailLevel::Listed;
                 match status_state(kind, &object) {
@@ -225,8 +225,8 @@ impl Waiter {
         }
     }
 
-    /// Waits until an object is proven gone: neither its list nor its by-id read shows it, while its
-    /// project is seen. A wrong project or a lost permission looks the same but for that.
+    /// Waits until an object is proven to be gone: neither its list nor its read by id shows it, while its project is
+    /// visible. Otherwise a wrong project or a lost permission would look the same.
     ///
     /// # Errors
     /// When it fails to go, cannot be read, or is still there `within` the time.
@@ -261,8 +261,8 @@ impl Waiter {
         }
     }
 
-    /// Looks for an object that the first look did not show, with its project seen before as well as
-    /// after: a permission that was lost or came back in between would hide it all the same.
+    /// Checks an object that the first read did not show, with its project visible both before and after: a permission
+    /// that was lost or restored in between would hide it, too.
     async fn trace_deletion<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -278,8 +278,8 @@ impl Waiter {
         Ok(if proven { DeletionState::Deleted } else { DeletionState::Unproven })
     }
 
-    /// Tells whether the project of an absent object is seen, or is proven gone itself. Without a
-    /// project the account's default one stands for the account.
+    /// Returns whether the project of an absent object is visible, or is proven to be gone itself. Without a project,
+    /// the account's default one represents the account.
     async fn sees_home<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -289,11 +289,11 @@ impl Waiter {
     ) -> Result<bool, ReadError> {
         let Some(projects) = project_kind(reader.registry) else { return Ok(true) };
         let home = project.filter(|_| kind.name != projects.name || project != Some(&key.id));
-        // A clock may show the same moment twice; a count does not.
+        // The clock may show the same time twice; a counter does not.
         let begun = self.canaries.get();
         let (seen, default) = {
             let mut canary = self.canary.lock().await;
-            // One that began before now says nothing about this moment.
+            // A read that started earlier proves nothing about this moment.
             if canary.as_ref().is_none_or(|canary| canary.number <= begun) {
                 let number = self.canaries.get() + 1;
                 self.canaries.set(number);
@@ -328,7 +328,7 @@ impl Waiter {
     }
 }
 
-/// Looks both ways: by id and in the list, whichever the first look was.
+/// Reads both by id and in the list, in whatever way the first read was made.
 async fn second_look<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
@@ -352,7 +352,7 @@ async fn second_look<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Tells whether a look of now can show how it was when the wait began.
+/// Returns whether a read may still show the state from before the wait.
 fn may_lag<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     watch: &WatchedObject<'_>,
@@ -360,7 +360,7 @@ fn may_lag<C: Transport, K: Clock, R: Random>(
     reader.requests.clock.elapsed().saturating_sub(watch.started) < reader.lag.get()
 }
 
-/// Waits until the next look: a quarter of the time so far, within bounds.
+/// Waits until the next read: a quarter of the time so far, within limits.
 async fn sleep_until_next_read(
     clock: &impl Clock,
     watch: &WatchedObject<'_>,
@@ -374,9 +374,9 @@ async fn sleep_until_next_read(
     Ok(())
 }
 
-/// Tells whether two looks at an object show the same, as far as both show it.
+/// Returns whether two reads of an object show the same, as far as both show it.
 fn is_same(one: &Object, other: &Object) -> bool {
-    // A list can show nothing where a by-id read shows a value.
+    // A list can omit a value that a read by id shows.
     let says_nothing = |there: &Value| *there == Value::Null && !other.detailed;
     let shown = |(name, value): (&Name, &Value)| {
         other.attributes.get(name).is_none_or(|there| there == value || says_nothing(there))
@@ -384,7 +384,7 @@ fn is_same(one: &Object, other: &Object) -> bool {
     one.id == other.id && one.attributes.iter().all(shown)
 }
 
-/// Tells a status that was not told yet.
+/// Reports a status that was not reported yet.
 fn report_status(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&str)) {
     let Some(now) = kind.api.ready.and_then(|ready| object.status(ready.attribute)) else { return };
     if now != status.as_str() {
@@ -398,7 +398,7 @@ fn failed_status(status: Name, object: &Object) -> WaitError {
     WaitError::Failed { status, detail }
 }
 
-/// Reads a status by the kind's table. A service that shows none has settled at once.
+/// Classifies a status by the kind's table. An object without a status is ready at once.
 fn status_state(kind: &Kind, object: &Object) -> WaitStatus {
     let Some(ReadinessRule { attribute, wanted, resting, failed, leaving }) = kind.api.ready else {
         return WaitStatus::Ready;

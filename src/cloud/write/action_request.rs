@@ -1,5 +1,4 @@
-//! `EndpointRequest`: a request that a table names, and its answer in the service's own words: actions, and reads
-//! that no refresh needs.
+//! `EndpointRequest`: a request from the tables, and its raw response: actions, and reads that no refresh needs.
 
 use serde_json::Value as Json;
 
@@ -20,30 +19,30 @@ use crate::model::schema::Method;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
-/// Most pages of one list.
+/// Maximum number of pages of one list.
 const MAX_ACTION_PAGES: usize = 1_000;
 
-/// A request that a table names.
+/// A request for an action or an additional read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndpointRequest {
-    /// The verb.
+    /// The HTTP method of the request.
     pub method: Method,
-    /// The path, filled.
+    /// The path, with all placeholders filled.
     pub path: String,
-    /// Query parameters.
+    /// The parameters of the query string.
     pub query: Vec<(&'static str, String)>,
     /// The value of `X-Project-ID`.
     pub project: Option<Name>,
-    /// The JSON body.
+    /// The JSON body, if there is one.
     pub body: Option<Json>,
 }
 
-/// How an action ended.
+/// The outcome of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActionResult {
-    /// 2xx and no word of failure; the body, where there is one.
+    /// 2xx without a reported failure; the body, where there is one.
     Done(Option<Json>),
-    /// It ended without a success; never `Done`.
+    /// It ended without success; never `Done`.
     Failed(MutationOutcome),
 }
 
@@ -73,9 +72,9 @@ pub(in crate::cloud) async fn send_query<C: Transport, K: Clock, R: Random>(
     Ok(send::read_as(requests, &ask.to_request()).await?.0)
 }
 
-/// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
-/// no list. A record that moved from one page to the next while it was read may stand twice or not at
-/// all: it is for looking.
+/// Returns the records of a list, page by page, until `enough` is satisfied; `None` when the response is not a
+/// list. A record that moved between pages during the read may be duplicated or missing: the result is for display
+/// only.
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.
@@ -94,7 +93,7 @@ pub(in crate::cloud) async fn ask_rows<C: Transport, K: Clock, R: Random>(
         let Ok(page) = decode::parse_page(json) else { return Ok(None) };
         let (count, total) = (page.rows.len(), page.total);
         rows.extend(page.rows);
-        // A list that says nothing of its length, or that has no pages, shows all at once.
+        // A list without a total, or without pages, shows all records at once.
         let more = total.is_some_and(|total| (rows.len() as u64) < total);
         if count == 0 || !more || enough(&rows) {
             break;
@@ -123,7 +122,7 @@ pub(in crate::cloud) async fn resolve_named_project<C: Transport, K: Clock, R: R
     Ok(found.map(|object| object.id))
 }
 
-/// Sends an action once; again only when the limiter refused it, for then it had no effect.
+/// Sends an action once; again only when the rate limit refused it, because then it had no effect.
 pub async fn send_action<C: Transport, K: Clock, R: Random>(
     changes: &MutationClient<'_, C, K, R>,
     ask: &EndpointRequest,

@@ -1,5 +1,5 @@
-//! Changing: one mutating request, and what is known of its effect afterwards. It is never sent twice without proof
-//! that the first one had no effect.
+//! Changes: one mutating request, and the knowledge of its effect afterwards. It is never sent twice without proof that
+//! the first one had no effect.
 
 pub mod action_request;
 pub mod mutation;

@@ -1,5 +1,4 @@
-//! `MutationClient`: the requests that change something: creations, calls and deletions, each let out by a
-//! gate right before it leaves.
+//! `MutationClient`: the mutating requests: creations, calls and deletions. Each passes a gate right before it is sent.
 
 use std::time::Duration;
 
@@ -17,25 +16,25 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{ApiCall, Endpoint, Kind};
 use crate::model::snapshot::ObjectKey;
 
-/// Whole time of a request that changes something: an answer later than this is not waited for.
+/// Timeout of a mutating request, connecting included.
 pub(in crate::cloud) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
-/// A client that may change something.
+/// A client that may send mutating requests.
 pub struct MutationClient<'c, C, K, R> {
     pub(in crate::cloud) reader: &'c ObjectReader<C, K, R>,
     pub(in crate::cloud) gate: SendPermit<'c>,
-    /// Told when the limiter refused a request: it is not under way any more, and waits to be sent again.
+    /// Called when the rate limit refused a request: it is no longer in progress and waits for a retry.
     pub(in crate::cloud) back: &'c dyn Fn(),
 }
 
 impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
-    /// Tells `back` whenever a request came back refused by the limiter, before it passes the gate again.
+    /// Sets a callback for each refusal by the rate limit, which is called before the request passes the gate again.
     #[must_use]
     pub fn telling_back(self, back: &'c dyn Fn()) -> Self {
         Self { back, ..self }
     }
 
-    /// Sends one creation. A refusal by the limiter had no effect, so it is sent again.
+    /// Sends one creation. A refusal by the rate limit had no effect, so it is sent again.
     pub async fn create(
         &self,
         kind: &'static Kind,
@@ -52,8 +51,8 @@ impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
         }
     }
 
-    /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the
-    /// limiter had no effect, so it is sent again.
+    /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the rate limit had no
+    /// effect, so it is sent again.
     pub async fn send_call(
         &self,
         kind: &'static Kind,
@@ -75,7 +74,7 @@ impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
         }
     }
 
-    /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
+    /// Replaces the ids in a response, and in its references, by main ids, as lists and reads by id do.
     async fn with_main_ids(&self, kind: &'static Kind, mutation: MutationOutcome) -> MutationOutcome {
         let MutationOutcome::Done(Some(mut object), secret) = mutation else { return mutation };
         self.reader.ids.use_known_id(&mut object);
@@ -83,8 +82,7 @@ impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
         MutationOutcome::Done(Some(object), secret)
     }
 
-    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
-    /// is sent again.
+    /// Sends one deletion, with the kind's delete body. A refusal by the rate limit had no effect, so it is sent again.
     pub async fn delete(
         &self,
         kind: &'static Kind,

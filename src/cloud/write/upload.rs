@@ -1,6 +1,6 @@
-//! Uploads: an address that the service signs, and bytes that go there without the API key.
+//! Uploads of bytes to an address that the service signs, without the API key.
 //!
-//! The address is another host's, often, and who holds it may write there: its query is shown nowhere.
+//! The address is often on another host, and its possession permits the upload: its query is never shown.
 
 use serde_json::Value as Json;
 
@@ -19,16 +19,16 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::ApiCall;
 use crate::model::snapshot::ObjectKey;
 
-/// Why an upload did not succeed.
+/// The reason why an upload did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadError {
-    /// Another one may succeed, with another grant.
+    /// Another attempt may succeed, with another grant.
     Transient(String),
-    /// It would be the same again.
+    /// Another attempt would fail in the same way.
     Final(String),
 }
 
-/// Asks for leave to upload. It changes nothing, so whoever gets no answer can ask again.
+/// Requests permission for an upload. It changes nothing, so a request without a response can be repeated.
 ///
 /// # Errors
 /// How it ended without one.
@@ -51,7 +51,7 @@ pub async fn request_grant<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Reads a grant, beside the envelope's own words or under its key.
+/// Parses a grant, next to the envelope's own fields or under its key.
 fn parse_grant(json: &Json) -> Option<UploadGrant> {
     let inside = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
     let text = |name: &str, most| {
@@ -63,7 +63,7 @@ fn parse_grant(json: &Json) -> Option<UploadGrant> {
     })
 }
 
-/// Uploads to a signed address, once. The limiter is the service's, and this is another host.
+/// Uploads to a signed address, once. The rate limit does not apply: this is another host.
 ///
 /// # Errors
 /// Why it did not succeed, without the address.
@@ -86,7 +86,7 @@ fn classify_upload(answer: &HttpResponse, url: &SignedUrl) -> Result<(), UploadE
         status @ 300..=399 => {
             Err(UploadError::Final(format!("{status} redirects, and no redirect is followed")))
         }
-        // A grant that ran out, a host that has no time.
+        // An expired grant, or an overloaded host.
         status @ (403 | 408 | 429 | 500..) => Err(UploadError::Transient(format!("{status}{words}"))),
         status => Err(UploadError::Final(format!("{status}{words}"))),
     }

@@ -1,4 +1,5 @@
-//! `AddressIndex`: how an address of a declaration stands to the blocks, and what is told of one that does not fit.
+//! Status of the addresses that declarations name: how many resources each one denotes, or why there is
+//! none. Also the diagnostics for addresses that do not fit the blocks.
 
 use std::collections::HashMap;
 
@@ -11,38 +12,38 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
 
-/// Most addresses that a suggestion is looked for among.
+/// Above this number of addresses, no similar address is suggested.
 const MAX_CANDIDATES: usize = 1_000;
 
-/// How an address stands to the blocks.
+/// How many resources an address denotes, or why it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config) enum AddressStatus {
     /// It is one resource, or one instance of a module.
     One,
     /// It is a block with `for_each`.
     Many,
-    /// It is written, but left out of this environment.
+    /// A block is written, but this environment leaves it out.
     Absent,
-    /// What is wrong with it was said already.
+    /// The block has a problem that was already reported.
     Broken,
     /// No block declares it.
     Undeclared,
 }
 
-/// The resources by address, and how an address stands to the blocks.
+/// Index of all resources by address, for queries about the status of an address.
 pub(in crate::config) struct AddressIndex<'g, 'd> {
     pub(in crate::config) resolver: &'g Evaluator<'d>,
     resources: HashMap<&'g Address, &'g Resource>,
 }
 
 impl<'g, 'd> AddressIndex<'g, 'd> {
-    /// Returns the ground of all resources.
+    /// Builds the index over all resources.
     pub(in crate::config) fn new(resolver: &'g Evaluator<'d>, resources: &'g [Resource]) -> Self {
         let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
         Self { resolver, resources }
     }
 
-    /// Returns how an address, or the place of a module, stands to the blocks.
+    /// Returns the status of the address of a resource or of a module.
     pub(in crate::config) fn address_status(&self, address: &Address) -> AddressStatus {
         let (module, rest) = module_of(&self.resolver.registry, address.as_str());
         if rest.is_empty() {
@@ -53,7 +54,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         }
         let index = &self.resolver.index;
         let mut end = Some(address.as_str().len());
-        // What stands inside of something that is left out is left out with it.
+        // Everything inside a block that is left out is left out with it.
         while let Some(at) = end {
             let part = &address.as_str()[..at];
             if let Some(block) = index.get(part) {
@@ -78,7 +79,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         }
     }
 
-    /// Returns how a place stands to the blocks of `use`.
+    /// Returns the status of the address of a `use` block or of one of its instances.
     fn module_status(&self, place: &str) -> AddressStatus {
         let mut end = Some(place.len());
         while let Some(at) = end {
@@ -104,7 +105,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         AddressStatus::Undeclared
     }
 
-    /// Tells whether an address ends with a key of `for_each`, there or not.
+    /// Returns whether an address ends with a key of `for_each`, whether or not that key exists.
     pub(in crate::config) fn is_key(&self, address: &Address) -> bool {
         let Some((above, _)) = address.as_str().rsplit_once('.') else { return false };
         let block = self.resolver.index.get(above);
@@ -136,7 +137,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         });
     }
 
-    /// Reports an address that is said to be left and still has its block.
+    /// Reports an address that a declaration calls gone, although its block still exists.
     pub(in crate::config) fn still_declared(&self, address: &Address, span: Span, help: &str) {
         let (module, rest) = module_of(&self.resolver.registry, address.as_str());
         let what = if rest.is_empty() { "`use` block" } else { "block" };

@@ -1,6 +1,7 @@
-//! `moved`, `import` and `removed`: what becomes of addresses and objects besides what blocks say.
+//! `moved`, `import` and `removed`: declarations about the past of addresses and objects.
 //!
-//! Here they are read and held against the blocks; against the ledger they are held by the plan.
+//! In: the lists of the stack and of its modules. Out: `Declarations` that are consistent with the blocks.
+//! The plan compares them with the ledger later.
 
 use std::collections::HashMap;
 
@@ -24,7 +25,7 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 impl<'d> Evaluator<'d> {
-    /// Reads all declarations of the stack, and holds them and those of its modules against the blocks.
+    /// Reads all declarations of the stack, and checks them and those of its modules against the blocks.
     pub(in crate::config) fn read_declarations(
         &self,
         merged: &MergedDocuments<'d>,
@@ -56,7 +57,7 @@ impl<'d> Evaluator<'d> {
         self.removed.extend(removed);
     }
 
-    /// Returns the entries of all lists of one word, with the keys that they must and may have.
+    /// Returns the entries of all lists of one keyword, and reports unknown and missing keys.
     fn read_list_items(&self, lists: &[&'d DocumentEntry], words: Keywords) -> Vec<DeclarationItem<'d>> {
         let mut found = Vec::new();
         for list in lists {
@@ -112,7 +113,7 @@ impl<'d> Evaluator<'d> {
         self.problems.push(problem.detail(detail).help(help));
     }
 
-    /// Reads an address, or the place of a module, and the kind that stands there, if one does.
+    /// Reads the address of a resource or a module, with its kind if it is a resource.
     fn parse_address(&self, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
         let written = node.scalar().map(|scalar| scalar.text.as_str());
         let Some(written) = written else {
@@ -176,7 +177,7 @@ impl<'d> Evaluator<'d> {
         let ((from, kind), (to, other)) = self.parse_address(there).zip(self.parse_address(here))?;
         let module = &self.scope.prefix;
         match (kind, other) {
-            // A kind that is misspelt looks like a module.
+            // A misspelt kind looks like the name of a module.
             (None, Some(_)) if from.as_str().contains('.') => self.no_kind(there.span, &from),
             (Some(_), None) if to.as_str().contains('.') => self.no_kind(here.span, &to),
             _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
@@ -265,7 +266,7 @@ impl<'d> Evaluator<'d> {
         Some(RemovedDeclaration { from: from.in_module(&module), action, module, span: item.span })
     }
 
-    /// Reports what is said a second time of one address.
+    /// Reports the second and every later entry for the same address, and keeps the first.
     fn each_once<T>(&self, all: Vec<T>, of: impl Fn(&T) -> (&Address, Span), what: &str) -> Vec<T> {
         let mut first: HashMap<&Address, Span> = HashMap::new();
         for item in &all {
@@ -283,7 +284,7 @@ impl<'d> Evaluator<'d> {
 }
 
 impl AddressIndex<'_, '_> {
-    /// Tells whether what is said to be removed has no block.
+    /// Returns whether no block declares what a `removed` entry names; reports it otherwise.
     fn is_gone(&self, removed: &RemovedDeclaration) -> bool {
         let is_gone = self.address_status(&removed.from) == AddressStatus::Undeclared;
         if !is_gone {
@@ -295,7 +296,7 @@ impl AddressIndex<'_, '_> {
     }
 }
 
-/// Drops what a module says of an address of which whoever uses it says something, too.
+/// Drops a module's entry for an address for which its caller has an entry, too: the outermost entry wins.
 fn drop_overridden_removals(mut removed: Vec<RemovedDeclaration>) -> Vec<RemovedDeclaration> {
     let mut sayers: HashMap<Address, Name> = HashMap::new();
     for one in &removed {

@@ -1,4 +1,4 @@
-//! The order of resources: what waits for what, and circles.
+//! Dependency cycles between resources.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
 use crate::model::source::Span;
 
-/// Most edges of a circle that a message shows.
+/// Maximum number of edges of a cycle that a message shows.
 const MAX_EDGES: usize = 20;
 
-/// Returns a problem for each circle, naming every edge.
+/// Returns one problem for each dependency cycle, naming every edge.
 pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagnostic> {
     let mut graph = Graph::default();
     let nodes: HashMap<&Address, NodeId> =
@@ -40,7 +40,7 @@ pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagno
         .collect()
 }
 
-/// Returns what a resource waits for, with the place that says so.
+/// Returns the resources that a resource depends on, each with the source location of the reference.
 fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
     let waiting =
         resource.attributes.values().filter(|setting| !matches!(setting.expression, Expression::Value(_)));
@@ -53,7 +53,7 @@ fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
         .chain(resource.parent.iter().map(|address| (address, resource.span)))
 }
 
-/// Walks one circle within a knot and says every edge of it.
+/// Walks one cycle among mutually dependent resources and describes each of its edges.
 fn cycle_problem(members: &HashMap<&Address, &Resource>) -> Diagnostic {
     let mut problem = Diagnostic::error(codes::DEPENDENCY_CYCLE, "resources wait for each other")
         .detail("None of them can be made first.")

@@ -1,4 +1,4 @@
-//! What is wrong with a stack in several environments: each problem once, with the environments that have it.
+//! Diagnostics of a stack in several environments: each problem once, with the environments that have it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::{Sources, Span};
 
-/// The word by which expressions ask for the environment.
+/// Root of the expression that reads the name of the environment.
 const ENV: &str = "env";
 
-/// What makes two problems the same: code and place; without a place, the words.
+/// Identity of a problem across environments: code and span; without a span, the text.
 type ProblemIdentity = (&'static str, Option<Span>, String);
 
 fn problem_key(problem: &Diagnostic) -> ProblemIdentity {
@@ -28,11 +28,11 @@ pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic>
     there.into_iter().filter(|problem| !known.contains(&problem_key(problem))).collect()
 }
 
-/// Returns what the chosen environment has, and the errors of the others. An error that not all of them have
-/// says which do.
+/// Returns the problems of the chosen environment and the errors of the others. An error that not all
+/// environments have names those that do.
 ///
-/// A value that is given to a variable for one run may be missing in another environment: that is no error
-/// there. Where none is chosen, `chosen` is empty.
+/// A variable's value that is given for one run may be missing in another environment: that is no error
+/// there. Where no environment is chosen, `chosen` is empty.
 #[must_use]
 pub fn merge_problems(
     chosen: &Name,
@@ -66,7 +66,7 @@ pub fn merge_problems(
             if n < first && !is_told(&problem) { None } else { having.get_mut(&problem_key(&problem)) };
         match having {
             None => all.push(problem),
-            // It was told already.
+            // An empty list marks a problem that was already reported.
             Some(names) if names.is_empty() => {}
             Some(names) if names.len() == count || (n < first && chosen.is_empty()) => {
                 names.clear();
@@ -78,7 +78,7 @@ pub fn merge_problems(
     all
 }
 
-/// Says in which environments a problem is found.
+/// Adds to a problem the names of the environments that have it.
 fn with_environment_names(mut problem: Diagnostic, names: &[&Name]) -> Diagnostic {
     let word = if names.len() == 1 { "environment" } else { "environments" };
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
@@ -86,8 +86,8 @@ fn with_environment_names(mut problem: Diagnostic, names: &[&Name]) -> Diagnosti
     problem.detail(format!("In the {word} {}: {detail}", names.join(", ")))
 }
 
-/// Returns the environments besides the chosen one that are to be looked at, and those that surely are like
-/// another one: neither sets anything, and nothing asks which one it is.
+/// Returns the environments besides the chosen one that must be checked, and those that are certainly
+/// identical to another one: neither overrides a value, and no expression reads the environment's name.
 pub(in crate::config) fn environments_to_check(
     environments: &NamedEntries<'_>,
     sources: &Sources,

@@ -1,5 +1,7 @@
-//! `moved` entries held against the blocks: each followed to its end, through the places of modules as well. An entry
-//! of a caller names what was in a module by the module's place at that time; it holds for the later places, too.
+//! `moved` entries checked against the blocks: each is followed to its end, through moved modules as well.
+//!
+//! An entry of a caller names an object in a module by the module's address at that time; it also holds for
+//! the module's later addresses.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +12,7 @@ use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
 use crate::model::address::{Address, path_prefixes};
 use crate::model::diagnostic::Diagnostic;
 
-/// Where a move ends, and whether it is itself the last one on the way.
+/// End address of a chain of moves, and whether this move is itself the last one of the chain.
 type MoveEnd = Option<(Address, bool)>;
 
 /// Moves, each by the address that it leaves.
@@ -20,7 +22,8 @@ struct MoveChains<'m> {
 }
 
 impl MoveChains<'_> {
-    /// Returns the move that takes an address further, and where to. The one that says most of it counts.
+    /// Returns the next move that applies to an address, and the address after it. The most specific entry
+    /// wins.
     fn next(&self, at: &Address) -> Option<(usize, Address)> {
         if let Some(n) = self.by_from.get(at.as_str()) {
             return Some((*n, self.moved[*n].to.clone()));
@@ -39,8 +42,9 @@ impl MoveChains<'_> {
 }
 
 impl AddressIndex<'_, '_> {
-    /// Follows all moves to their ends, and keeps those that lead to a resource or into a module. A move to what is
-    /// removed since is a removal of what it leaves: an entry of the ledger may have its old address still.
+    /// Follows all moves to their ends, and keeps those that end at a resource or in a module. A move whose
+    /// target was removed later becomes a removal of its `from` address, because the ledger may still hold
+    /// that address.
     pub(in crate::config) fn resolve_moves(
         &self,
         mut moved: Vec<MovedDeclaration>,
@@ -82,8 +86,9 @@ impl AddressIndex<'_, '_> {
         (kept, left)
     }
 
-    /// Returns the entries that go on from where others lead, at the present place of a module: after `a.vm.x` moved to
-    /// `vm.y` and `a` to `b`, what the module itself moves to `vm.x` is led to `b.vm.x`, and goes on to `vm.y`.
+    /// Returns the entries that continue a chain of moves at the present address of a module. Example:
+    /// `a.vm.x` moved to `vm.y`, and `a` to `b`. A move within the module to `vm.x` now ends at `b.vm.x`,
+    /// and continues to `vm.y`.
     fn at_later_places(
         &self,
         moved: &[MovedDeclaration],
@@ -105,7 +110,8 @@ impl AddressIndex<'_, '_> {
         found.into_values().collect()
     }
 
-    /// Returns the removal that a move amounts to whose end no block declares and a `removed` entry is about.
+    /// Returns the removal that a move becomes when no block declares its end and a `removed` entry names
+    /// that end.
     fn removal_for(
         &self,
         step: &MovedDeclaration,
@@ -130,13 +136,14 @@ impl AddressIndex<'_, '_> {
         });
     }
 
-    /// Tells whether a move is kept, and whether it leads to a whole block with `for_each`.
+    /// Returns whether a move is kept, and whether it leads to a whole block with `for_each`.
     fn check_move(&self, step: &MovedDeclaration, end: MoveEnd) -> Option<bool> {
         let (end, is_last) = end?;
         let problems = &self.resolver.problems;
         let into_itself = step.to.is_within(&step.from);
         let standing = self.address_status(&step.from);
-        // Which keys there are is the caller's to say: what a module says of others means nothing to it.
+        // The caller decides which keys exist, so an entry inside the module about a key of it is not
+        // checked here.
         let is_callers = |address| !step.module.is_empty() && self.is_key(address);
         if standing != AddressStatus::Undeclared && !(standing == AddressStatus::Many && into_itself) {
             if !(standing == AddressStatus::One && is_callers(&step.from)) {
@@ -162,7 +169,8 @@ impl AddressIndex<'_, '_> {
         let moved = ways.moved;
         let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
         for start in 0..moved.len() {
-            // With each move on the way: whether it was met at its own address, or somewhere below it.
+            // Each move of the chain, and whether it matched its own address exactly or an address inside
+            // it.
             let mut way: Vec<(usize, bool)> = Vec::new();
             let (mut n, mut to) = (start, moved[start].to.clone());
             let end = loop {
@@ -186,14 +194,14 @@ impl AddressIndex<'_, '_> {
                 }
             }
         }
-        // Where another entry goes on from there, that entry reports it.
+        // Where another entry continues the chain, that entry reports the problem.
         let last = |n: usize| !ways.by_from.contains_key(moved[n].to.as_str());
         let ends = ends.into_iter().enumerate();
         ends.map(|(n, end)| end.flatten().map(|end| (end, last(n)))).collect()
     }
 
-    /// Returns the move that takes an address further. What is declared is where it is to be, whatever is said of
-    /// the module around it; that of an entry of its own is reported with that entry.
+    /// Returns the next move that applies to an address. A declared resource stays where it is, even if its
+    /// module moves; a move that names exactly this address is reported with its own entry.
     fn next(&self, ways: &MoveChains<'_>, at: &Address) -> Option<(usize, Address)> {
         let (n, to) = ways.next(at)?;
         let is_there = ways.moved[n].from != *at && self.address_status(at) != AddressStatus::Undeclared;
@@ -212,7 +220,8 @@ impl AddressIndex<'_, '_> {
     }
 }
 
-/// Returns the entry that takes an address further from where it was before the modules around it moved.
+/// Returns the entry that continues the chain from the address that the object had before its modules
+/// moved.
 fn further_from_before(
     at: &Address,
     by_to: &HashMap<&str, &MovedDeclaration>,

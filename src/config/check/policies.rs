@@ -19,10 +19,10 @@ use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
-/// What a policy on a kind sees of a resource besides its attributes.
+/// Fields of `self` in a policy on a kind, besides the resource's attributes.
 pub const SELF_FIELDS: &[&str] = &["action", "address", "id", "key", "kind"];
 
-/// What a policy sees of the plan.
+/// Fields of `plan` in the condition of a policy.
 pub const PLAN_FIELDS: &[&str] = &[
     "adopt",
     "changes",
@@ -41,7 +41,7 @@ pub const PLAN_FIELDS: &[&str] = &[
 ];
 
 impl<'d> Evaluator<'d> {
-    /// Reads all policies.
+    /// Reads all policies and reports those that are wrong.
     pub(in crate::config) fn read_policies(&self, entries: &NamedEntries<'d>) -> Vec<Policy> {
         entries.values().filter_map(|entry| self.read_policy(entry)).collect()
     }
@@ -116,7 +116,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Reads what must not be true, with the values of all that is known now.
+    /// Reads the `deny` condition of a policy, and binds all values that are known now.
     fn read_denial(&self, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
         let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
@@ -139,7 +139,7 @@ impl<'d> Evaluator<'d> {
         good.then_some(cel)
     }
 
-    /// Checks one path of a denial, and binds what it names.
+    /// Checks one path of a `deny` condition, and binds the value that it names.
     fn check_denial_path(
         &self,
         path: &ReferencePath,

@@ -1,4 +1,4 @@
-//! Which parts of the files are secrets: excerpts in messages show none of them. Pure.
+//! Which spans of the source files are sensitive, so that no excerpt in a message shows them. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,12 @@ use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entri
 use crate::model::address::Name;
 use crate::model::source::Span;
 
-/// The words of a secret variable's declaration that are shown; what any other one says may be its value.
+/// Keywords in a secret variable's declaration that messages may show; the value of any other keyword may
+/// be the secret.
 const UNREDACTED_KEYWORDS: &[&str] =
     &["type", "description", "check", "from_file", "generate", "source", "deliver_secret"];
 
-/// The variables of a unit.
+/// Variables that one unit (the stack or a module) declares.
 #[derive(Default)]
 struct UnitVariables<'d> {
     all: BTreeSet<&'d Name>,
@@ -19,8 +20,8 @@ struct UnitVariables<'d> {
 }
 
 impl UnitVariables<'_> {
-    /// Tells whether what is given by a name may be a secret. A name that is not declared may be a slip of
-    /// one that is.
+    /// Returns whether the value given for a name may be a secret. A name that is not declared may be a
+    /// misspelling of one that is.
     fn may_be_secret(&self, name: &Name) -> bool {
         self.secret.contains(name) || !self.all.contains(name)
     }
@@ -59,7 +60,7 @@ pub(in crate::config) fn secret_names(unit: &[Document]) -> BTreeSet<&Name> {
     declared_variables(unit, &mut Vec::new()).secret
 }
 
-/// Returns the variables of a unit; adds where the secret ones have values.
+/// Returns the variables that a unit declares; adds the spans of the secret ones' values to `spans`.
 fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> UnitVariables<'d> {
     let mut declared = UnitVariables::default();
     for entry in block_entries(unit, "vars") {
@@ -74,7 +75,7 @@ fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> UnitVa
     declared
 }
 
-/// Tells whether a declaration is one of a secret. One whose type cannot be read may be.
+/// Returns whether a declaration is of a secret. One whose type cannot be read may be.
 fn is_secret(declaration: &Node) -> bool {
     let words = named_entries(declaration).unwrap_or_default();
     let text = |key: &str| words.iter().find(|word| word.key == key).and_then(|word| word.value.scalar());
@@ -87,7 +88,7 @@ fn is_secret(declaration: &Node) -> bool {
     }
 }
 
-/// Returns where a map gives values to names that hide them.
+/// Returns the spans of the values in a map whose names `hides` classifies as secret.
 fn secret_value_spans(map: Option<&Node>, hides: impl Fn(&Name) -> bool) -> Vec<Span> {
     let entries = map.and_then(named_entries).unwrap_or_default();
     entries.iter().filter(|entry| hides(&entry.key)).map(|entry| entry.value.span).collect()

@@ -1,8 +1,8 @@
 //! Secret sinks that are files: which paths are refused, and which sinks would overwrite each other. Pure.
 //!
-//! In: the sinks of a resolved stack, with the places where they were written. Out: diagnostics. The
-//! invariant: two secrets never share a target, in whatever spelling, and none is a file that decides
-//! what a later run of stead, git, CI or an editor does.
+//! In: the sinks of a resolved stack, with the spans where they were written. Out: diagnostics. The
+//! invariant: two secrets never share a target, in whatever spelling, and none is a file that decides what
+//! a later run of stead, git, CI or an editor does.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Sources, Span};
 
-/// Directories and files, in lower case, whose content version control, CI systems, editors and
-/// development tools obey. Everything that begins with `.git` is refused besides.
+/// Directories and files, in lower case, whose content version control, CI systems, editors and development
+/// tools execute or obey. Every name that begins with `.git` is refused as well.
 const TOOL_CONTROLLED_PATHS: &[&str] = &[
     ".azure-pipelines",
     ".bitbucket",
@@ -62,10 +62,10 @@ const TOOL_CONTROLLED_PATHS: &[&str] = &[
     "lefthook.yml",
 ];
 
-/// The file of pinned catalog names.
+/// File name of the lock file with the pinned catalog names.
 const LOCK_FILE_NAME: &str = "stead.lock";
 
-/// Where a sink puts a secret, in one spelling for all that name the same file.
+/// Target of a secret sink, normalized: all spellings of one file have the same target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SinkTarget {
     /// The file, without `.` and in one case.
@@ -85,7 +85,7 @@ pub fn target_of(sink: &SecretSink) -> Option<SinkTarget> {
     Some(SinkTarget { file: fold_path(path), variable })
 }
 
-/// Returns a sink as a plan names it.
+/// Returns the text that a plan shows for a sink.
 #[must_use]
 pub fn describe_sink(sink: &SecretSink) -> String {
     match sink {
@@ -96,17 +96,17 @@ pub fn describe_sink(sink: &SecretSink) -> String {
 }
 
 impl SinkTarget {
-    /// Returns the key under which a ledger records what was delivered there.
+    /// Returns the key under which a ledger records that the secret was delivered to this target.
     #[must_use]
     pub fn key(&self) -> Name {
         match &self.variable {
             None => Name::new(&self.file),
-            // No variable's name has a `#`.
+            // `#` separates the two parts unambiguously: no variable's name contains one.
             Some(variable) => Name::new(format!("{}#{variable}", self.file)),
         }
     }
 
-    /// Tells whether delivering to both would lose one of the two secrets.
+    /// Returns whether delivering to both targets would lose one of the two secrets.
     fn collides_with(&self, other: &Self) -> bool {
         if self.file != other.file {
             let inside = |a: &str, b: &str| b.strip_prefix(a).is_some_and(|rest| rest.starts_with('/'));
@@ -120,7 +120,7 @@ impl SinkTarget {
     }
 }
 
-/// Targets by their files: among many, one that collides is found at once.
+/// Index of targets by file, so that a collision is found without comparing all pairs.
 #[derive(Default)]
 struct SinkTargetIndex<'a>(BTreeMap<String, Vec<(&'a SinkUse, SinkTarget)>>);
 
@@ -129,26 +129,28 @@ impl<'a> SinkTargetIndex<'a> {
         self.0.entry(target.file.clone()).or_default().push((one, target));
     }
 
-    /// Returns a sink whose secret would be lost, or would lose this one.
+    /// Returns a sink that would overwrite the secret of `target`, or whose secret `target` would
+    /// overwrite.
     fn find_collision(&self, target: &SinkTarget) -> Option<&'a SinkUse> {
         let file = target.file.as_str();
         let above = file.match_indices('/').filter_map(|(at, _)| self.0.get(&file[..at]));
-        // All that begin with the file's name and a `/`, which `0` follows.
+        // All paths inside `file` as a directory: they begin with its name and `/`, and `0` is the
+        // character after `/`.
         let below = self.0.range(format!("{file}/")..format!("{file}0")).map(|(_, all)| all);
         let all = self.0.get(file).into_iter().chain(above).chain(below).flatten();
         all.into_iter().find(|(_, known)| known.collides_with(target)).map(|(one, _)| *one)
     }
 }
 
-/// Returns a path in one spelling: without `.` and empty parts, and in one case, as on file systems that tell
-/// no upper case from lower case.
+/// Returns a normalized path: without `.` and empty parts, and in lower case, because some file systems do
+/// not distinguish upper case from lower case.
 fn fold_path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     let parts: Vec<String> = parts.map(|part| part.to_uppercase().to_lowercase()).collect();
     parts.join("/")
 }
 
-/// Tells why no secret is delivered to a path; `None` when one may be.
+/// Returns why no secret may be delivered to a path; `None` when one may be.
 pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
     // Two spellings of such a name are one file on some systems, or look like one to a reader.
     if path.chars().any(is_ambiguous) {
@@ -156,7 +158,7 @@ pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
     }
     let folded = fold_path(path);
     for part in folded.split('/') {
-        // What Windows reads as the same name: dots and blanks at the end, streams, short names.
+        // Windows reads these as the same name: dots and blanks at the end, streams, short names.
         let plain = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
         let is_git = plain.starts_with(".git") || plain.starts_with("git~");
         if is_git || TOOL_CONTROLLED_PATHS.contains(&plain) {
@@ -177,7 +179,7 @@ fn is_ambiguous(c: char) -> bool {
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
-/// Returns the sinks of a stack, each with the place where it was written.
+/// Returns the sinks of a stack, each with the span where it was written.
 pub(in crate::config) fn sink_uses(
     resources: &[Resource],
     awaited: &BTreeMap<Name, DeferredSecret>,
@@ -197,7 +199,8 @@ pub(in crate::config) fn sink_uses(
     of_resources.chain(of_variables).collect()
 }
 
-/// Returns what is wrong with the sinks of one environment: two that share a target, and files of the stack.
+/// Returns the problems with the sinks of one environment: two that share a target, and sinks that
+/// overwrite files of the stack.
 pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let files: Vec<String> = sources.iter().map(|(_, source)| fold_path(&source.path)).collect();

@@ -1,4 +1,5 @@
-//! The service's rules that can be checked without a network. What is not known yet passes.
+//! The service's rules that can be checked without a network. A value that is not known yet passes every
+//! rule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -61,7 +62,8 @@ fn rule_violation(rule: &Rule, span: Span, why: &str) -> Diagnostic {
         .detail(format!("{why} Rule: {}.", rule.place))
 }
 
-/// Returns what an attribute will be: as written, else its default. `None` when that is not known.
+/// Returns the desired value of an attribute: the written value, else the kind's default. `None` if it is
+/// not known.
 fn desired_value(resource: &Resource, name: &str) -> Option<Value> {
     match resource.attributes.get(name) {
         Some(setting) => match setting.expression.known_value()? {
@@ -79,7 +81,7 @@ fn default_value(kind: &Kind, name: &str) -> Option<Value> {
     }
 }
 
-/// Returns a written value that is not the harmless one, with its place.
+/// Returns a written value that differs from `unless`, with its span.
 fn significant_value<'r>(resource: &'r Resource, name: &str, unless: Literal) -> Option<(&'r Value, Span)> {
     let setting = resource.attributes.get(name)?;
     let value = setting.expression.known_value()?;
@@ -124,7 +126,7 @@ fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog
     }
 }
 
-/// Checks which attributes stand together.
+/// Checks rules about which attributes require or exclude each other.
 fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
         RuleCheck::ExactlyOne { attributes } => exactly_one(rule, resource, attributes, true),
@@ -158,7 +160,7 @@ fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     }
 }
 
-/// Checks numbers by themselves.
+/// Checks rules about a single number, such as its bounds.
 fn check_number_rule(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
         RuleCheck::Is { attribute, value } => {
@@ -218,7 +220,7 @@ fn join_values(values: &[i64]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Tells whether an attribute is not written, or written as `null`.
+/// Returns whether an attribute is not written, or written as `null`.
 fn is_missing(resource: &Resource, name: &str) -> bool {
     let written = resource.attributes.get(name).map(|setting| &setting.expression);
     written.is_none_or(|expression| *expression == Expression::Value(Value::Null))
@@ -347,7 +349,8 @@ fn unique_overall(
     unique_within(rule, attributes, resources, problems, |_| String::new());
 }
 
-/// Reports resources that agree in all attributes with another of the same place.
+/// Reports resources that agree in all given attributes with another resource of the same scope, as `place`
+/// names it.
 fn unique_within(
     rule: &Rule,
     attributes: &[&str],
@@ -384,14 +387,15 @@ fn unique_within(
     }
 }
 
-/// Returns a text by which two values that are known to be the same agree.
+/// Returns a key that two values share if they are known to be equal; `None` if that is not known.
 fn value_identity(resource: &Resource, name: &str) -> Option<String> {
     match resource.attributes.get(name).map(|setting| &setting.expression) {
         Some(Expression::Reference(reference)) => {
             Some(format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default()))
         }
         _ => match desired_value(resource, name)? {
-            // Two texts that happen to be equal would tell something of each other; one variable is the same.
+            // Comparing the texts of two secrets would reveal whether they are equal; the same variable is
+            // equal anyway.
             Value::Secret(secret) => secret.name().map(|name| format!("${name}")),
             value if value.is_secret() => None,
             value => Some(value.to_string()),

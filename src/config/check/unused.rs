@@ -1,5 +1,5 @@
-//! What is declared and used by nothing: variables, locals, blocks without entries. It is worth a look: often
-//! its name is misspelt where it should be used.
+//! Warnings about declarations that nothing uses: variables, locals, blocks without entries. Often the name
+//! is misspelt where it should be used.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, 
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 
-/// Returns what nothing uses of a stack or of a module, by its documents.
+/// Returns warnings about unused declarations of a stack or of a module.
 pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
     let mut used = UsedNames::default();
     let roots = || documents.iter().flat_map(|document| &document.root);
@@ -40,11 +40,12 @@ pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]
     found
 }
 
-/// What expressions and references name.
+/// Names that expressions and references use.
 #[derive(Default)]
 struct UsedNames {
     names: BTreeSet<String>,
-    /// Roots that are gone through by computed names, or as a whole.
+    /// Roots that an expression reads as a whole or with a computed key, so that each of their entries
+    /// counts as used.
     whole: BTreeSet<&'static str>,
 }
 
@@ -72,7 +73,7 @@ impl UsedNames {
                 match after.trim_start().strip_prefix('.') {
                     Some(rest) => {
                         let name: String = rest.trim_start().chars().take_while(|c| is_name(*c)).collect();
-                        // In an expression a hyphen takes away.
+                        // In an expression a hyphen is the minus sign.
                         let first = name.split('-').next().unwrap_or_default().to_owned();
                         self.names.extend([first, name].map(|name| format!("{root}.{name}")));
                     }
@@ -85,7 +86,7 @@ impl UsedNames {
     }
 
     fn is_used(&self, root: &str, declared: &DocumentEntry) -> bool {
-        // What is generated and delivered is of use by itself.
+        // A secret that is generated and delivered needs no reference to be useful.
         let delivered = || {
             let words = named_entries(&declared.value).unwrap_or_default();
             words.iter().any(|word| word.key == "deliver_secret")
@@ -94,7 +95,7 @@ impl UsedNames {
     }
 }
 
-/// Returns what is wrong with a block that says nothing.
+/// Returns the warning about a block without entries.
 fn empty_block_problem(registry: &Registry, entry: &DocumentEntry) -> Option<Diagnostic> {
     let holds = registry.top_level().any(|kind| kind.name == entry.key)
         || keywords::find_word(keywords::TOP, &entry.key).is_some();

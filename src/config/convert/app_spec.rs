@@ -23,10 +23,10 @@ const MEANINGLESS: &[&str] = &[
 /// Top-level fields that mean nothing.
 const TOP: &[&str] = &["name", "region", "features", "alerts"];
 
-/// The lists of components, and what each is here.
+/// Component lists of an app spec, and the app type of each in this language.
 const COMPONENTS: &[(&str, &str)] = &[("services", "web"), ("workers", "worker"), ("jobs", "job")];
 
-/// Reads an app spec; false when it is none.
+/// Reads an app spec into the draft; returns false when the file is not one.
 pub(super) fn read_app_spec(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let components: Vec<_> = COMPONENTS
         .iter()
@@ -111,7 +111,7 @@ fn read_component(fields: &FieldReader<'_>, ty: &str, draft: &mut StackDraft) ->
                     why,
                 );
             }
-            // One is what runs where nothing is said.
+            // One instance is the service's default.
             Some("1") => {}
             count => app.set_number("instances", count),
         },

@@ -8,7 +8,7 @@ use super::render_blueprint::repository_name;
 use crate::config::syntax::document::{DocumentEntry, Node};
 use crate::model::source::Span;
 
-/// Fields that mean nothing where nobody runs containers by hand.
+/// Fields that can be ignored because they only matter when a user runs containers by hand.
 const MEANINGLESS: &[&str] = &[
     "container_name",
     "restart",
@@ -24,14 +24,15 @@ const MEANINGLESS: &[&str] = &[
     "develop",
 ];
 
-/// Fields of a database that mean nothing: its link says where it is, and the service keeps its files.
+/// Fields of a database that can be ignored: the address comes from a reference, and the service stores the
+/// data.
 const IGNORED_DATABASE_FIELDS: &[&str] =
     &["healthcheck", "expose", "hostname", "networks", "user", "shm_size", "deploy", "depends_on"];
 
 /// Top-level fields that mean nothing.
 const TOP: &[&str] = &["version", "name", "volumes", "networks"];
 
-/// Reads a Compose file; false when it is none.
+/// Reads a Compose file into the draft; returns false when the file is not one.
 pub(super) fn read_compose(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let Some(services) = root.map("services") else { return false };
     let entries = services.entries().iter();
@@ -99,7 +100,7 @@ fn database_of(fields: &FieldReader<'_>) -> Option<(&'static str, Option<String>
         _ => (image, None),
     };
     let engine = database_engine(name.rsplit('/').next()?)?;
-    // A version of another product says nothing.
+    // The tag of a derived image (another product) is not the version of the engine.
     let own = name.ends_with(engine);
     let version = tag
         .and_then(|tag| tag.split('-').next())
@@ -163,7 +164,7 @@ fn read_compose_service(
     app
 }
 
-/// Says what it is made of.
+/// Sets the app's source: an image or a repository.
 fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     let (at, path) = (fields.field_span("image"), fields.field_path("image"));
     let image = fields.text("image").filter(|image| !image.is_empty());
@@ -206,7 +207,7 @@ fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut S
     app.set_attribute("source_dir", Some(draft.filled_in(context, (at, &path))));
 }
 
-/// Returns the repository that a context is, and what is behind its `#`.
+/// Returns the repository of a build context that is a Git URL, and the part after `#`.
 fn parse_git_context(context: &str) -> Option<(&str, Option<&str>)> {
     let (url, behind) =
         context.split_once('#').map_or((context, None), |(url, behind)| (url, Some(behind)));
@@ -242,7 +243,7 @@ fn describe_port(node: &Node) -> String {
     }
 }
 
-/// Returns a part of what is written as a map.
+/// Returns one field of a port or volume that is written as a map.
 fn mapping_text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
     node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| node_text(&entry.value))
 }
@@ -362,7 +363,7 @@ fn read_environment(
     }
 }
 
-/// Returns the variables of an environment: key, value and place.
+/// Returns the variables of an environment as key, value and span.
 fn environment_variables(fields: &FieldReader<'_>) -> Vec<(String, Option<String>, Span)> {
     let Some(node) = fields.get("environment") else { return Vec::new() };
     if let Some(entries) = node.entries() {

@@ -1,17 +1,17 @@
-//! Whose file it is, by what stands in it.
+//! Detects from a file's content which tool it belongs to.
 
 use super::SourceFormat;
 use crate::config::syntax::document::NodeValue;
 use crate::config::syntax::yaml;
 use crate::model::source::{Source, SourceId};
 
-/// What only a stack's own file has.
+/// Top-level keys that only a stack's own file has.
 const STEAD_KEYS: &[&str] = &["stead", "stack"];
 
-/// Components of an app spec.
+/// Top-level keys of an app spec that list components.
 const COMPONENTS: &[&str] = &["services", "workers", "jobs", "functions", "static_sites", "databases"];
 
-/// Returns which tool's file a text is; `None` for a stack's own, and for what is none of those known.
+/// Returns which tool's file a text is; `None` for a stack's own file and for unknown ones.
 #[must_use]
 pub fn guess_origin(source: &Source) -> Option<SourceFormat> {
     let document = yaml::parse(SourceId(0), source).ok()?;

@@ -1,4 +1,5 @@
-//! `StackDraft`: a stack in the making, whatever tool it comes from.
+//! `StackDraft`: the stack that a conversion builds up. Readers of all formats fill it; `StackDraft::finish` turns it
+//! into the top level of a stack's file.
 
 use super::interpolate::{InterpolationPart, split_pieces};
 use super::unsupported_fields::omission_reason;
@@ -18,61 +19,58 @@ const ENGINES: &[(&str, &[&str], &str)] = &[
     ("clickhouse", &["clickhouse", "clickhouse-server"], "clickhouse-2c-8g"),
 ];
 
-/// A stack in the making.
+/// Stack that a conversion builds up.
 #[derive(Debug, Default)]
 pub(super) struct StackDraft {
     vars: Vec<DraftVariable>,
-    /// Databases by name.
     pub(super) databases: Vec<DraftDatabase>,
-    /// Applications by name.
     pub(super) apps: Vec<DraftApp>,
-    /// What could not be carried over: where it stands, and why.
+    /// Fields that could not be converted: span and reason.
     left_out: Vec<(Span, String)>,
 }
 
-/// A variable of the stack.
+/// Variable that the converted stack declares.
 #[derive(Debug)]
 struct DraftVariable {
     name: Name,
-    /// What it stands for: a variable of the other tool, or a secret that its file holds.
+    /// Identity of the value: a variable of the other tool, or a secret that its file holds.
     of: String,
-    /// The secret's text, which is not written.
+    /// Text of the secret, which the converted file must not contain.
     hidden: Option<String>,
     is_secret: bool,
     default: Option<String>,
-    /// It is made by the stack.
+    /// The stack generates the value.
     generated: bool,
 }
 
-/// A database.
+/// Database of the converted stack.
 #[derive(Debug, Default)]
 pub(super) struct DraftDatabase {
-    /// As the other file calls it.
+    /// Name in the other tool's file.
     pub(super) name: String,
-    /// As this language calls it.
+    /// Engine name in our language.
     pub(super) engine: &'static str,
-    /// Where one is said.
+    /// Engine version; `None` if the file does not name one.
     pub(super) version: Option<String>,
-    /// Who may reach it from outside; an empty list lets everyone.
+    /// Networks that may connect from outside; an empty list allows every network.
     pub(super) allowed: Option<Vec<String>>,
     /// Further attributes in the order to be written.
     pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
 }
 
-/// An application.
+/// Application of the converted stack.
 #[derive(Debug, Default)]
 pub(super) struct DraftApp {
-    /// As the other file calls it.
+    /// Name in the other tool's file.
     pub(super) name: String,
-    /// Attributes in the order to be written.
+    /// Attributes, in the order in which they are written.
     pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
     /// Databases that it uses, as the other file calls them.
     pub(super) uses: Vec<String>,
     /// Applications that it waits for.
     pub(super) waits: Vec<String>,
-    /// Its host names.
     pub(super) domains: Vec<String>,
-    /// Its environment.
+    /// Environment variables, in the order in which they are written.
     pub(super) env: Vec<(String, ConfigLiteral)>,
 }
 
@@ -97,7 +95,7 @@ impl DraftApp {
         );
     }
 
-    /// Sets between how many instances it scales.
+    /// Sets the minimum and maximum number of instances for scaling.
     pub(super) fn set_scaling(&mut self, least: Option<&str>, most: Option<&str>) {
         let number = |text: Option<&str>| {
             let number = text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).clamp(1, 6);
@@ -126,13 +124,13 @@ pub(super) fn literal_text(text: &str) -> ConfigLiteral {
     ConfigLiteral::text(template::escape_literal(text))
 }
 
-/// Returns the engine that a name stands for.
+/// Returns our name of the engine that another tool calls `name`.
 pub(super) fn database_engine(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     ENGINES.iter().find(|(_, names, _)| names.contains(&name.as_str())).map(|(engine, ..)| *engine)
 }
 
-/// Returns a name that an address can hold.
+/// Returns a name that is legal in an address.
 pub(super) fn legal_name(name: &str) -> Name {
     let legal: String = name
         .to_ascii_lowercase()
@@ -153,7 +151,7 @@ fn unique_names<'n>(originals: impl Iterator<Item = &'n str>) -> Vec<Name> {
     given
 }
 
-/// Returns a name that is not taken: the one that is wanted, or with a number behind it.
+/// Returns a name that is not taken: `wanted`, or `wanted` with a number appended.
 fn free_name(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name {
     let numbered = (2_u32..).map(|n| Name::from(format!("{wanted}{before}{n}")));
     let mut all = std::iter::once(Name::new(wanted)).chain(numbered);
@@ -161,7 +159,7 @@ fn free_name(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name 
 }
 
 impl StackDraft {
-    /// Returns the variable of a name, new if there is none yet.
+    /// Returns the variable for a value of the other tool, and declares it on first use.
     fn declare_variable(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut DraftVariable {
         let same = |known: &DraftVariable| known.of == of && known.hidden.as_deref() == hidden;
         let n = self.vars.iter().position(same).unwrap_or_else(|| {
@@ -180,7 +178,7 @@ impl StackDraft {
         &mut self.vars[n]
     }
 
-    /// Declares what is typed in, or made by the other tool, and returns a reference to it.
+    /// Declares a secret that the user enters or the stack generates, and returns a reference to it.
     pub(super) fn declare_deferred_secret(&mut self, key: &str, generated: bool) -> ConfigLiteral {
         let variable = self.declare_variable(key, None, key);
         (variable.is_secret, variable.generated) = (true, variable.generated || generated);
@@ -188,7 +186,7 @@ impl StackDraft {
         ConfigLiteral::text(format!("$vars.{}", variable.name))
     }
 
-    /// Declares a variable that the other tool is given from outside, and returns its name.
+    /// Declares a variable that the other tool reads from its process environment, and returns its name.
     fn declare_external_variable(
         &mut self,
         key: &str,
@@ -200,7 +198,7 @@ impl StackDraft {
         variable.is_secret |= default.as_ref().is_some_and(|default| looks_secret(key, default));
         let name = variable.name.clone();
         let mut why = String::new();
-        // Whatever turns it into a secret may stand below its first default.
+        // The value that makes the variable a secret may come after its first default in the file.
         let earlier = variable.default.take_if(|_| variable.is_secret);
         match (default.or(earlier), &variable.default) {
             (Some(default), _) if variable.is_secret && !default.is_empty() => {
@@ -222,7 +220,7 @@ impl StackDraft {
         name
     }
 
-    /// Returns a text of Compose: what is filled in becomes a variable.
+    /// Converts a text of Compose; each interpolation becomes a reference to a variable.
     pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> ConfigLiteral {
         ConfigLiteral::text(self.filled_text(split_pieces(text), place))
     }
@@ -248,8 +246,8 @@ impl StackDraft {
         template::marked_as_text(out)
     }
 
-    /// Returns a variable of an environment of Compose. What it says itself is no less a secret where
-    /// something is filled in beside it.
+    /// Converts the value of an environment variable of Compose. Literal text next to an interpolation can
+    /// be a secret as well.
     pub(super) fn filled_value(
         &mut self,
         app: &str,
@@ -265,7 +263,7 @@ impl StackDraft {
             .iter()
             .map(|piece| if let InterpolationPart::Text(text) = piece { text } else { "" })
             .collect();
-        // A login whose password is filled in says none.
+        // A login whose password is interpolated contains no secret itself.
         let own = own.replace(":@", "@");
         if own.contains(char::is_alphanumeric) && looks_secret(key, &own) {
             return ConfigLiteral::text(format!(
@@ -276,7 +274,7 @@ impl StackDraft {
         ConfigLiteral::text(self.filled_text(pieces, place))
     }
 
-    /// Returns a command of Compose; the secrets among its words become variables.
+    /// Converts a command of Compose; secrets among its words become variables.
     pub(super) fn filled_command(
         &mut self,
         app: &str,
@@ -303,7 +301,7 @@ impl StackDraft {
         ConfigLiteral::text(text)
     }
 
-    /// Returns a value that stands in the file: a secret is not copied, a variable stands for it.
+    /// Converts a literal value; a secret is not copied, but becomes a variable.
     pub(super) fn value_literal(&mut self, app: &str, key: &str, value: &str, at: Span) -> ConfigLiteral {
         if !looks_secret(key, value) {
             return literal_text(value);
@@ -311,7 +309,7 @@ impl StackDraft {
         ConfigLiteral::text(format!("$vars.{}", self.declare_hidden_variable(app, key, value, at)))
     }
 
-    /// Declares the variable that stands for a secret, and returns its name.
+    /// Declares a variable for a secret that the file contains, and returns its name.
     fn declare_hidden_variable(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
         let others =
             self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));
@@ -324,29 +322,29 @@ impl StackDraft {
         name
     }
 
-    /// Says that something could not be carried over.
+    /// Records that a field could not be converted, and why.
     pub(super) fn leave_out(&mut self, at: Span, path: &str, why: &str) {
         self.left_out.push((at, if why.is_empty() { path.to_owned() } else { format!("{path}: {why}") }));
     }
 
-    /// Says so of many.
+    /// Records several fields that could not be converted.
     pub(super) fn leave_all(&mut self, fields: Vec<(Span, String, &str)>) {
         for (at, path, key) in fields {
             self.leave_out(at, &path, omission_reason(key));
         }
     }
 
-    /// Tells whether a database has this name.
+    /// Returns whether a database has this name in the other tool's file.
     pub(super) fn is_database(&self, name: &str) -> bool {
         self.databases.iter().any(|database| database.name == name)
     }
 
-    /// Tells whether nothing was carried over.
+    /// Returns whether nothing was converted.
     pub(super) fn is_empty(&self) -> bool {
         self.apps.is_empty() && self.databases.is_empty()
     }
 
-    /// Returns what could not be carried over, in the order of the file.
+    /// Returns the fields that could not be converted, in the order of the file.
     pub(super) fn left_out(&mut self) -> Vec<(Span, String)> {
         let mut all = std::mem::take(&mut self.left_out);
         all.sort_by_key(|(at, _)| at.start);
@@ -354,7 +352,7 @@ impl StackDraft {
         all
     }
 
-    /// Returns the variables that have to be given.
+    /// Returns the variables that need a value from the user.
     pub(super) fn required_variables(&self) -> Vec<&Name> {
         let open = self.vars.iter().filter(|one| one.default.is_none() && !one.generated);
         open.map(|one| &one.name).collect()
@@ -400,7 +398,7 @@ impl StackDraft {
     }
 }
 
-/// What things are called, by what the other file calls them.
+/// Names in the converted stack, by the names in the other tool's file.
 struct ConvertedNames<'k> {
     kinds: [&'k Kind; 2],
     apps: Vec<(String, Name)>,

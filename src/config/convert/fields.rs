@@ -1,4 +1,4 @@
-//! Looking into another tool's YAML.
+//! Typed access to the YAML of another tool, with a record of the fields that were read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::source::Span;
 
-/// The fields of one map, which remembers what was asked for.
+/// Fields of one map; remembers which ones the reader has read.
 pub(super) struct FieldReader<'d> {
     entries: &'d [DocumentEntry],
     path: String,
@@ -20,40 +20,40 @@ impl<'d> FieldReader<'d> {
         Self { entries, path: String::new(), at, seen: RefCell::default() }
     }
 
-    /// Returns the fields of a node at a path.
+    /// Returns the fields of a node; `path` is its path in messages.
     pub(super) fn from_node(node: &'d Node, path: String, at: Span) -> Self {
         Self { entries: node.entries().unwrap_or_default(), path, at, seen: RefCell::default() }
     }
 
-    /// Returns its path.
+    /// Returns the path of the map in messages.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns where it stands.
+    /// Returns the span of the map.
     pub(super) fn source_span(&self) -> Span {
         self.at
     }
 
-    /// Returns where a field stands; where all stands, if it is not there.
+    /// Returns the span of a field; if it is missing, the span of the whole map.
     pub(super) fn field_span(&self, key: &str) -> Span {
         let entry = self.entries.iter().find(|entry| entry.key == key);
         entry.map_or(self.at, |entry| entry.key_span)
     }
 
-    /// Returns a field.
+    /// Returns a field and marks it as read.
     pub(super) fn get(&self, key: &str) -> Option<&'d Node> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         self.seen.borrow_mut().insert(&entry.key);
         (entry.value.value != NodeValue::Null).then_some(&entry.value)
     }
 
-    /// Returns a field's text.
+    /// Returns the text of a scalar field.
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
         self.get(key).and_then(node_text)
     }
 
-    /// Passes over a field that says what is so anyway.
+    /// Marks a field as read if its value is one of the usual ones, which need no conversion.
     pub(super) fn skip_default(&self, key: &str, usual: &[&str]) {
         let entry = self.entries.iter().find(|entry| entry.key == key);
         let written = entry.and_then(|entry| node_text(&entry.value));
@@ -62,7 +62,7 @@ impl<'d> FieldReader<'d> {
         }
     }
 
-    /// Returns a field's map.
+    /// Returns the fields of a field that is a map.
     pub(super) fn map(&self, key: &str) -> Option<FieldReader<'d>> {
         let node = self.get(key)?;
         node.entries()?;
@@ -96,13 +96,13 @@ impl<'d> FieldReader<'d> {
         }
     }
 
-    /// Returns the entries as they stand.
+    /// Returns all entries without marking them as read.
     pub(super) fn entries(&self) -> &'d [DocumentEntry] {
         self.entries
     }
 
-    /// Returns the fields that nobody asked for, besides those that mean nothing here: where each stands, its
-    /// path and its name.
+    /// Returns the fields that the reader did not read, except the meaningless ones: span, path and name of
+    /// each.
     pub(super) fn unread_fields(&self, meaningless: &[&str]) -> Vec<(Span, String, &'d str)> {
         let seen = self.seen.borrow();
         let left = self.entries.iter().filter(|entry| {
@@ -118,12 +118,12 @@ impl<'d> FieldReader<'d> {
     }
 }
 
-/// Returns a node's text.
+/// Returns the text of a scalar node.
 pub(super) fn node_text(node: &Node) -> Option<&str> {
     node.scalar().map(|scalar| scalar.text.as_str())
 }
 
-/// Returns a list's items.
+/// Returns the items of a list node; none for any other node.
 pub(super) fn list_items(node: &Node) -> &[Node] {
     match &node.value {
         NodeValue::Sequence(items) => items,

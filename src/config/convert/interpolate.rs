@@ -1,25 +1,24 @@
-//! What Compose fills into a text: `$NAME`, `${NAME:-default}`; `$$` is a dollar.
+//! Compose's interpolation syntax: `$NAME`, `${NAME:-default}`; `$$` is a literal dollar.
 
-/// How deep defaults within defaults are looked into; what is deeper is text.
+/// Maximum nesting of defaults within defaults; anything deeper is treated as text.
 const MAX_DEPTH: u32 = 16;
 
-/// A part of a text.
+/// Part of an interpolated text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InterpolationPart {
-    /// As it stands.
+    /// Literal text.
     Text(String),
-    /// What is given from outside.
+    /// Variable from the process environment.
     Variable {
-        /// Its name.
         name: String,
-        /// What stands where nothing is given.
+        /// Value that Compose uses when the variable is not set.
         default: Option<String>,
-        /// More is said of it than a variable can say.
+        /// The form has more meaning than a variable with a default can express.
         odd: bool,
     },
 }
 
-/// Returns the parts of a text; neighbouring texts are one.
+/// Splits a text into its parts; adjacent literal texts are one part.
 pub(super) fn split_pieces(text: &str) -> Vec<InterpolationPart> {
     pieces_at(text, 0)
 }
@@ -45,7 +44,7 @@ fn pieces_at(text: &str, depth: u32) -> Vec<InterpolationPart> {
                 plain.push('$');
                 rest = after;
             }
-            // To look for the end of each brace behind it would take the square of the time.
+            // Searching for the end of every later brace would take quadratic time.
             SubstitutionToken::Unclosed => {
                 plain.push('$');
                 rest = after;
@@ -75,10 +74,10 @@ fn resolved_at(text: &str, depth: u32) -> Option<String> {
         .collect()
 }
 
-/// What follows a dollar, and what is behind it.
+/// Result of reading the text after a dollar, with the remaining text.
 enum SubstitutionToken<'t> {
     Variable(InterpolationPart, &'t str),
-    /// Nothing but the dollar.
+    /// A literal dollar: no interpolation follows.
     Dollar(&'t str),
     /// A brace that is never closed.
     Unclosed,
@@ -97,7 +96,7 @@ fn read_piece(after: &str, depth: u32) -> SubstitutionToken<'_> {
             SubstitutionToken::Variable(variable, behind)
         };
     };
-    // What is no name needs no closing brace: nothing is looked for behind it.
+    // Without a name it is no interpolation, so the closing brace is not searched for.
     if split_name(body).0.is_empty() {
         return SubstitutionToken::Dollar(after);
     }

@@ -1,6 +1,7 @@
-//! Other tools' files as a stack: Docker Compose, Render blueprints, DigitalOcean app specs.
+//! Conversion of other tools' files to a stack: Docker Compose, Render blueprints, DigitalOcean app specs.
 //!
-//! Each reader fills a `Draft`; `draft` turns it into a stack's file. What has no counterpart is listed.
+//! Each reader fills a `StackDraft`; `draft` turns it into a stack's file. Fields without a counterpart are
+//! listed for the user.
 
 mod app_spec;
 mod compose;

@@ -9,10 +9,10 @@ use crate::config::edit::ConfigLiteral;
 const MEANINGLESS: &[&str] =
     &["env", "runtime", "region", "autoDeploy", "autoDeployTrigger", "plan", "previewPlan"];
 
-/// Groups of variables, by name.
+/// Groups of environment variables, each a map with a `name`.
 type EnvVarGroups<'d> = Vec<FieldReader<'d>>;
 
-/// Reads a blueprint; false when it is none.
+/// Reads a blueprint into the draft; returns false when the file is not one.
 pub(super) fn read_blueprint(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let mut places = Vec::new();
     for project in root.list("projects") {
@@ -88,7 +88,7 @@ fn read_postgres(fields: &FieldReader<'_>, draft: &mut StackDraft) {
     draft.leave_all(fields.unread_fields(MEANINGLESS));
 }
 
-/// Returns who may reach a database from outside; nobody, unless it is said.
+/// Returns the networks that may connect to a database from outside; by default none may.
 fn allowed_networks(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<Vec<String>> {
     let list = fields.list("ipAllowList");
     let all: Vec<String> = list.iter().filter_map(|item| item.text("source")).map(str::to_owned).collect();
@@ -137,7 +137,7 @@ fn read_blueprint_service(
     app.set_text("start_command", fields.text("startCommand").or_else(|| fields.text("dockerCommand")));
     let variables = fields.list("envVars");
     if matches!(ty, "web" | "private") {
-        // The port that the platform gives by default.
+        // Render sets this port by default.
         let own = variables.iter().find(|variable| variable.text("key") == Some("PORT"));
         app.set_number("port", own.and_then(|port| port.text("value")).or(Some("10000")));
     }
@@ -177,7 +177,7 @@ fn read_service_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut
     }
 }
 
-/// `https://github.com/acme/shop` is `acme/shop`.
+/// Shortens a repository URL: `https://github.com/acme/shop` becomes `acme/shop`.
 pub(super) fn repository_name(url: &str) -> String {
     let url = url.trim_end_matches('/').trim_end_matches(".git");
     let path = url.split_once("github.com").map(|(_, path)| path);
@@ -216,7 +216,7 @@ fn read_service_variable(
     }
     let from = variable.map("fromDatabase").or_else(|| variable.map("fromService"));
     let Some(from) = from else {
-        // Generated, or typed in: a secret that is given from outside.
+        // Generated or entered: in both cases a secret without a value in the file.
         let value = draft.declare_deferred_secret(key, variable.text("generateValue") == Some("true"));
         app.set_variable(key, value);
         return;

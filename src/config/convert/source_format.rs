@@ -13,29 +13,29 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, SourceId, Span};
 
-/// Another tool's file.
+/// Format of a file of another tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceFormat {
-    /// Docker Compose.
+    /// Docker Compose: `compose.yaml` with `services`.
     Compose,
-    /// Render's blueprint.
+    /// Render's blueprint: `render.yaml` with a list of services.
     Render,
-    /// DigitalOcean's app spec.
+    /// DigitalOcean's app spec, bare or below `spec`.
     AppSpec,
 }
 
-/// A stack made of another tool's file.
+/// Result of a conversion: the stack's file, and what is left for the user to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedStack {
-    /// The stack's file.
+    /// Text of the stack's file in the requested syntax.
     pub text: String,
-    /// What could not be carried over, a sentence each, with its file and line.
+    /// One sentence for each field that could not be converted, with its file and line.
     pub left_out: Vec<String>,
-    /// The variables of the environment that give what the stack's own variables need.
+    /// Process environment variables that give the stack's variables their values.
     pub needed: Vec<String>,
 }
 
-/// Makes a stack of another tool's file.
+/// Converts another tool's file to a stack.
 ///
 /// # Errors
 /// When the file is no YAML, or holds nothing of that tool.
@@ -52,7 +52,7 @@ pub fn convert_foreign_file(
     })?;
     let mut draft = StackDraft::default();
     let root = FieldReader::from_entries(&document.root, byte_span(SourceId(0), 0, 0));
-    // A template of an app wraps its spec.
+    // DigitalOcean's app template wraps the spec in a `spec` key.
     let inner = root.map("spec").filter(|_| origin == SourceFormat::AppSpec);
     let root = inner.unwrap_or(root);
     let (what, found) = match origin {
@@ -79,7 +79,7 @@ pub fn convert_foreign_file(
         let line = |(place, note): &(Span, String)| format!("{path}:{}: {note}", at(place));
         left_out.iter().map(|left| line(left).replace(char::is_control, " ")).collect::<Vec<String>>()
     };
-    // What is committed says nothing of where this machine has it.
+    // The converted file is committed, so it must not contain the directory on this machine.
     let here = place(source.path.rsplit(['/', '\\']).next().unwrap_or_default());
     let left_out = place(&source.path);
     let needed: Vec<String> = draft
@@ -104,7 +104,7 @@ pub fn convert_foreign_file(
     Ok(ConvertedStack { text, left_out, needed })
 }
 
-/// Says that a file has nothing that this service runs, and what it has.
+/// Reports that a file contains no service or database that can be converted, and lists what it has.
 fn nothing_to_convert(left_out: &[(Span, String)]) -> Diagnostic {
     let problem = Diagnostic::error(codes::FOREIGN, "nothing of this file can be carried over");
     let problem = problem.detail("It has no service, worker, job or database that has a counterpart.");

@@ -1,6 +1,6 @@
-//! Why a field of another tool is not carried over, by its name.
+//! Reasons why fields of other tools are not converted, by field name.
 
-/// Fields, and what is to be done about them.
+/// Field names, and what the user should do about them.
 const REASONS: &[(&[&str], &str)] = &[
     (
         &["volumes", "tmpfs", "disk", "volumes_from"],
@@ -68,7 +68,7 @@ const REASONS: &[(&[&str], &str)] = &[
     (&["databaseName"], "the service names them; further users are `users`"),
 ];
 
-/// Returns why a field is not carried over; empty where there is nothing to add.
+/// Returns why a field is not converted; empty when there is nothing to add.
 pub(super) fn omission_reason(key: &str) -> &'static str {
     REASONS.iter().find(|(keys, _)| keys.contains(&key)).map_or("", |(_, why)| *why)
 }

@@ -1,18 +1,18 @@
-//! The codes of configuration problems, `S0201` to `S0399`, and what each one means.
+//! The codes of configuration problems, `S0201` to `S0399`, each with its meaning.
 
 /// A code and its meaning in one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiagnosticCode {
-    /// The code, as diagnostics carry it.
+    /// Code as diagnostics show it: `S0201`.
     pub code: &'static str,
-    /// What it means.
+    /// One line about which mistake the code reports.
     pub meaning: &'static str,
 }
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $meaning:literal;)*) => {
         $(#[doc = $meaning] pub(crate) const $name: &str = $code;)*
-        /// Every code, sorted.
+        /// Every code of a configuration problem, sorted.
         pub const CODES: &[DiagnosticCode] = &[$(DiagnosticCode { code: $code, meaning: $meaning }),*];
     };
 }

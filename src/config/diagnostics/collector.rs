@@ -1,4 +1,5 @@
-//! `DiagnosticCollector`: everything found wrong, each mistake once, however many instances it touches.
+//! `DiagnosticCollector`: the collector of diagnostics. It reports each mistake once, however many instances have it,
+//! and orders diagnostics by location.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,24 +11,24 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::Span;
 
-/// Most instance keys that one message names.
+/// Maximum number of instance keys that one message names.
 const MAX_KEYS: usize = 5;
-/// How far up the calls of modules are shown.
+/// Maximum number of enclosing module calls that a message shows.
 const MAX_CALLS: usize = 12;
 
-/// Problems so far. Shared by all who resolve, hence the cell.
+/// Diagnostics collected so far. Interior mutability lets all resolving code share one collector.
 #[derive(Debug, Default)]
 pub(in crate::config) struct DiagnosticCollector {
     found: RefCell<BTreeMap<ProblemKey, CollectedProblem>>,
-    /// Where modules are used, by what stands in front of their addresses.
+    /// Spans of module calls, by the address prefix of the module instance.
     calls: RefCell<BTreeMap<Name, Span>>,
     /// The modules that are being resolved, innermost last.
     inside: RefCell<Vec<Name>>,
-    /// The values do not fit into the stack's budget: nothing that is found later means anything.
+    /// Set when the values exceed the stack's budget: later findings would be unreliable and are dropped.
     last: RefCell<Option<Diagnostic>>,
 }
 
-/// What makes two problems the same mistake: place and code; without a place, the words.
+/// Identity of a mistake: span and code; without a span, the text.
 type ProblemKey = (Option<Span>, &'static str, String);
 
 #[derive(Debug)]
@@ -37,17 +38,17 @@ struct CollectedProblem {
     block: Option<Name>,
 }
 
-/// The instance in whose name something is resolved.
+/// Instance for which an expression is resolved.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::config) struct InstanceContext<'a> {
-    /// The instance's or the resource's address.
+    /// Address of the instance or of the resource.
     pub(in crate::config) address: &'a Address,
-    /// Its key, with `for_each`.
+    /// Key of the instance, for a block with `for_each`.
     pub(in crate::config) key: Option<&'a Name>,
 }
 
 impl DiagnosticCollector {
-    /// Adds a problem.
+    /// Adds a problem that belongs to no instance.
     pub(in crate::config) fn push(&self, diagnostic: Diagnostic) {
         self.push_in(None, diagnostic);
     }
@@ -83,12 +84,12 @@ impl DiagnosticCollector {
         }
     }
 
-    /// Tells whether the values do not fit into the stack's budget: nothing more is resolved then.
+    /// Returns whether the values exceed the stack's budget: nothing more is resolved then.
     pub(in crate::config) fn are_closed(&self) -> bool {
         self.last.borrow().is_some()
     }
 
-    /// Tries something whose problems are told elsewhere, or are none.
+    /// Runs `attempt` and discards its problems, which are reported elsewhere or do not matter.
     pub(in crate::config) fn without_reporting<T>(&self, attempt: impl FnOnce() -> T) -> T {
         let before = self.found.take();
         let outcome = attempt();
@@ -96,18 +97,18 @@ impl DiagnosticCollector {
         outcome
     }
 
-    /// Says that what follows is found in an instance of a module, which is used at this place.
+    /// Marks that the following problems belong to a module instance, which `call` uses.
     pub(in crate::config) fn enter_instance(&self, prefix: Name, call: Span) {
         self.calls.borrow_mut().insert(prefix.clone(), call);
         self.inside.borrow_mut().push(prefix);
     }
 
-    /// Says that what follows is found where the module is used.
+    /// Ends the innermost `enter`.
     pub(in crate::config) fn leave_instance(&self) {
         self.inside.borrow_mut().pop();
     }
 
-    /// Says what is wrong of an instance of a module that is resolved already.
+    /// Runs `say` so that its problems belong to a module instance that is already resolved.
     pub(in crate::config) fn in_instance(&self, prefix: &Name, say: impl FnOnce()) {
         if prefix.is_empty() {
             return say();
@@ -117,7 +118,8 @@ impl DiagnosticCollector {
         self.leave_instance();
     }
 
-    /// Returns where an instance of a module is used; of all of them, where the first is.
+    /// Returns the span of the call of a module instance; for a whole block with `for_each`, of its first
+    /// instance.
     pub(in crate::config) fn call_span(&self, place: &str) -> Option<Span> {
         let calls = self.calls.borrow();
         let first = calls.range::<str, _>((Bound::Included(place), Bound::Unbounded)).next();
@@ -125,12 +127,12 @@ impl DiagnosticCollector {
         first.filter(|(name, _)| is_it(name)).map(|(_, call)| *call)
     }
 
-    /// Returns where every instance of a module is used.
+    /// Returns the spans of the calls of all module instances, by address prefix.
     pub(in crate::config) fn call_spans(&self) -> BTreeMap<Name, Span> {
         self.calls.borrow().clone()
     }
 
-    /// Adds the calls that lead to where a problem is.
+    /// Adds the chain of module calls that leads to a problem.
     fn with_call_trace(
         &self,
         instance: Option<InstanceContext<'_>>,
@@ -158,7 +160,7 @@ impl DiagnosticCollector {
         diagnostic
     }
 
-    /// Takes back the corrections that would write a key twice: a file with two of them does not parse.
+    /// Removes suggestions that would write a key twice in one map: such a file does not parse.
     pub(in crate::config) fn correct_once(&self, units: &[Vec<Document>]) {
         let mut found = self.found.borrow_mut();
         let fixes = found.values().filter_map(|problem| problem.diagnostic.fix.as_ref());
@@ -176,20 +178,20 @@ impl DiagnosticCollector {
         }
     }
 
-    /// Tells whether an error is among them.
+    /// Returns whether a problem of severity error was added.
     pub(in crate::config) fn any_error(&self) -> bool {
         let is_error = |problem: &CollectedProblem| problem.diagnostic.severity == Severity::Error;
         self.are_closed() || self.found.borrow().values().any(is_error)
     }
 
-    /// Returns all problems in the order of their places.
+    /// Returns all problems, ordered by location.
     pub(in crate::config) fn into_diagnostics(self) -> Vec<Diagnostic> {
         let found = self.found.into_inner().into_values().map(CollectedProblem::into_diagnostic);
         found.chain(self.last.into_inner()).collect()
     }
 }
 
-/// Collects the keys whose correction is another key of their map, or is what one above becomes.
+/// Collects the keys whose suggestion equals another key of the same map, or another suggestion in it.
 fn written_again(entries: &[DocumentEntry], wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
     let mut keys: Option<BTreeSet<&str>> = None;
     for entry in entries {

@@ -1,4 +1,4 @@
-//! Diagnostics that several parts report: unknown words, values of another type, expressions that fail.
+//! Diagnostics that several modules report: unknown keywords, type mismatches, expressions that fail.
 
 use super::codes;
 use crate::config::keywords::{self, Keywords};
@@ -12,7 +12,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
 
-/// Returns the problem of a mismatch at a place.
+/// Returns the diagnostic of a type mismatch at a span.
 pub(in crate::config) fn mismatch_diagnostic(slip: &TypeMismatch, span: Span) -> Diagnostic {
     if slip.code == codes::SENSITIVE {
         return sensitive_problem();
@@ -26,7 +26,7 @@ pub(in crate::config) fn mismatch_diagnostic(slip: &TypeMismatch, span: Span) ->
     }
 }
 
-/// Returns the problem of a key that is none of the language's words for its place.
+/// Returns the diagnostic of a key that is not among the keywords allowed in its context.
 pub(in crate::config) fn unknown_word(entry: &DocumentEntry, words: Keywords) -> Diagnostic {
     unknown_key(entry, &keywords::word_names(words).collect::<Vec<_>>())
 }

@@ -1,5 +1,6 @@
-//! Variable files hold secrets, and whoever reads a diagnostic may not: of such a file it names the path and
-//! the line, and shows neither the line nor a value. Pure.
+//! Redaction of variable files in diagnostics. Variable files hold secrets, and readers of a diagnostic may
+//! not see them: a message names the path and line of such a file, but shows neither the line nor a value.
+//! Pure.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,11 +13,11 @@ use crate::model::source::{Source, SourceId, Sources};
 /// Bytes of a value that no message repeats: fewer are found in any sentence.
 const MIN_SHARED_BYTES: usize = 6;
 
-/// What a message has in the place of a value.
+/// Placeholder for a redacted value in a message.
 const REDACTED: &str = "(not shown)";
 
-/// Returns the problems of a variable file that cannot be parsed: each line once, in words that are the same
-/// whatever stands on it.
+/// Returns the diagnostics of a variable file that does not parse: each line once, in words that do not
+/// depend on its content.
 pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut told = BTreeSet::new();
     let mut problems = Vec::new();
@@ -38,7 +39,7 @@ pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnosti
     problems
 }
 
-/// What the values of variable files say, in pieces.
+/// Contents of the variable files, as overlapping pieces to redact.
 #[derive(Default)]
 pub(in crate::config) struct VariableFileRedactor {
     files: Vec<SourceId>,
@@ -51,8 +52,8 @@ impl VariableFileRedactor {
         Self { files: files.to_vec(), ..Self::default() }
     }
 
-    /// Returns what these files hold. Values of secret variables are not looked for: no message is made of
-    /// them, and one that had their words by chance would tell.
+    /// Returns the redaction for these files. Values of secret variables are not included: no message
+    /// contains them, and redacting accidental matches would reveal them.
     pub(in crate::config) fn new(files: &[(Name, Document)], secrets: &BTreeSet<&Name>) -> Self {
         let mut withheld = Self::default();
         for (_, document) in files {
@@ -83,8 +84,8 @@ impl VariableFileRedactor {
         self.pieces.extend(pieces.filter_map(|piece| <[u8; MIN_SHARED_BYTES]>::try_from(piece).ok()));
     }
 
-    /// Takes lines and values of the files out of problems. What the other files say, too, stays: it is no
-    /// news.
+    /// Removes lines and values of the variable files from diagnostics. Text that also occurs in the other
+    /// files stays, because it is not confidential.
     pub(in crate::config) fn redact(&self, problems: &mut [Diagnostic], sources: &Sources) {
         if self.files.is_empty() {
             return;

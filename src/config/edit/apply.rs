@@ -1,5 +1,5 @@
-//! The engine: find the bytes, replace them, read the result again: once for all edits where they let each
-//! other be, else after each of them.
+//! Applies edits to a file's text: finds the bytes, replaces them, and parses the result to verify it.
+//! Independent edits are verified together, others one after the other.
 
 use super::content::ComparableContent;
 use super::lines::{TextPatch, apply_patches};
@@ -11,7 +11,7 @@ use crate::config::syntax::limits::parse;
 use crate::config::syntax::{kdl as kdl_text, yaml as yaml_text};
 use crate::model::source::{Source, SourceId};
 
-/// Returns a file's text with edits made one after the other, all else byte for byte as it was.
+/// Returns a file's text after the edits, applied in order; all other text stays byte for byte as it was.
 ///
 /// # Errors
 /// When the file has syntax errors, a path leads nowhere, a value is computed or shared, or the new text
@@ -34,8 +34,8 @@ pub fn apply_edits(file: &EditableFile<'_>, edits: &[Edit]) -> Result<String, Ed
     Ok(text)
 }
 
-/// Makes all edits in the text as it is and reads the result once: reading is what costs. `None` where
-/// they get in each other's way; then each has to see what the one before it left.
+/// Applies all edits to the original text and parses the result once, because parsing dominates the cost.
+/// `None` if the edits interfere with each other; then each is applied to the result of the one before.
 fn apply_at_once(file: &EditableFile<'_>, edits: &[Edit], says: &mut ComparableContent) -> Option<String> {
     let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
     let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));
@@ -59,7 +59,7 @@ fn apply_at_once(file: &EditableFile<'_>, edits: &[Edit], says: &mut ComparableC
     read_back(file, &new, &expected).map(|_| new)
 }
 
-/// Returns an edit with its path as it was before entries on the way were renamed.
+/// Returns an edit with its path as it was before earlier edits renamed entries on it.
 fn as_written(edit: &Edit, renamed: &[(EditPath, EditPath)]) -> Edit {
     let path = |path: &EditPath| {
         let (new, old) = renamed.iter().rfind(|(new, _)| path.0.starts_with(&new.0))?;
@@ -75,7 +75,7 @@ fn as_written(edit: &Edit, renamed: &[(EditPath, EditPath)]) -> Edit {
     }
 }
 
-/// Returns what a new text says, if that is what was expected.
+/// Returns the parsed content of a new text, if it is the expected content.
 fn read_back(
     file: &EditableFile<'_>,
     new: &str,
@@ -85,7 +85,7 @@ fn read_back(
     expected.is(&found).then_some(found)
 }
 
-/// Returns what a text says.
+/// Returns the parsed content of a text.
 pub(in crate::config) fn read_content(
     file: &EditableFile<'_>,
     source: &Source,
@@ -101,7 +101,7 @@ pub(in crate::config) fn read_content(
     }
 }
 
-/// Returns the bytes to replace for edits that each stand for themselves.
+/// Returns the replacements for edits that are independent of each other.
 fn build_patches(
     file: &EditableFile<'_>,
     text: &str,
@@ -129,7 +129,7 @@ fn build_patches(
     Ok(patches)
 }
 
-/// The last entry of a top-level word takes the word with it.
+/// Widens the removal of the last entry of a top-level keyword to the keyword itself.
 fn whole_word(edit: &Edit, says: &mut ComparableContent) -> Edit {
     if let Edit::Remove(EditPath(steps)) = edit
         && let [word, EditPathStep::Key(_) | EditPathStep::Item(_)] = steps.as_slice()

@@ -1,4 +1,4 @@
-//! What a file says, without places: what an edit is judged by.
+//! Content of a file without locations: the basis on which an edit's result is verified.
 
 use super::literal::ConfigLiteral;
 use super::references::{PathRenames, redirect_text};
@@ -9,44 +9,43 @@ use crate::config::syntax::quoting;
 use crate::config::syntax::scalar_class::{ScalarClass, scalar_class};
 use crate::model::address::Name;
 
-/// Tells whether one value alone is a list at a path.
+/// Predicate: whether a single value at a path means a list of one.
 pub(in crate::config) type ListPredicate<'a> = &'a dyn Fn(&[Name]) -> bool;
 
-/// Tells whether a top-level word names blocks.
+/// Predicate: whether a top-level keyword declares named blocks.
 pub(in crate::config) type KindPredicate<'a> = &'a dyn Fn(&str) -> bool;
 
-/// A value without its place and without the order of its keys.
+/// Value without its location; the order of keys is irrelevant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum ComparableContent {
     /// `null`.
     Null,
-    /// A list, map or KDL node without anything in it.
+    /// An empty list or map, or a KDL node without values.
     Empty,
-    /// One word, number or text.
+    /// A scalar: a word, number or text.
     Scalar {
-        /// What it says.
+        /// Unescaped text of the scalar.
         text: Name,
-        /// What it may be read as.
+        /// Types as which the scalar may be read.
         class: ScalarClass,
         /// A list of one, where one is wanted.
         sole: bool,
     },
-    /// A list.
     List(Vec<ComparableContent>),
     /// A map, by key.
     Map(Vec<(Name, ComparableContent)>),
-    /// Whatever says this.
+    /// Expected content in whatever form has the meaning of this literal.
     Expected(ConfigLiteral),
 }
 
 impl ComparableContent {
-    /// Returns what a document says.
+    /// Returns the content of a document.
     pub(in crate::config) fn from_document(document: &Document) -> Self {
         content_of_entries(&document.root)
     }
 
-    /// Returns what is the same in both syntaxes: one value alone is a list where the schema wants one,
-    /// and an empty list elsewhere is an expression in KDL.
+    /// Returns the content in a form that is equal for both syntaxes: a single value is a list where the
+    /// schema expects one, and an empty list elsewhere is an expression in KDL.
     pub(in crate::config) fn normalize_syntax(
         self,
         is_list: ListPredicate<'_>,
@@ -76,7 +75,7 @@ impl ComparableContent {
             Self::Empty if matches!(path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
                 Self::Scalar { text: Name::new_static("true"), class: ScalarClass::Boolean, sole: false }
             }
-            // A block without anything in it.
+            // An empty block.
             Self::Null if (1..=2).contains(&path.len()) && is_kind(&path[0]) => Self::Empty,
             Self::List(items) => {
                 let inner = |item: Self| item.across_at(is_list, is_kind, &mut vec![Name::default()]);
@@ -85,7 +84,7 @@ impl ComparableContent {
             Self::Map(entries) => {
                 let mut all = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
-                    // A list without entries, which only YAML can write.
+                    // Empty lists of declarations exist only in YAML.
                     if path.is_empty() && LIST_KEYWORDS.contains(&key.as_str()) && value == Self::Empty {
                         continue;
                     }
@@ -99,7 +98,7 @@ impl ComparableContent {
         }
     }
 
-    /// Tells whether a file that says the other is what was expected.
+    /// Returns whether a file with the content `other` has the expected content.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Expected(literal), found) => matches_literal(found, literal),
@@ -107,7 +106,8 @@ impl ComparableContent {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.is(&b.1))
             }
             (Self::List(a), Self::List(b)) => {
-                // An item with a dash stands alone, and one among arguments does not.
+                // KDL marks an item after a dash as a sole argument, but not one of several arguments: ignore
+                // the difference.
                 let same = |(a, b): (&Self, &Self)| a.is(b) || clear_sole_flag(a).is(&clear_sole_flag(b));
                 a.len() == b.len() && a.iter().zip(b).all(same)
             }
@@ -121,7 +121,7 @@ impl ComparableContent {
         }
     }
 
-    /// Makes an edit; `None` when it cannot be made here.
+    /// Applies an edit; `None` when it cannot be applied to this content.
     pub(super) fn apply_edit(&mut self, edit: &Edit) -> Option<()> {
         match edit {
             Edit::Set(path, literal) => {
@@ -164,7 +164,7 @@ impl ComparableContent {
         inner.get(rest)
     }
 
-    /// Returns the place of a path, made where it is not there yet.
+    /// Returns the value at a path, created if it does not exist.
     fn get_or_insert(&mut self, path: &[EditPathStep]) -> Option<&mut Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         if matches!((&*self, first), (Self::Null | Self::Empty, EditPathStep::Key(_))) {
@@ -216,7 +216,7 @@ impl ComparableContent {
             _ => return None,
         };
         match (left, holder) {
-            // The only item of a KDL node's arguments.
+            // The only argument of a KDL node is item 0 of the list.
             (1, holder @ Self::List(_)) => {
                 if let Self::List(items) = holder
                     && let [Self::Scalar { text, class, .. }] = items.as_slice()
@@ -265,7 +265,7 @@ impl ComparableContent {
     }
 }
 
-/// Returns a word that is no list.
+/// Returns a scalar without the mark that it is a list of one.
 fn clear_sole_flag(word: &ComparableContent) -> ComparableContent {
     match word {
         ComparableContent::Scalar { text, class, .. } => {
@@ -297,7 +297,7 @@ fn content_of_node(value: &Node) -> ComparableContent {
     }
 }
 
-/// Tells whether a value says what a literal does.
+/// Returns whether a value has the meaning of a literal.
 fn matches_literal(found: &ComparableContent, literal: &ConfigLiteral) -> bool {
     match (found, literal) {
         (ComparableContent::Null, ConfigLiteral::Null) => true,
@@ -339,10 +339,10 @@ fn matches_literal(found: &ComparableContent, literal: &ConfigLiteral) -> bool {
     }
 }
 
-/// Top-level words whose nodes are the items of one list.
+/// Top-level keywords whose KDL nodes are the items of one list.
 pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// Tells whether a text holds a reference or an expression.
+/// Returns whether a text contains a reference or an expression.
 pub(super) fn is_computed(text: &str) -> bool {
     text.contains('$')
         && !matches!(TextTemplate::parse(text, |_| false), Ok(Some(template)) if template.is_text())

@@ -1,4 +1,5 @@
-//! One instance of a block with `for_each`: where its key is written, and its block as one of its own.
+//! One instance of a block with `for_each`: the location of its key, and the block that it would be if
+//! written separately.
 
 use super::literal::ConfigLiteral;
 use super::references::{PathRenames, redirect_text};
@@ -9,23 +10,24 @@ use crate::config::syntax::scalar_class::{ScalarClass, scalar_class};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
-/// What makes several of a block.
+/// Keyword that makes a block several instances.
 const FOR_EACH: &str = "for_each";
-/// How a block names what differs from one instance to the next.
+/// Root of the expressions that differ between instances.
 const EACH: &str = "each";
 
-/// What is written of an instance.
+/// An instance of a block with `for_each`, as the file writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceSource {
-    /// Where its key stands; else what it is computed from.
+    /// Location of its key; the span of the expression if the key is computed.
     pub key: Result<InstanceKeyPath, Span>,
-    /// It is the only one of its block.
+    /// Whether the block has no other instance.
     pub is_only: bool,
-    /// What its block says of it, without `for_each`; else the place of what cannot be written out.
+    /// Body of the block for this instance without `for_each`; the span of the first part that cannot be
+    /// written literally.
     pub body: Result<Vec<(Name, ConfigLiteral)>, Span>,
 }
 
-/// Where an instance's key stands.
+/// Location of an instance's key in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstanceKeyPath {
     /// It is the item of a list.
@@ -35,7 +37,7 @@ pub enum InstanceKeyPath {
 }
 
 impl InstanceKeyPath {
-    /// Returns its path.
+    /// Returns the path of the item or entry that holds the key.
     #[must_use]
     pub fn path(&self) -> &EditPath {
         match self {
@@ -44,7 +46,7 @@ impl InstanceKeyPath {
     }
 }
 
-/// Returns what a file says of an instance of a block that is declared there; `None` when none is.
+/// Returns the instance of a block as the file writes it; `None` when the file does not declare it.
 #[must_use]
 pub fn find_instance(file: &EditableFile<'_>, block: &str, key: &str) -> Option<InstanceSource> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
@@ -80,7 +82,7 @@ pub fn find_instance(file: &EditableFile<'_>, block: &str, key: &str) -> Option<
         }
         _ => (None, None, 0),
     };
-    // What is shared is written somewhere else.
+    // A value reached through an alias is written elsewhere, so this instance cannot be edited alone.
     let (Some(place), Some(value), None) = (place, value, each.through) else {
         return Some(InstanceSource { key: Err(each.span), is_only: false, body: Err(each.span) });
     };
@@ -93,7 +95,7 @@ pub fn find_instance(file: &EditableFile<'_>, block: &str, key: &str) -> Option<
     Some(InstanceSource { key: Ok(place), is_only: count == 1, body })
 }
 
-/// What `each` stands for in one instance.
+/// Values of `each` in one instance.
 struct EachBinding {
     key: ConfigLiteral,
     value: ConfigLiteral,
@@ -120,7 +122,7 @@ impl EachBinding {
         })
     }
 
-    /// Returns a text with what `each` stands for in its place.
+    /// Returns a text after replacing each use of `each` by its value.
     fn substitute_each(&self, text: &str) -> Option<ConfigLiteral> {
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
         let whole = inner.or_else(|| text.strip_prefix('$')).unwrap_or_default();
@@ -182,7 +184,7 @@ fn collect_leaves<'l>(
     }
 }
 
-/// Returns a plain value as an expression says it.
+/// Returns a scalar as a CEL literal.
 fn literal_to_cel(literal: &ConfigLiteral) -> Option<String> {
     match literal {
         ConfigLiteral::Null => Some("null".to_owned()),
@@ -193,7 +195,7 @@ fn literal_to_cel(literal: &ConfigLiteral) -> Option<String> {
     }
 }
 
-/// Returns what stands in a file as something to write.
+/// Returns a parsed node as a literal to write.
 fn node_to_literal(node: &Node) -> ConfigLiteral {
     match &node.value {
         NodeValue::Null => ConfigLiteral::Null,

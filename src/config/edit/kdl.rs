@@ -14,17 +14,17 @@ use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
-/// The longest line that a property is added to.
+/// Maximum width of a line to which a property is appended.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// A text to edit.
+/// Editor of one KDL text.
 pub(super) struct KdlEditor<'t> {
     lines: CommentedText<'t>,
     tree: &'t KdlTree,
     file: &'t EditableFile<'t>,
 }
 
-/// Where a path leads.
+/// Syntax element at the end of a path.
 #[derive(Clone, Copy)]
 enum KdlEditTarget<'t> {
     /// A node; with `labelled`, its first argument is its name.
@@ -70,8 +70,8 @@ impl<'t> KdlEditor<'t> {
         KdlEditTarget::Node { node, siblings, block, labelled }
     }
 
-    /// Returns the sites along a path, as far as it is written; of a block, the one that names it counts
-    /// for both its steps.
+    /// Returns the last existing element of a path, and how many of the path's steps exist. The node that
+    /// names a block counts for both of its steps.
     fn locate(&self, path: &EditPath) -> (Option<KdlEditTarget<'t>>, usize) {
         let nodes = self.tree.nodes.as_slice();
         let (Some(EditPathStep::Key(word)), second) = (path.0.first(), path.0.get(1)) else {
@@ -127,7 +127,7 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Returns the name of a top-level block, and where it stands.
+    /// Returns the name of a top-level block, with its byte range.
     fn block_label(&self, node: &'t KdlNode) -> Option<(&'t str, &'t Range<usize>)> {
         let mut arguments = node.arguments();
         let (first, second) = (arguments.next()?, arguments.next());
@@ -142,7 +142,7 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Returns the site of a path that is written.
+    /// Returns the element at a path; refuses the edit if it does not exist.
     fn find_site(&self, path: &EditPath) -> Result<KdlEditTarget<'t>, EditError> {
         match self.locate(path) {
             (Some(site), used) if used == path.0.len() => Ok(site),
@@ -170,7 +170,7 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Refuses what is computed.
+    /// Refuses to edit a computed value.
     fn check_plain(value: &KdlValue, at: &Range<usize>) -> Result<(), EditError> {
         match value {
             KdlValue::Text(text) if is_computed(text) => {
@@ -206,7 +206,7 @@ impl<'t> KdlEditor<'t> {
                 patches.push(self.add_child(node, path, key, literal));
                 Ok(patches)
             }
-            // One of several words cannot become a block.
+            // One of several arguments cannot become a block.
             KdlEditTarget::Argument(_, entry) if !literal.is_scalar() => {
                 Err(refusals::no_map(Self::span(&entry.at)))
             }
@@ -405,7 +405,7 @@ impl<'t> KdlEditor<'t> {
                     && !self.file.is_list(&path.parent())
                     && !Self::stays_a_list(node, entry, path) =>
             {
-                // One value alone would be no list here.
+                // A single argument would no longer be a list, so it is written as an item with a dash.
                 let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, entry));
                 let text = kept.map_or("", |kept| &self.lines.text[kept.at.clone()]);
                 TextPatch::new(node.name_at.end..node.end, format!(" {{ - {text} }}"))
@@ -417,7 +417,7 @@ impl<'t> KdlEditor<'t> {
         }])
     }
 
-    /// Tells whether the argument that is left is still a list by itself.
+    /// Returns whether the single argument that remains is still a list.
     fn stays_a_list(node: &KdlNode, gone: &KdlEntry, path: &EditPath) -> bool {
         let kept = node.entries.iter().find(|other| !std::ptr::eq(*other, gone));
         let keys = path.parent().keys_from(0).unwrap_or_default();
@@ -436,7 +436,7 @@ impl<'t> KdlEditor<'t> {
     fn without_node(&self, node: &KdlNode, siblings: &[KdlNode], block: Option<&KdlBlock>) -> TextPatch {
         let end = node.semicolon.unwrap_or(node.end);
         if let (Some(block), [_]) = (block, siblings) {
-            // A block that has comments of its own stays for them.
+            // If the block contains comments, it stays, so that they are not lost.
             let inside = |at: usize| block.at.contains(&at);
             let others = |whole: &Range<usize>| {
                 let mut comments = self.lines.comments.iter().map(|comment| comment.start);
@@ -490,7 +490,7 @@ impl<'t> KdlEditor<'t> {
         )])
     }
 
-    /// Leads the references of every value elsewhere. The recursion is as deep as the tree.
+    /// Renames the references in every value. The recursion is as deep as the tree, which is bounded.
     fn redirect_references(
         &self,
         nodes: &'t [KdlNode],
@@ -555,7 +555,7 @@ impl<'t> KdlEditor<'t> {
     }
 }
 
-/// Returns an indentation that is smaller by one.
+/// Returns the indentation of the enclosing level.
 fn outer_of(indent: &str) -> String {
     indent.get(..indent.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }

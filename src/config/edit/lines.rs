@@ -1,44 +1,43 @@
-//! The lines around a part of a text: what belongs to it, how far it is indented, how lines end.
+//! Lines around a range of a text: which comments belong to it, its indentation, and the line ending in
+//! use.
 
 use std::ops::Range;
 
 use super::literal::IndentStyle;
 
-/// What some editors write at the beginning of a file.
+/// Byte order mark that some editors write at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A text with its comments.
+/// Text with the byte ranges of its comments.
 #[derive(Clone, Copy)]
 pub(super) struct CommentedText<'t> {
-    /// The text.
     pub(super) text: &'t str,
-    /// Its comments in order.
+    /// Byte ranges of the comments, in order.
     pub(super) comments: &'t [Range<usize>],
 }
 
-/// A part of a text and what takes its place.
+/// A byte range of a text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextPatch {
-    /// The bytes to replace.
+    /// Byte range to replace.
     pub(super) range: Range<usize>,
-    /// What takes their place.
+    /// Replacement for the range.
     pub(super) text: String,
 }
 
 impl TextPatch {
-    /// Returns a replacement.
     pub(super) fn new(range: Range<usize>, text: impl Into<String>) -> Self {
         Self { range, text: text.into() }
     }
 
-    /// Returns an insertion.
+    /// Returns an insertion at an offset.
     pub(super) fn new_insertion(at: usize, text: impl Into<String>) -> Self {
         Self::new(at..at, text)
     }
 }
 
 impl<'t> CommentedText<'t> {
-    /// Returns where the first line begins: behind the mark that a file may begin with.
+    /// Returns the offset of the first line, after a byte order mark.
     fn first_line_start(self) -> usize {
         if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
     }
@@ -59,19 +58,19 @@ impl<'t> CommentedText<'t> {
         self.text[at..].find('\n').map_or(self.text.len(), |n| at + n + 1)
     }
 
-    /// Tells whether nothing but white space stands before an offset on its line.
+    /// Returns whether only white space precedes an offset on its line.
     pub(super) fn is_first(self, at: usize) -> bool {
         self.text[self.line_start(at)..at].trim().is_empty()
     }
 
-    /// Returns the indentation that puts a line's text below an offset.
+    /// Returns the indentation that aligns a line with an offset.
     pub(super) fn indent_at(self, at: usize) -> String {
         let before = &self.text[self.line_start(at)..at];
         let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
         before.chars().map(blank).collect()
     }
 
-    /// Returns how the file is laid out.
+    /// Returns the indentation step and the line ending that the file uses.
     pub(super) fn layout(self) -> IndentStyle<'t> {
         let end = match self.text.find('\n') {
             Some(n) if self.text[..n].ends_with('\r') => "\r\n",
@@ -86,7 +85,8 @@ impl<'t> CommentedText<'t> {
         IndentStyle { step: indented.unwrap_or("  "), end }
     }
 
-    /// Returns where the comment behind an offset on its line ends, or the offset.
+    /// Returns the end of the comment that follows an offset on its line; the offset itself if there is
+    /// none.
     pub(super) fn trailing_comment_end(self, at: usize) -> usize {
         let next = self.comments.partition_point(|comment| comment.start < at);
         let comment = self.comments.get(next).filter(|comment| {
@@ -98,7 +98,7 @@ impl<'t> CommentedText<'t> {
         comment.map_or(at, |comment| comment.end)
     }
 
-    /// Returns where the comment lines directly above a line begin that stand as far right as it.
+    /// Returns the beginning of the comment lines directly above a line that are indented at least as far.
     fn leading_comments_start(self, line: usize, indent: &str) -> usize {
         let mut from = line;
         while from > self.first_line_start() {
@@ -114,9 +114,9 @@ impl<'t> CommentedText<'t> {
         from
     }
 
-    /// Returns the whole lines of a part, with the comments above and behind it and, between two blank
-    /// lines, one of them; `None` when something else stands on its lines. With `bare`, comments above
-    /// are not its own.
+    /// Returns the whole lines of a range, with its comments above and after it and, between two blank
+    /// lines, one of them; `None` when something else is on these lines. With `bare`, comments above are
+    /// not included.
     pub(super) fn whole_lines(self, part: Range<usize>, bare: bool) -> Option<Range<usize>> {
         let after = self.trailing_comment_end(part.end);
         if !self.is_first(part.start) || !self.text[after..self.line_end(after)].trim().is_empty() {
@@ -142,8 +142,8 @@ impl<'t> CommentedText<'t> {
         Some(from..to)
     }
 
-    /// Returns where a line can be added behind a part and what is indented deeper: the end of a line,
-    /// or the beginning of one.
+    /// Returns the offset at which a line can be inserted after a range and the deeper indented lines below
+    /// it: the end of a line, or the beginning of one.
     pub(super) fn insertion_point(self, end: usize, indent: &str) -> usize {
         let mut at = self.line_end(self.trailing_comment_end(end));
         loop {
@@ -160,7 +160,7 @@ impl<'t> CommentedText<'t> {
         }
     }
 
-    /// Returns the patch that adds a line at such a place.
+    /// Returns the insertion of a line at an offset that `below` returned.
     pub(super) fn insert_line(self, at: usize, line: &str) -> TextPatch {
         let end = self.layout().end;
         let starts = at == 0 || self.text[..at].ends_with('\n');
@@ -168,7 +168,7 @@ impl<'t> CommentedText<'t> {
     }
 }
 
-/// Returns a text with its patches made; `None` when two of them overlap.
+/// Returns a text with the patches applied; `None` when two of them overlap.
 pub(super) fn apply_patches(text: &str, mut patches: Vec<TextPatch>) -> Option<String> {
     patches.sort_by_key(|patch| (patch.range.start, patch.range.end));
     let mut out = String::with_capacity(text.len() + 64);

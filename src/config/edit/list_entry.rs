@@ -1,12 +1,11 @@
-//! The way to an entry of a list that is known by its place; and what there is at the end of a way.
+//! Conversion of a span to the path of a list entry, and the query whether a path exists.
 
 use super::request::{EditPath, EditPathStep, EditableFile};
 use crate::config::syntax::document::{Node, NodeValue};
 use crate::config::syntax::limits::parse;
 use crate::model::source::{SourceId, Span};
 
-/// Returns the path of the entry of a list that stands at a place of a file; `None` when none does, or the
-/// file has syntax errors.
+/// Returns the path of the list entry at a span; `None` when there is none, or the file has syntax errors.
 #[must_use]
 pub fn entry_at(file: &EditableFile<'_>, span: Span) -> Option<EditPath> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
@@ -15,7 +14,7 @@ pub fn entry_at(file: &EditableFile<'_>, span: Span) -> Option<EditPath> {
     })
 }
 
-/// Tells whether a file says something at a path of keys.
+/// Returns whether a file has a value at a path of keys.
 #[must_use]
 pub fn has_path(file: &EditableFile<'_>, path: &EditPath) -> bool {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));

@@ -7,28 +7,28 @@ use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::value::Value;
 
-/// The longest line that properties are added to.
+/// Maximum width of a line with properties.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// A value as a file writes it; texts may hold `$paths` and `${…}`.
+/// Value as a file writes it; texts may contain `$paths` and `${…}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigLiteral {
-    /// `null`.
+    /// The value `null`, which unsets an attribute.
     Null,
     /// `true` or `false`.
     Boolean(bool),
-    /// Decimal digits.
+    /// A number in decimal digits, as written.
     Number(Name),
-    /// A text, or an expression in it.
+    /// A text; it may contain an expression.
     Text(Name),
-    /// A list.
+    /// Values of a list, in order.
     List(Vec<ConfigLiteral>),
     /// A map in the order written.
     Map(Vec<(Name, ConfigLiteral)>),
 }
 
 impl ConfigLiteral {
-    /// Returns what a file must say to mean a value; `None` of secrets and of what is not known.
+    /// Returns the literal that means a value; `None` for secrets and for unknown values.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
@@ -46,24 +46,24 @@ impl ConfigLiteral {
         })
     }
 
-    /// Returns a text.
+    /// Returns a text literal that may contain expressions.
     #[must_use]
     pub fn text(text: impl Into<Name>) -> Self {
         Self::Text(text.into())
     }
 
-    /// Returns a map.
+    /// Returns a map literal with these entries, in order.
     #[must_use]
     pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, ConfigLiteral)>) -> Self {
         Self::Map(entries.into_iter().map(|(key, value)| (Name::new(key), value)).collect())
     }
 
-    /// Tells whether it is no collection.
+    /// Returns whether the literal is neither a list nor a map.
     pub(super) fn is_scalar(&self) -> bool {
         !matches!(self, Self::List(_) | Self::Map(_))
     }
 
-    /// Returns a literal below keys: `[a, b]` gives `{ a: { b: … } }`.
+    /// Returns the literal nested below keys: `[a, b]` gives `{ a: { b: … } }`.
     pub(super) fn nest_under(self, keys: &[Name]) -> Self {
         keys.iter().rev().fold(self, |value, key| Self::Map(vec![(key.clone(), value)]))
     }
@@ -90,12 +90,12 @@ pub(super) fn yaml_inline(literal: &ConfigLiteral, flow: bool) -> String {
     }
 }
 
-/// How lines of YAML or KDL are laid out in a file.
+/// Layout of the lines in a YAML or KDL file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndentStyle<'l> {
-    /// What a level is indented by.
+    /// Indentation of one level.
     pub(super) step: &'l str,
-    /// What ends a line.
+    /// Line ending: `\n` or `\r\n`.
     pub(super) end: &'l str,
 }
 
@@ -147,7 +147,8 @@ pub(super) fn kdl_word(literal: &ConfigLiteral) -> String {
     }
 }
 
-/// Returns what follows a name in KDL, a space before it. `listed`: one value alone is a list there.
+/// Returns the text after a node's name in KDL, with a leading space. `listed`: a single value here means a
+/// list.
 pub(super) fn kdl_tail(
     head: &str,
     literal: &ConfigLiteral,

@@ -1,7 +1,8 @@
-//! Minimal edits: a file's text and what shall change → the new text, all else byte for byte as it was.
+//! Minimal edits of a file's text: all other text stays byte for byte as it was.
 //!
-//! `request` says what can be asked for, `yaml` and `kdl` find the bytes to replace, `apply` replaces
-//! them and reads the result again: what it then means must be what was asked for, or nothing is done.
+//! In: a file and the requested edits (`request`). `yaml` and `kdl` find the bytes to replace; `apply`
+//! replaces them and parses the result. The invariant: the new text means exactly what was requested, or
+//! nothing is changed.
 
 mod apply;
 mod content;

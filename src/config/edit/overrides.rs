@@ -1,11 +1,13 @@
-//! What environments replace, where addresses change: `environments.prod.set: { shop.vm.web.plan: … }`.
+//! Paths in environments' overrides that must follow a renamed address: `environments.prod.set: {
+//! shop.vm.web.plan: … }`.
 
 use super::request::{Edit, EditPath, EditableFile};
 use crate::config::syntax::limits::parse;
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 
-/// Returns the edits by which each path that an environment replaces is written as `new` has it; `None` keeps it.
+/// Returns the edits that rename the paths of all overrides; `new` returns the new path, or `None` to keep
+/// it.
 #[must_use]
 pub fn override_path_edits(file: &EditableFile<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));

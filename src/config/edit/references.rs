@@ -1,32 +1,32 @@
-//! References in texts: where `$a.b` and `${a.b.c}` name a path, and what they say once it has moved.
+//! References in texts: finds where `$a.b` and `${a.b.c}` name a path, and renames it.
 
 use std::ops::Range;
 
 use crate::config::resolve::template::{find_expression_close, is_path};
 use crate::model::address::Name;
 
-/// Paths and what takes their places.
+/// Renamed paths: old steps and new steps.
 pub(super) struct PathRenames<'r> {
     pairs: Vec<(Vec<&'r str>, Vec<&'r str>)>,
 }
 
-/// The expression reaches a path in a way that cannot be rewritten.
+/// Error: the expression reaches a renamed path through an index, so it cannot be rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnrewritableReference;
 
 impl<'r> PathRenames<'r> {
-    /// Returns the pairs taken apart.
+    /// Returns the renames for pairs of dotted paths.
     pub(super) fn new(pairs: &'r [(Name, Name)]) -> Self {
         let parts = |path: &'r Name| path.split('.').collect();
         Self { pairs: pairs.iter().map(|(from, to)| (parts(from), parts(to))).collect() }
     }
 
-    /// Returns paths that an expression says otherwise: each leads to what is written there.
+    /// Returns renames whose new text is an expression of any form, not only a dotted path.
     pub(super) fn from_replacements(pairs: &'r [(Vec<&'r str>, String)]) -> Self {
         Self { pairs: pairs.iter().map(|(from, to)| (from.clone(), vec![to.as_str()])).collect() }
     }
 
-    /// Returns a dotted path's new text, if it moves.
+    /// Returns the new text of a dotted path; `None` if no rename applies.
     pub(super) fn rename_path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('.').collect();
         let (from, to) = self.pairs.iter().find(|(from, _)| parts.starts_with(from))?;
@@ -34,8 +34,8 @@ impl<'r> PathRenames<'r> {
     }
 }
 
-/// Returns a text with its references led elsewhere; `None` when it has none of them. With `plain`, the
-/// text itself is a path.
+/// Returns a text after renaming its references; `None` if none of them changes. With `plain`, the text
+/// itself is a path.
 pub(super) fn redirect_text(
     text: &str,
     renames: &PathRenames<'_>,
@@ -95,7 +95,7 @@ fn redirect_expression(
             }
             at = end;
         } else if c.is_ascii_digit() {
-            // A number, or the end of what is no name.
+            // A number, or the rest of a character that begins no name.
             at += source[at..]
                 .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                 .unwrap_or(source.len() - at);
@@ -108,7 +108,7 @@ fn redirect_expression(
     Ok((copied > 0).then_some(out))
 }
 
-/// Returns how many steps of a chain move, and what takes their place.
+/// Returns how many steps of a chain a rename replaces, and the new steps.
 fn rename_chain(
     source: &str,
     chain: &[(&str, Range<usize>)],

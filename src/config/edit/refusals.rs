@@ -1,10 +1,10 @@
-//! Why an edit is not made: one message each, with the place and what to change instead.
+//! Reasons why an edit is refused: one diagnostic each, with the location and what to change instead.
 
 use crate::config::diagnostics::codes;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 
-/// Why an edit is not made.
+/// Reason why an edit is refused, as a diagnostic for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditError(pub Box<Diagnostic>);
 
@@ -14,12 +14,12 @@ impl From<Diagnostic> for EditError {
     }
 }
 
-/// The text is not read without errors, before or after.
+/// Returns the refusal for a text that does not parse, before or after the edit.
 pub(super) fn unreadable_text(problem: Diagnostic) -> EditError {
     problem.into()
 }
 
-/// Nothing stands at the path.
+/// Returns the refusal for a path that does not exist.
 pub(super) fn missing_path(path: &str) -> EditError {
     Diagnostic::error(codes::EDIT_MISSING, "nothing is written at this path")
         .detail(format!("The file has no `{path}`."))
@@ -27,7 +27,7 @@ pub(super) fn missing_path(path: &str) -> EditError {
         .into()
 }
 
-/// Something else stands there already.
+/// Returns the refusal for a key that already exists.
 pub(super) fn name_taken(name: &str, at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_TAKEN, "this name is taken")
         .with_label(at, "")
@@ -36,7 +36,7 @@ pub(super) fn name_taken(name: &str, at: Span) -> EditError {
         .into()
 }
 
-/// The path goes on where no map is.
+/// Returns the refusal for a path that continues inside a value that is no map.
 pub(super) fn no_map(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_MISSING, "nothing can be written below this value")
         .with_label(at, "this is no map")
@@ -44,7 +44,7 @@ pub(super) fn no_map(at: Span) -> EditError {
         .into()
 }
 
-/// The value is computed.
+/// Returns the refusal for a computed value.
 pub(super) fn computed_value(text: &str, at: Span) -> EditError {
     let from = match text.strip_prefix('$').filter(|rest| !rest.contains(['{', '$'])) {
         Some(path) => format!("`{path}`"),
@@ -66,7 +66,7 @@ pub(super) fn computed_value(text: &str, at: Span) -> EditError {
         .into()
 }
 
-/// The value stands elsewhere, and others share it.
+/// Returns the refusal for a value that is written elsewhere and shared through an alias.
 pub(super) fn shared_value(through: Span, at: Option<Span>) -> EditError {
     let problem = Diagnostic::error(codes::EDIT_SHARED, "this value is shared")
         .with_label(through, "repeats what stands elsewhere")
@@ -80,7 +80,7 @@ pub(super) fn shared_value(through: Span, at: Option<Span>) -> EditError {
     problem.help("change the marked block itself by hand, or write the value out here").into()
 }
 
-/// What an index is used for cannot be told.
+/// Returns the refusal for an indexed path, because it is unknown which entry the index selects.
 pub(super) fn unclear_index(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_UNSURE, "this expression cannot be rewritten safely")
         .with_label(at, "")
@@ -89,7 +89,7 @@ pub(super) fn unclear_index(at: Span) -> EditError {
         .into()
 }
 
-/// The new text does not mean what was asked for.
+/// Returns the refusal for a new text that would not mean what was requested.
 pub(in crate::config) fn unexpected_result(what: &str) -> EditError {
     let detail = format!(
         "Read again, the file would not say just what was asked for ({what}), so it was left as it is."

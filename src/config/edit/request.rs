@@ -1,4 +1,4 @@
-//! What can be asked of a file, and where.
+//! Edit requests: the file, the path, and the kind of change.
 
 use std::fmt;
 
@@ -12,40 +12,40 @@ use crate::model::source::Source;
 /// A file to edit.
 #[derive(Clone, Copy)]
 pub struct EditableFile<'a> {
-    /// Its text, and its path, whose ending names the syntax.
+    /// Text of the file, and its path, whose extension determines the syntax.
     pub source: &'a Source,
-    /// The kinds: which words name blocks, and where a value alone is a list.
+    /// All kinds: determines which keywords declare blocks, and where a single value is a list.
     pub registry: &'a Registry,
 }
 
-/// The way to a value from the top of a file: `database.main.storage_gb`, as addresses have it.
+/// Path of a value from the top of a file: `database.main.storage_gb`, as in addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EditPath(pub Vec<EditPathStep>);
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditPathStep {
-    /// The entry of a map.
+    /// Key of a map entry.
     Key(Name),
     /// The item of a list, from 0.
     Item(usize),
 }
 
-/// One change.
+/// One change to a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Writes a value: in place of the one that is there, or as a new entry, its parents with it.
+    /// Sets a value: replaces the existing one, or adds an entry and its missing parents.
     Set(EditPath, ConfigLiteral),
-    /// Adds an item to the end of a list, which is made if it is not there. `moved`, `import` and
-    /// `removed` are lists.
+    /// Appends an item to a list, which is created if it does not exist. `moved`, `import` and `removed`
+    /// are lists.
     Append(EditPath, ConfigLiteral),
-    /// Removes an entry or item with the comments that belong to it; the last one of a top-level word
-    /// takes the word with it.
+    /// Removes an entry or item with the comments that belong to it; with the last entry of a top-level
+    /// keyword, the keyword is removed, too.
     Remove(EditPath),
-    /// Gives an entry another key: a block its name, an instance of a written map its key.
+    /// Renames the key of an entry: a block's name, or an instance's key in a literal map.
     Rename(EditPath, Name),
-    /// Lets every reference lead elsewhere: `$from…`, `from…` inside `${…}` and in `depends_on`. Each
-    /// pair is a dotted path and what takes its place.
+    /// Renames references: `$from…`, `from…` inside `${…}` and in `depends_on`. Each pair is a dotted path
+    /// and its replacement.
     Redirect(Vec<(Name, Name)>),
 }
 
@@ -70,7 +70,7 @@ impl EditPath {
         self
     }
 
-    /// Returns the keys from a step on, unless an item is among them.
+    /// Returns the keys from a step on; `None` if one of these steps is a list item.
     pub(super) fn keys_from(&self, step: usize) -> Option<Vec<Name>> {
         let key = |step: &EditPathStep| match step {
             EditPathStep::Key(key) => Some(key.clone()),
@@ -105,31 +105,31 @@ impl fmt::Display for EditPath {
 }
 
 impl EditableFile<'_> {
-    /// Returns the file's syntax.
+    /// Returns the syntax of the file, by its extension.
     pub(super) fn syntax(&self) -> Syntax {
         syntax_of(&self.source.path).unwrap_or(Syntax::Yaml)
     }
 
-    /// Tells whether a top-level word names blocks.
+    /// Returns whether a top-level keyword declares named blocks.
     pub(super) fn is_kind(&self, word: &str) -> bool {
         word == "use" || self.registry.top_level().any(|kind| kind.name == word)
     }
 
-    /// Tells whether one value alone is a list at a path.
+    /// Returns whether a single value at a path means a list.
     pub(super) fn is_list(&self, path: &EditPath) -> bool {
         path.keys_from(0).is_some_and(|keys| is_list(self.registry, &keys))
     }
 }
 
-/// Tells whether one plain text alone is a list at a path of keys: KDL writes `for_each a` for one instance.
-/// What is computed may be any list.
+/// Returns whether a single literal text at a path of keys means a list: KDL writes `for_each a` for one
+/// instance. A computed text may yield any list, so it does not.
 pub(in crate::config) fn is_list_of_texts(keys: &[Name], text: &str) -> bool {
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return false };
     let values = ["locals", "outputs", "vars", "environments"];
     keys.len() > 2 && last == "for_each" && !values.contains(&first.as_str()) && !text.contains('$')
 }
 
-/// Tells whether the schema wants a list at a path of keys.
+/// Returns whether the schema expects a list at a path of keys.
 pub(in crate::config) fn is_list(registry: &Registry, keys: &[Name]) -> bool {
     let [kind, _, rest @ ..] = keys else { return false };
     match kind.as_str() {

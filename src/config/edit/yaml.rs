@@ -16,14 +16,14 @@ use crate::config::syntax::yaml::layout_tree::{YamlCollection, YamlContent, Yaml
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
-/// A text to edit, and what it says.
+/// Editor of one YAML text.
 pub(super) struct YamlEditor<'t> {
     lines: CommentedText<'t>,
     tree: &'t YamlTree,
     id: SourceId,
 }
 
-/// One step of the way to a value: the collection, and the item in it.
+/// One step of a path: the collection, and the item in it.
 #[derive(Clone, Copy)]
 struct YamlItemPosition<'t> {
     holder: &'t YamlNode,
@@ -75,7 +75,7 @@ impl<'t> YamlEditor<'t> {
         byte_span(self.id, range.start, range.end)
     }
 
-    /// Returns the way to a path as far as it is written.
+    /// Returns the existing steps of a path, outermost first.
     fn locate(
         &self,
         path: &EditPath,
@@ -117,7 +117,7 @@ impl<'t> YamlEditor<'t> {
         Ok(chain)
     }
 
-    /// Returns the way to a path that is written.
+    /// Returns the last step of a path; refuses the edit if the path does not exist.
     fn find_place(
         &self,
         path: &EditPath,
@@ -173,7 +173,7 @@ impl<'t> YamlEditor<'t> {
         }
     }
 
-    /// Refuses what is computed or stands elsewhere.
+    /// Refuses to edit a value that is computed, or written elsewhere and reached through an alias.
     fn check_plain(&self, node: &YamlNode) -> Result<(), EditError> {
         match &node.content {
             YamlContent::Alias => Err(refusals::shared_value(self.span(&node.range), None)),
@@ -187,7 +187,7 @@ impl<'t> YamlEditor<'t> {
         }
     }
 
-    /// Writes a value in place of the one of an item.
+    /// Returns the patch that replaces the value of an item.
     fn replace_value(&self, item: &YamlItem, literal: &ConfigLiteral, flow: bool) -> TextPatch {
         let node = &item.value;
         if node.is_nothing() {
@@ -212,7 +212,7 @@ impl<'t> YamlEditor<'t> {
                 TextPatch::new(range, yaml_lines(literal, &indent, self.lines.layout()))
             }
             (YamlContent::Sequence(old) | YamlContent::Mapping(old), literal) if !old.flow => {
-                // A block stands below its key; one line stands behind it.
+                // A block value begins below its key; a value on one line follows the key.
                 let from = item.key.as_ref().and_then(|key| key.colon).filter(|_| node.anchor.is_none());
                 let text = yaml_inline(literal, flow);
                 match from {
@@ -224,7 +224,7 @@ impl<'t> YamlEditor<'t> {
         }
     }
 
-    /// Adds an entry, or an item without a key, to the value of a place, or to the top.
+    /// Adds an entry, or an item without a key, to a collection or to the top level.
     fn add_entry(
         &self,
         place: Option<YamlItemPosition<'t>>,
@@ -325,7 +325,7 @@ impl<'t> YamlEditor<'t> {
         }
     }
 
-    /// Adds a line to a block.
+    /// Appends an entry to a block collection.
     fn append_block_line(
         &self,
         all: &YamlCollection,
@@ -371,7 +371,7 @@ impl<'t> YamlEditor<'t> {
         let end = self.lines.trailing_comment_end(holder.range.end.max(item.end()));
         match parent.key.as_ref().and_then(|key| key.colon).filter(|_| holder.anchor.is_none()) {
             Some(colon) => {
-                // What is said of the key, behind it, is not said of what goes.
+                // A comment on the key's line belongs to the key, not to the removed value.
                 let own = self.lines.comments.iter().find(|comment| comment.start >= colon);
                 let own = own.filter(|comment| comment.end <= self.lines.line_end(colon));
                 let said = own.map_or("", |comment| &self.lines.text[colon..comment.end]);
@@ -404,7 +404,7 @@ impl<'t> YamlEditor<'t> {
         if let Some(whole) = self.lines.whole_lines(item.start..item.end(), at_top) {
             return TextPatch::new(whole, "");
         }
-        // It shares its line with the dash that it stands behind.
+        // The first entry shares its line with the dash before it, so whole lines cannot be removed.
         let next = place.collection.items.get(place.index + 1).map_or(item.end(), |next| next.start);
         let behind = self.lines.trailing_comment_end(item.end());
         let own = self.lines.comments.iter().map(|comment| comment.start);
@@ -428,7 +428,7 @@ impl<'t> YamlEditor<'t> {
         Ok(vec![TextPatch::new(key.at.clone(), text)])
     }
 
-    /// Leads the references of every scalar elsewhere. The recursion is as deep as the tree.
+    /// Renames the references in every scalar. The recursion is as deep as the tree, which is bounded.
     fn redirect_references(
         &self,
         node: &'t YamlNode,

@@ -1,15 +1,16 @@
-//! `CommentReader`: a text's comments and blank lines, each taken once, by what stands near them.
+//! Comments and blank lines of a text, assigned to the values next to them. Each comment is used exactly
+//! once.
 
 use std::ops::Range;
 
 use super::outline::{TrailingComment, TriviaLine};
 
-/// How a syntax writes what stands between values.
+/// Comment syntax of a file format.
 #[derive(Clone, Copy)]
 pub(super) struct CommentSyntax {
-    /// What stands at a comment's beginning, where it is one of a single line.
+    /// Text that begins a line comment.
     pub(super) comment: &'static str,
-    /// What may stand between a value and the comment behind it.
+    /// Characters that may occur between a value and the comment after it.
     pub(super) separators: &'static [char],
 }
 
@@ -18,14 +19,14 @@ pub(super) struct CommentReader<'t> {
     text: &'t str,
     comments: &'t [Range<usize>],
     marks: CommentSyntax,
-    /// The first comment that has no place yet.
+    /// Index of the first comment that is not yet assigned.
     next: usize,
-    /// Where the last thing ended that has its place.
+    /// End offset of the last value or comment that was assigned.
     pub(super) at: usize,
 }
 
 impl<'t> CommentReader<'t> {
-    /// Begins at a text's top.
+    /// Starts at the beginning of a text.
     pub(super) fn new(text: &'t str, comments: &'t [Range<usize>], marks: CommentSyntax) -> Self {
         Self { text, comments, marks, next: 0, at: 0 }
     }
@@ -38,24 +39,24 @@ impl<'t> CommentReader<'t> {
         }
     }
 
-    /// Tells whether an empty line stands between the last thing and an offset.
+    /// Returns whether a blank line separates the last assigned element from an offset.
     fn is_blank_before(&self, to: usize) -> bool {
         self.text.get(self.at..to).is_some_and(|gap| gap.bytes().filter(|b| *b == b'\n').count() > 1)
     }
 
-    /// Returns the comments that have no place yet.
+    /// Returns the comments that are not yet assigned.
     pub(super) fn unplaced_comments(&self) -> &'t [Range<usize>] {
         &self.comments[self.next..]
     }
 
-    /// Takes the next comment, if it begins before an offset.
+    /// Assigns the next comment, if it begins before an offset.
     pub(super) fn take_before(&mut self, to: usize) -> Option<&'t str> {
         let comment = self.comments.get(self.next).filter(|comment| comment.start < to)?;
         self.next += 1;
         Some(&self.text[comment.clone()])
     }
 
-    /// Takes the comments and blank lines up to an offset; `first` drops a blank line before them.
+    /// Assigns the comments and blank lines up to an offset; `first` drops a blank line before them.
     pub(super) fn take_leading_notes(&mut self, to: usize, first: bool) -> Vec<TriviaLine> {
         let mut notes: Vec<TriviaLine> = Vec::new();
         while let Some(comment) = self.comments.get(self.next).filter(|comment| comment.start < to) {
@@ -73,7 +74,7 @@ impl<'t> CommentReader<'t> {
         notes
     }
 
-    /// Takes the comment on the same line as what begins at an offset.
+    /// Assigns the comment on the same line as the element that begins at an offset.
     pub(super) fn take_trailing_comment(&mut self, start: usize) -> Option<TrailingComment> {
         let comment = self.comments.get(self.next)?;
         let gap = self.text.get(self.at..comment.start)?;
@@ -85,7 +86,7 @@ impl<'t> CommentReader<'t> {
         self.next += 1;
         self.at = comment.end;
         let line = self.text[..comment.start].rfind('\n').map_or(0, |n| n + 1);
-        // Behind a value of several lines, it cannot keep its column.
+        // After a value of several lines, the comment cannot keep its column.
         let column = if start >= line { self.text[start..comment.start].chars().count() } else { 0 };
         Some(TrailingComment { text, column })
     }

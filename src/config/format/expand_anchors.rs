@@ -1,11 +1,11 @@
-//! Anchors, aliases and merges written out: KDL has none.
+//! Expansion of anchors, aliases and merge keys, because KDL has none.
 
 use std::collections::HashMap;
 
 use super::outline::{Outline, OutlineItem, OutlineValue, OutlineValueKind, TriviaLine};
 
-/// Writes out what aliases repeat, and returns how many there were. What is repeated comes without its
-/// comments, which stay where they stand.
+/// Replaces each alias by a copy of its anchored value, and returns the number of aliases. The copies have
+/// no comments, which stay with the anchored value.
 pub(super) fn expand_aliases(outline: &mut Outline) -> usize {
     let mut expander = AnchorExpander { anchors: HashMap::new(), count: 0 };
     expander.expand_outline(outline);
@@ -48,7 +48,7 @@ impl AnchorExpander {
     }
 }
 
-/// Adds the keys that a merge brings and the map does not have.
+/// Adds the keys of a merged map that the map itself does not have.
 fn merge_keys(outline: &mut Outline, at: usize, merge: OutlineItem) {
     let maps = match merge.value.kind {
         OutlineValueKind::Map(map, _) => vec![map],
@@ -80,7 +80,7 @@ fn merge_keys(outline: &mut Outline, at: usize, merge: OutlineItem) {
     }
 }
 
-/// Drops the comments of what is repeated.
+/// Removes the comments from a copy.
 fn strip_comments(kind: &mut OutlineValueKind) {
     if let OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) = kind {
         outline.foot.clear();

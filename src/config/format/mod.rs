@@ -1,8 +1,8 @@
-//! Files written anew: their canonical form, and the same stack in the other syntax.
+//! Formatting: a file in its canonical form, or the same stack in the other syntax.
 //!
-//! `outline` is a file with its comments, blank lines and quotes, whatever its syntax; `read_*` make it, with
-//! the comments that `notes` finds, `write_*` write it, `expand` writes out what only YAML can share,
-//! `rewrite` checks that nothing that the file says was lost.
+//! An `Outline` is a file with its comments, blank lines and quotes, independent of the syntax. The
+//! `read_*` modules build it and `comments` assigns the comments; `write_*` write it; `expand_anchors`
+//! replaces aliases, which only YAML has; `rewrite` verifies that the new text has the same content.
 
 pub mod blocks;
 mod comments;

@@ -1,4 +1,4 @@
-//! `Outline`: a file as its author laid it out, in neither syntax.
+//! `Outline`: the layout of a file as its author wrote it, independent of the syntax.
 
 use crate::config::edit::ConfigLiteral;
 use crate::config::syntax::scalar_class::ScalarClass;
@@ -7,99 +7,95 @@ use crate::model::address::Name;
 /// A file, or the inside of a collection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Outline {
-    /// Its entries or items.
+    /// Entries of a map, or items of a list.
     pub(super) items: Vec<OutlineItem>,
-    /// What stands behind the last one.
+    /// Comments and blank lines after the last item.
     pub(super) foot: Vec<TriviaLine>,
 }
 
 /// An entry of a map or an item of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutlineItem {
-    /// What stands on the lines above.
+    /// Comments and blank lines above it.
     pub(super) above: Vec<TriviaLine>,
-    /// Its key, in a map.
+    /// Key; `None` for an item of a list.
     pub(super) key: Option<OutlineKey>,
-    /// The name of a KDL block, behind its kind.
+    /// Name of a KDL block, which follows its kind.
     pub(super) label: Option<OutlineKey>,
-    /// Its value.
     pub(super) value: OutlineValue,
-    /// The comment on its line.
+    /// Comment at the end of its line.
     pub(super) behind: Option<TrailingComment>,
     /// Written as a KDL property.
     pub(super) property: bool,
 }
 
-/// A key.
+/// A key, with its original form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutlineKey {
-    /// What it says.
+    /// Unescaped text.
     pub(super) text: Name,
-    /// As it is written.
+    /// Original form in the source.
     pub(super) raw: Option<String>,
 }
 
-/// A comment behind an entry.
+/// A comment at the end of an entry's line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TrailingComment {
-    /// What it says, without its mark.
+    /// Text without the comment mark.
     pub(super) text: String,
-    /// How far behind the beginning of its entry it stands.
+    /// Column of the comment, counted from the beginning of its entry.
     pub(super) column: usize,
 }
 
-/// What stands on lines of its own.
+/// A blank line or a comment on lines of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TriviaLine {
-    /// Nothing.
+    /// A blank line.
     Blank,
     /// A comment of one line, without its mark.
     Comment(String),
-    /// KDL that is commented out or a comment of several lines, as it is written.
+    /// A block comment, or KDL that is commented out, as written.
     Raw(String),
 }
 
-/// A value.
+/// A value with its anchor.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutlineValue {
-    /// `&name`.
+    /// YAML anchor such as `&name`, if the value has one.
     pub(super) anchor: Option<String>,
-    /// What it is.
     pub(super) kind: OutlineValueKind,
 }
 
-/// What a value is.
+/// Content of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum OutlineValueKind {
-    /// Nothing is written where YAML reads `null`.
+    /// An empty YAML value, which means `null`.
     Empty,
-    /// `null`.
+    /// Explicit `null`.
     Null,
-    /// A KDL name alone.
+    /// A KDL node with only a name.
     Bare,
-    /// A word, number or text.
+    /// A scalar: a word, number or text.
     Scalar {
-        /// What it says.
+        /// Unescaped text.
         text: Name,
-        /// What it may be read as.
+        /// Types as which the scalar may be read.
         class: ScalarClass,
-        /// As it is written.
+        /// Original form in the source.
         raw: RawScalar,
     },
-    /// `*name`.
+    /// A YAML alias such as `*name`.
     Alias(String),
-    /// A list.
     List(Outline, CollectionStyle),
-    /// A map.
     Map(Outline, CollectionStyle),
 }
 
-/// How a scalar is written.
+/// Original form of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RawScalar {
-    /// In whatever way says it.
+    /// No form is prescribed: the writer chooses one.
     Free,
-    /// On one line.
+    /// Source text on one line.
     Inline(String),
     /// On several, each but the first indented below the key.
     Lines(Vec<String>),
@@ -107,14 +103,14 @@ pub(super) enum RawScalar {
     Block(String, Vec<String>),
 }
 
-/// How a collection is written.
+/// Layout of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CollectionStyle {
     /// On one line: YAML's brackets, KDL's arguments, properties or braces.
     Inline,
     /// In YAML's brackets over several lines; in KDL, items with dashes on one line.
     Wrapped,
-    /// On lines of its own.
+    /// One item per line (YAML's block style, a KDL block over several lines).
     Block,
 }
 
@@ -125,7 +121,7 @@ impl OutlineItem {
         Self { above: Vec::new(), key, label: None, value, behind: None, property: false }
     }
 
-    /// Tells whether a comment stands at it or in it.
+    /// Returns whether the item, or a value inside it, has a comment.
     pub(super) fn has_comments(&self) -> bool {
         self.behind.is_some()
             || self.above.iter().any(|note| *note != TriviaLine::Blank)
@@ -134,7 +130,7 @@ impl OutlineItem {
 }
 
 impl Outline {
-    /// Puts what is said of the words of a line above the line: between them no comment can stand.
+    /// Moves the comments of a line's properties and items above the line, because none fits between them.
     pub(super) fn above_their_lines(&mut self) {
         for item in &mut self.items {
             let (OutlineValueKind::Map(inner, _) | OutlineValueKind::List(inner, _)) = &mut item.value.kind
@@ -149,19 +145,19 @@ impl Outline {
         }
     }
 
-    /// Tells whether a comment stands in it.
+    /// Returns whether any item has a comment.
     pub(super) fn has_comments(&self) -> bool {
         !self.foot.is_empty() || self.items.iter().any(OutlineItem::has_comments)
     }
 }
 
 impl OutlineValue {
-    /// Returns a value of a kind.
+    /// Returns a value without an anchor.
     pub(super) fn new(kind: OutlineValueKind) -> Self {
         Self { anchor: None, kind }
     }
 
-    /// Returns what is in a collection.
+    /// Returns the content of a list or map.
     pub(super) fn outline(&self) -> Option<&Outline> {
         match &self.kind {
             OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) => Some(outline),
@@ -169,7 +165,7 @@ impl OutlineValue {
         }
     }
 
-    /// Tells whether it stands on one line and needs none of its own.
+    /// Returns whether the value is a scalar or null that fits on one line.
     pub(super) fn is_short(&self) -> bool {
         match &self.kind {
             OutlineValueKind::Empty | OutlineValueKind::Null | OutlineValueKind::Bare => true,

@@ -1,4 +1,4 @@
-//! KDL → `Outline`.
+//! KDL text → `Outline`.
 
 use super::comments::{CommentReader, CommentSyntax};
 use super::outline::{
@@ -9,8 +9,8 @@ use crate::config::syntax::kdl::layout_tree::{self, KdlEntry, KdlNode};
 use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
-/// Reads a KDL text that has no errors; `None` when it is none. `is_block` tells which top-level words
-/// are followed by a name.
+/// Returns the outline of a KDL text; `None` when the text has syntax errors. `is_kind` reports which
+/// top-level keywords are followed by a block's name.
 pub(super) fn read_kdl_outline(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Option<Outline> {
     let tree = layout_tree::parse_kdl_layout(text)?;
     let mut reader = KdlReader { text, notes: CommentReader::new(text, &tree.comments, MARKS) };
@@ -62,11 +62,11 @@ struct KdlReader<'t> {
     notes: CommentReader<'t>,
 }
 
-/// How KDL writes comments, and what stands before one.
+/// Comment syntax of KDL.
 const MARKS: CommentSyntax = CommentSyntax { comment: "//", separators: &[';', '\\'] };
 
 impl KdlReader<'_> {
-    /// Takes the comments inside a node's line: they go above it.
+    /// Assigns the comments inside a node's line to the notes above it.
     fn take_inline_comments(&mut self, to: usize, notes: &mut Vec<TriviaLine>) {
         while let Some(written) = self.notes.take_before(to) {
             for line in written.lines() {
@@ -78,7 +78,7 @@ impl KdlReader<'_> {
         self.notes.at = self.notes.at.max(to);
     }
 
-    /// Returns a node and its arguments, which its value does not hold yet.
+    /// Returns a node and its arguments, which are not yet part of its value.
     fn read_node(&mut self, node: &KdlNode, first: bool) -> (OutlineItem, Vec<OutlineItem>) {
         let mut above = self.notes.take_leading_notes(node.start(), first);
         let key =
@@ -90,8 +90,8 @@ impl KdlReader<'_> {
                 arguments.push(OutlineItem::new(None, self.read_scalar(entry)));
                 continue;
             };
-            // What stands between two properties is said of the second, and what stands behind one whose
-            // line goes on below, of that.
+            // A comment between two properties belongs to the second; one after a property whose line
+            // continues below belongs to that property.
             let mut own = Vec::new();
             self.take_inline_comments(
                 entry.at.end,

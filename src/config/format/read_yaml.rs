@@ -1,4 +1,4 @@
-//! YAML → `Outline`.
+//! YAML text → `Outline`.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::config::syntax::scalar_class::{ScalarClass, plain_class};
 use crate::config::syntax::yaml::layout_tree::{self, YamlCollection, YamlContent, YamlNode};
 use crate::model::address::Name;
 
-/// Reads a YAML text that has no errors; `None` when it is none.
+/// Returns the outline of a YAML text; `None` when the text has syntax errors.
 pub(super) fn read_yaml_outline(text: &str) -> Option<Outline> {
     let tree = layout_tree::parse_yaml_layout(text)?;
     let mut reader = YamlReader { text, notes: CommentReader::new(text, &tree.comments, MARKS) };
@@ -33,7 +33,7 @@ struct YamlReader<'t> {
     notes: CommentReader<'t>,
 }
 
-/// How YAML writes comments, and what stands before one.
+/// Comment syntax of YAML.
 const MARKS: CommentSyntax = CommentSyntax { comment: "#", separators: &[',', ':'] };
 
 impl YamlReader<'_> {
@@ -130,7 +130,7 @@ impl YamlReader<'_> {
         (Outline { items, foot }, style)
     }
 
-    /// Takes the comments behind the last item of a block that stand at least as far right as it.
+    /// Assigns the comments after the last item of a block that are indented at least as far as the item.
     fn take_foot_comments(&mut self, first: usize) -> Vec<TriviaLine> {
         let column = |at: usize| at - self.text[..at].rfind('\n').map_or(0, |n| n + 1);
         let wanted = column(first);
@@ -146,7 +146,7 @@ impl YamlReader<'_> {
     }
 }
 
-/// Returns a text in double quotes in place of single ones, where that needs no escape.
+/// Returns a single-quoted text in double quotes, if that needs no escape.
 fn in_double_quotes(raw: &str) -> String {
     match raw.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')) {
         Some(inner) if !inner.contains(['\'', '"', '\\']) => format!("\"{inner}\""),
@@ -162,7 +162,7 @@ fn raw_lines(raw: &str) -> RawScalar {
         raw.lines().map(|line| line.trim_start_matches([' ', '\t']).to_owned()).collect();
     let last = lines.len() - 1;
     for line in &mut lines[..last] {
-        // A backslash at the end keeps what is before it.
+        // Without a line continuation at the end, trailing white space has no meaning.
         if !line.ends_with('\\') {
             line.truncate(line.trim_end().len());
         }
@@ -170,7 +170,7 @@ fn raw_lines(raw: &str) -> RawScalar {
     RawScalar::Lines(lines)
 }
 
-/// Takes a block scalar apart: its header without the indentation that it may say, and its lines.
+/// Splits a block scalar into its header, without an indentation indicator, and its lines.
 fn split_block_scalar(raw: &str) -> RawScalar {
     let mut all = raw.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     let header = all.next().unwrap_or_default();
@@ -179,8 +179,8 @@ fn split_block_scalar(raw: &str) -> RawScalar {
     let first = lines.iter().find(|line| !line.trim().is_empty());
     let indent = first.map_or(0, |line| line.len() - line.trim_start_matches(' ').len());
     if mark.contains(|c: char| c.is_ascii_digit() || c == '+') || header.contains('#') {
-        // Its indentation depends on its parent's, its end on the blank lines behind it: what it says is written
-        // anew.
+        // Its indentation depends on its parent, and its end on the blank lines after it, so the writer
+        // chooses a new form.
         return RawScalar::Free;
     }
     let cut = |line: &&str| line.get(indent..).unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! A file in its canonical form, or in the other syntax, checked against what it said before.
+//! Canonical formatting, and conversion to the other syntax; both verify that the content stays the same.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::model::address::Name;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
 
-/// Returns a file's text in its canonical form: the same entries, comments and quotes, laid out one way.
+/// Returns a file's text in its canonical form: the same entries, comments and quotes in one layout.
 ///
 /// # Errors
 /// When the file has syntax errors, or its canonical form would not say the same.
@@ -40,7 +40,7 @@ pub fn format_file(file: &EditableFile<'_>) -> Result<String, EditError> {
     Err(unsettled())
 }
 
-/// Returns a file's text laid out once more.
+/// Returns a file's text after one pass of the formatter.
 fn laid_out(file: &EditableFile<'_>) -> Option<String> {
     let syntax = syntax_of(&file.source.path)?;
     let mut outline = read_outline(file, syntax)?;
@@ -49,7 +49,7 @@ fn laid_out(file: &EditableFile<'_>) -> Option<String> {
     Some(with_ends(&text, &file.source.text))
 }
 
-/// Returns a file's text in a syntax, comments included, and how many aliases were written out.
+/// Returns a file's text in another syntax, comments included, and the number of expanded aliases.
 ///
 /// # Errors
 /// When the file has syntax errors, or the other syntax cannot say the same.
@@ -70,8 +70,8 @@ pub fn convert_file(file: &EditableFile<'_>, to: Syntax) -> Result<(String, usiz
     if same { Ok((text, repeated)) } else { Err(unexpected_result("the other syntax")) }
 }
 
-/// Returns a file in the other syntax, how many aliases were written out, and the variables that are
-/// lists.
+/// Returns the outline of a file for the other syntax, the number of expanded aliases, and the variables
+/// whose type is a list.
 fn convert_outline(
     mut outline: Outline,
     from: Syntax,
@@ -91,7 +91,7 @@ fn convert_outline(
     (write_outline(&outline, to, false, file.registry, &lists), repeated, lists)
 }
 
-/// Takes out the lists of declarations that have no entries, which KDL cannot say; their comments stay.
+/// Removes empty lists of declarations, which KDL cannot express; their comments stay.
 fn without_empty_lists(outline: &mut Outline) {
     let mut left: Vec<TriviaLine> = Vec::new();
     let mut kept = Vec::with_capacity(outline.items.len());
@@ -110,7 +110,7 @@ fn without_empty_lists(outline: &mut Outline) {
     outline.foot.splice(0..0, left);
 }
 
-/// Tells whether one value alone is a list at a path.
+/// Returns whether a single value at a path means a list.
 fn is_list_path(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> bool {
     match path {
         [vars, name, default] if vars == "vars" && default == "default" => lists.contains(name),
@@ -137,7 +137,7 @@ fn list_variables(outline: &Outline) -> BTreeSet<Name> {
     declared.filter(is_list).filter_map(word).collect()
 }
 
-/// Makes a list of one of each KDL argument that is one by its place.
+/// Turns each single KDL argument into a list of one where a list is expected.
 fn expand_sole_arguments(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name]) -> bool) {
     for item in &mut outline.items {
         let Some(key) = item.key.as_ref().map(|key| key.text.clone()) else { continue };
@@ -170,7 +170,8 @@ pub fn write_new_file(syntax: Syntax, entries: &[(Name, ConfigLiteral)], registr
     write_outline(&outline, syntax, false, registry, &BTreeSet::new())
 }
 
-/// How often a text is laid out until it stays as it is: comments in unusual places may move once more.
+/// Maximum number of formatter passes until the text is stable: comments in unusual positions may move
+/// again.
 const MAX_ROUNDS: usize = 4;
 
 fn read_outline(file: &EditableFile<'_>, syntax: Syntax) -> Option<Outline> {
@@ -200,13 +201,13 @@ fn write_outline(
     }
 }
 
-/// Ends lines as a file did.
+/// Returns a text with the line endings of the old text.
 fn with_ends(text: &str, old: &str) -> String {
     let returns = old.find('\n').is_some_and(|n| old[..n].ends_with('\r'));
     if returns { text.replace('\n', "\r\n") } else { text.to_owned() }
 }
 
-/// Lays the blocks of one kind together, and the nodes of one list: YAML has each word once.
+/// Groups the blocks of one kind, and the nodes of one list: in YAML each top-level keyword occurs once.
 fn group_blocks(outline: Outline) -> Outline {
     let mut all: Vec<OutlineItem> = Vec::new();
     let mut places = std::collections::HashMap::new();

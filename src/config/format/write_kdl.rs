@@ -1,4 +1,4 @@
-//! `Outline` → KDL, in its canonical form.
+//! Canonical KDL text of an `Outline`.
 
 use super::outline::{
     CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
@@ -10,13 +10,14 @@ use crate::config::syntax::quoting;
 use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
-/// The longest line that properties, arguments or a block are put on.
+/// Maximum width of a line with properties, arguments or an inline block.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Top-level words whose nodes are the items of one list.
+/// Top-level keywords whose nodes are the items of one list.
 pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// Returns a file's text. With `own`, quotes and properties are the file's own, else another syntax's.
+/// Returns the text of a file. With `own`, quotes and properties stay as the file has them, because it was
+/// KDL already.
 pub(super) fn write_kdl_outline(
     outline: &Outline,
     own: bool,
@@ -32,7 +33,7 @@ pub(super) fn write_kdl_outline(
     writer.out
 }
 
-/// Takes the maps of kinds and the lists of declarations apart: each block is a node of its own.
+/// Splits the maps of kinds and the lists of declarations: each block becomes a node of its own.
 fn laid_out(outline: &Outline, is_kind: &dyn Fn(&str) -> bool) -> Outline {
     let mut all = Outline { items: Vec::new(), foot: outline.foot.clone() };
     for item in &outline.items {
@@ -111,7 +112,7 @@ impl KdlWriter<'_> {
         }
     }
 
-    /// Writes a node whose line is indented already.
+    /// Writes a node; its line is already indented.
     fn write_node(&mut self, item: &OutlineItem, indent: usize) {
         let start = self.out.len();
         let name = item.key.as_ref().map_or_else(|| "-".to_owned(), |key| self.format_word(key));
@@ -172,7 +173,8 @@ impl KdlWriter<'_> {
         }
     }
 
-    /// Tells which entries of a map stand on the node's own line.
+    /// Returns the entries of a map that are written on the node's own line, and those that become
+    /// children.
     fn split_properties<'i>(
         &self,
         map: &'i Outline,
@@ -197,7 +199,7 @@ impl KdlWriter<'_> {
                 && !item.above.contains(&TriviaLine::Blank);
             let text = if can { self.format_property(item) } else { String::new() };
             let room = width + text.chars().count() <= MAX_LINE_WIDTH;
-            // What stood on lines of its own stays below the first that needs one.
+            // Entries after the first child stay children, so that their order is preserved.
             if can && room && (children.is_empty() || style == CollectionStyle::Inline) {
                 width += text.chars().count();
                 properties.push(item);
@@ -356,7 +358,7 @@ impl KdlWriter<'_> {
     }
 }
 
-/// Returns how many marks follow a quote in a text, at most.
+/// Returns the largest number of `#` that follow a quote: raw text needs one more.
 fn longest_marks(text: &str) -> usize {
     text.split('"').skip(1).map(|rest| rest.bytes().take_while(|b| *b == b'#').count()).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! `Outline` → YAML, in its canonical form.
+//! Canonical YAML text of an `Outline`.
 
 use super::outline::{
     CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
@@ -8,16 +8,16 @@ use crate::config::syntax::quoting;
 use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
-/// The longest line that holds a collection in brackets.
+/// Maximum width of a line with a collection in flow style.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// The longest line that a map is put on when its author had no brackets.
+/// Maximum width of a map on one line if its author did not write flow style.
 const MAX_FLOW_MAP_WIDTH: usize = 80;
 
-/// What the schema says of a place where nothing is written.
+/// Predicate: whether the schema expects a list at a path, for a node without a value.
 pub(super) type SchemaListPredicate<'a> = &'a dyn Fn(&[Name]) -> bool;
 
-/// Returns a file's text. With `own`, quotes are the file's own, else another syntax's.
+/// Returns the text of a file. With `own`, quotes stay as the file has them, because it was YAML already.
 pub(super) fn write_yaml_outline(outline: &Outline, own: bool, is_list: SchemaListPredicate<'_>) -> String {
     let mut writer = YamlWriter { out: String::new(), own, is_list, path: Vec::new() };
     let list = !outline.items.is_empty() && outline.items.iter().all(|item| item.key.is_none());
@@ -72,7 +72,7 @@ impl YamlWriter<'_> {
         }
     }
 
-    /// Writes an entry or item whose line is indented already.
+    /// Writes an entry or item; its line is already indented.
     fn write_item(&mut self, item: &OutlineItem, indent: usize, list: bool) {
         let start = self.out.len();
         if let (Some(key), false) = (&item.key, list) {
@@ -118,7 +118,7 @@ impl YamlWriter<'_> {
             CollectionStyle::Block
                 if list && item.behind.is_none() && item.value.anchor.is_none() && is_compact(outline) =>
             {
-                // The first entry stands behind the dash.
+                // The first entry of a map follows the dash on the same line.
                 self.out.push(' ');
                 if let Some((first, rest)) = outline.items.split_first() {
                     self.write_item(first, indent, !is_map);
@@ -133,7 +133,7 @@ impl YamlWriter<'_> {
         }
     }
 
-    /// Decides how a collection is written that has entries.
+    /// Decides the layout of a collection that is not empty.
     fn collection_style(&self, value: &OutlineValue, start: usize) -> CollectionStyle {
         let (OutlineValueKind::List(outline, style) | OutlineValueKind::Map(outline, style)) = &value.kind
         else {
@@ -360,7 +360,7 @@ impl YamlWriter<'_> {
     }
 }
 
-/// Tells whether nothing in a value needs lines of its own.
+/// Returns whether a value can be written on one line.
 fn is_inline(value: &OutlineValue) -> bool {
     match &value.kind {
         OutlineValueKind::Scalar { raw, text, .. } => {
@@ -374,12 +374,12 @@ fn is_inline(value: &OutlineValue) -> bool {
     }
 }
 
-/// Tells whether the first entry can stand behind a dash.
+/// Returns whether the first entry can follow a dash on the same line.
 fn is_compact(outline: &Outline) -> bool {
     outline.items.first().is_some_and(|first| first.above.is_empty())
 }
 
-/// Tells whether lines of their own can hold a text as it is.
+/// Returns whether a block scalar can hold a text unchanged.
 fn fits_a_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\t', '\n'])

@@ -1,5 +1,5 @@
-//! `ConfigPath`: a path from the root within which configuration is shared, without `.` and `..`: two
-//! spellings of one file are one place.
+//! Normalized path below the root within which configuration is shared. It has no `.` and no `..`, so two
+//! spellings of one file are equal.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ use crate::model::address::Name;
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::config) struct ConfigPath(Vec<Name>);
 
-/// Why a path is no place.
+/// Reason why a path is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config) enum ConfigPathError {
-    /// It is empty, absolute, or holds what not every system reads alike.
+    /// The path is empty, absolute, or has characters that operating systems interpret differently.
     NotPlain,
-    /// It leads above the root.
+    /// The path leads above the root.
     Outside,
 }
 
 impl ConfigPath {
-    /// Returns the place at the end of these directories.
+    /// Returns the path with these components.
     pub(in crate::config) fn new(parts: Vec<Name>) -> Self {
         Self(parts)
     }
 
-    /// Follows a written path from here.
+    /// Resolves a written path relative to this directory.
     pub(in crate::config) fn join(&self, path: &str) -> Result<Self, ConfigPathError> {
         let windows = path.as_bytes().get(1) == Some(&b':');
         if path.is_empty() || path.starts_with(['/', '~']) || path.contains(['\\', '\0']) || windows {
@@ -41,7 +41,7 @@ impl ConfigPath {
         Ok(Self(parts))
     }
 
-    /// Returns the directory that it stands in.
+    /// Returns the directory that contains it.
     pub(in crate::config) fn parent(&self) -> Self {
         Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
     }
@@ -56,7 +56,7 @@ impl ConfigPath {
         self.0.iter().map(Name::as_str).collect()
     }
 
-    /// Returns the way to it from a directory, with `..` where that leads up.
+    /// Returns the path relative to a directory, with `..` where necessary.
     pub(in crate::config) fn seen_from(&self, directory: &Self) -> String {
         let shared = self.0.iter().zip(&directory.0).take_while(|(a, b)| a == b).count();
         let up = std::iter::repeat_n("..", directory.0.len() - shared);

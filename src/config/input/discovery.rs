@@ -1,6 +1,6 @@
-//! Which files of a directory make up its stack.
+//! Discovery: which files of a directory belong to its stack, by their names.
 
-/// Tells whether a file of this name is part of the stack of its directory.
+/// Returns whether a file of this name is part of the stack of its directory.
 #[must_use]
 pub fn is_stack_file(name: &str) -> bool {
     ["stead.yaml", "stead.kdl"].iter().any(|suffix| {
@@ -9,7 +9,7 @@ pub fn is_stack_file(name: &str) -> bool {
     })
 }
 
-/// Tells whether a file of this name holds tests of the stack of its directory.
+/// Returns whether a file of this name contains tests of the stack of its directory.
 #[must_use]
 pub fn is_test_file(name: &str) -> bool {
     [".test.yaml", ".test.kdl"].iter().any(|suffix| {

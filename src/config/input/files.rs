@@ -1,5 +1,5 @@
-//! `Files`: what a configuration may read besides the stack's own files, and the paths that it may
-//! name: relative, and below the stack's directory.
+//! File access of a configuration: which files it may read besides the stack's own, and which paths it may
+//! name (relative, and below the stack's directory).
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -35,8 +35,8 @@ pub trait Files {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// Returns the directories from the root, within which configuration is shared, down to the
-    /// stack's own; none when that is the root itself.
+    /// Returns the path of the stack's directory, one name per component, from the root within which
+    /// configuration is shared; empty when the stack's directory is that root.
     fn path_from_root(&self) -> Vec<Name> {
         Vec::new()
     }
@@ -58,13 +58,14 @@ pub trait Files {
         Ok(listed.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
     }
 
-    /// Returns the files below another directory, by its path from the root: what a module reads.
+    /// Returns access to the files below a module's directory, by its path from the root; `None` if that
+    /// directory cannot be accessed.
     fn in_dir(&self, _path: &Path) -> Option<Rc<dyn Files>> {
         None
     }
 }
 
-/// What only reads small files.
+/// A function that reads small files is enough where nothing else is needed.
 impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self(path)
@@ -74,31 +75,31 @@ impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// Its name.
+    /// File name without its directory.
     pub name: OsString,
-    /// What it is.
+    /// Type of the entry, with its metadata.
     pub what: DirectoryEntryKind,
 }
 
-/// What an entry of a directory is.
+/// Type of a directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectoryEntryKind {
-    /// A directory.
+    /// A directory, which may be listed in turn.
     Directory,
-    /// A regular file.
+    /// A regular file with its metadata.
     File {
-        /// Its size in bytes.
+        /// Size of the file in bytes.
         size: u64,
-        /// Its owner may run it.
+        /// Whether the owner has execute permission.
         executable: bool,
     },
-    /// A symbolic link, and where it says that it leads.
+    /// A symbolic link, with its target as written.
     Link(PathBuf),
     /// A pipe, a socket or a device.
     Special,
 }
 
-/// Tells why a path may not be used; `None` when it may.
+/// Returns why a path must not be used; `None` when it may.
 pub(in crate::config) fn path_refusal(path: &str) -> Option<&'static str> {
     if path.is_empty() || path.contains('\0') {
         return Some("the path is empty or holds a NUL character");

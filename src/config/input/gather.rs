@@ -1,5 +1,6 @@
-//! From the stack's files to everything that they include and use: each file and each directory is
-//! read once, however often it is named.
+//! Gathering of all source files of a stack: its own files, included files and modules. In: the stack's own
+//! files. Out: one unit per stack or module. Each file and each directory is read once, however often it is
+//! named.
 
 use std::collections::BTreeMap;
 
@@ -18,58 +19,57 @@ use crate::model::graph::Graph;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources, Span};
 
-/// Most files that a stack is made of, with those of its modules.
+/// Maximum number of files of a stack and its modules.
 const MAX_FILES: usize = 1000;
 
-/// What is asked for where the root ends.
+/// Hint for a path that leaves the root.
 const OUTSIDE_HELP: &str =
     "move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`";
 
-/// A stack or a module: the documents of one directory, and what they include.
+/// A stack or a module: the documents of one directory, and the files that they include.
 #[derive(Debug, Default)]
 pub(in crate::config) struct SourceUnit {
-    /// Where it stands.
+    /// Directory of the unit.
     pub(in crate::config) place: ConfigPath,
-    /// Its files as trees.
+    /// Parsed files of the unit.
     pub(in crate::config) documents: Vec<Document>,
-    /// Where each of them stands.
+    /// Path of each document.
     pub(in crate::config) files: Vec<ConfigPath>,
 }
 
-/// Everything that a stack is made of.
+/// All source files of a stack, parsed.
 #[derive(Debug, Default)]
 pub(in crate::config) struct SourceUnits {
-    /// The stack, then the modules.
+    /// The stack itself, followed by the modules.
     pub(in crate::config) units: Vec<SourceUnit>,
-    /// The modules that are used, by the place of their `source`.
+    /// Index of the unit for each module call, by the span of its `source`.
     pub(in crate::config) calls: BTreeMap<Span, usize>,
-    /// What all values of the stack may take; what aliases repeat was charged.
+    /// Budget for all values of the stack; repetition by aliases is already charged.
     pub(in crate::config) budget: Budget,
 }
 
-/// Reads what a stack is made of.
+/// Reader of all files of a stack.
 pub(in crate::config) struct SourceUnitLoader<'g> {
-    /// The kinds.
     pub(in crate::config) registry: Registry,
-    /// The files; those that are read are added.
+    /// Source files by id; each file that is read is added.
     pub(in crate::config) sources: &'g mut Sources,
-    /// Where files are read from.
+    /// File access for includes and modules.
     pub(in crate::config) files: &'g dyn Files,
-    /// What was found.
+    /// Units read so far.
     pub(in crate::config) gathered: SourceUnits,
-    /// What is wrong.
+    /// Problems found so far.
     pub(in crate::config) problems: Vec<Diagnostic>,
-    /// What is known of the files.
+    /// Cache of parsed files, if the caller keeps one.
     trees: Option<&'g ParseCache>,
     directories: BTreeMap<ConfigPath, usize>,
     uses: Vec<(usize, usize, Span)>,
     read: usize,
     full: bool,
-    /// The stack's budget does not suffice.
+    /// Whether the stack exceeds its budget.
     is_over: bool,
 }
 
-/// Parses the stack's own files and reads what they include and use.
+/// Parses the stack's own files, and reads the files that they include and the modules that they use.
 pub(in crate::config) fn gather_units(
     registry: Registry,
     sources: &mut Sources,
@@ -87,7 +87,7 @@ pub(in crate::config) fn gather_units(
     if gatherer.problems.is_empty() { Ok(gatherer.gathered) } else { Err(gatherer.problems) }
 }
 
-/// Parses the stack's own files and what they include, and no modules.
+/// Parses the stack's own files and the files that they include, but no modules.
 pub(in crate::config) fn read_own_files(
     registry: Registry,
     sources: &mut Sources,
@@ -146,7 +146,7 @@ impl<'g> SourceUnitLoader<'g> {
         self.gathered.units.push(unit);
     }
 
-    /// Reads and parses a file. `None` when that is a problem, which is told.
+    /// Reads and parses a file. `None` when that fails; the problem is reported.
     pub(in crate::config) fn open_file(&mut self, place: &ConfigPath, span: Span) -> Option<Document> {
         if self.is_over {
             return None;
@@ -201,7 +201,8 @@ impl<'g> SourceUnitLoader<'g> {
         }
     }
 
-    /// Charges what the aliases of a file repeat. False when that is too much, which is told once.
+    /// Charges the repetition by aliases in a file to the budget. Returns false when the budget does not
+    /// suffice, which is reported once.
     fn charge_aliases(&mut self, source: &Source, document: &Document) -> bool {
         let charged = budget::charge_repeated(&self.gathered.budget, source, document);
         if let Err(problem) = charged
@@ -212,7 +213,7 @@ impl<'g> SourceUnitLoader<'g> {
         !self.is_over
     }
 
-    /// Returns a place as the user would type it.
+    /// Returns a path as the user would type it.
     fn display_path(&self, place: &ConfigPath) -> String {
         let here = ConfigPath::new(self.files.path_from_root());
         let first = self.sources.iter().next().map(|(_, source)| source.path.clone()).unwrap_or_default();
@@ -231,7 +232,7 @@ impl<'g> SourceUnitLoader<'g> {
         format!("{rooted}{}", parts.join("/"))
     }
 
-    /// Follows a written path from a directory; says when it leads away.
+    /// Resolves a written path relative to a directory; reports a path that is refused.
     pub(in crate::config) fn follow_path(&mut self, from: &ConfigPath, node: &Node) -> Option<ConfigPath> {
         let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let away = match from.join(path) {
@@ -307,7 +308,7 @@ impl<'g> SourceUnitLoader<'g> {
         Some(module)
     }
 
-    /// Reports modules that use each other in a circle.
+    /// Reports modules that use each other in a cycle.
     fn report_module_cycles(&mut self) {
         let mut graph = Graph::default();
         let nodes: Vec<_> = (0..self.gathered.units.len()).map(|n| graph.add(n)).collect();

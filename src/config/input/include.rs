@@ -1,4 +1,4 @@
-//! `include`: files of elsewhere that are read as if they stood in the directory.
+//! `include`: files of other directories that are read as if they were in the unit's directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::model::source::Span;
 /// The files of one unit, in the order of its documents.
 #[derive(Debug, Default)]
 pub(in crate::config) struct IncludedFiles {
-    /// Which file includes each one, and where it says so.
+    /// For each file, which file includes it, and the span of that `include`.
     from: Vec<Option<(usize, Span)>>,
     known: BTreeMap<ConfigPath, usize>,
     failed: BTreeSet<ConfigPath>,
@@ -43,7 +43,7 @@ impl IncludedFiles {
         unit.files.push(place);
     }
 
-    /// Reads what the files include, and what that includes.
+    /// Reads the included files, transitively.
     pub(in crate::config) fn follow_includes(
         &mut self,
         gatherer: &mut SourceUnitLoader<'_>,

@@ -1,9 +1,10 @@
-//! Plain entries of collections: `domains: [shop.example.com]` is `domains: { shop-example-com: {
-//! domain: shop.example.com } }`, so that each is a resource with an address of its own.
+//! Shorthand for collections of one attribute: `domains: [shop.example.com]` expands to `domains: {
+//! shop-example-com: { domain: shop.example.com } }`, so that each entry is a resource with an address of
+//! its own.
 //!
-//! The tree is rewritten before anything looks into it; spans stay those of the plain values. There an entry is
-//! called by its text. Its address is made of its value, once that is known: where the value is taken from is
-//! nobody's business.
+//! The tree is rewritten before any other phase reads it; spans still point at the plain values. At first
+//! an entry's key is its text. Once its value is known, the address is derived from the value, so that it
+//! does not depend on how the value is computed.
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
@@ -60,11 +61,11 @@ fn written_out(item: Node, child: &Kind, attribute: &'static str) -> DocumentEnt
     DocumentEntry { key, key_span: span, value }
 }
 
-/// Returns what a plain entry of a collection says; `None` for one that is written out.
+/// Returns the value of a plain entry and its attribute; `None` for an entry that is written in full.
 fn shorthand_value<'d>(entry: &'d DocumentEntry, kind: &Kind) -> Option<(&'d Node, &'static str)> {
     let attribute = kind.plain_entry?;
     match entry.value.entries()? {
-        // What is written out has a name, which stands elsewhere than its value.
+        // An entry written in full has a name at another span than its value.
         [inner] if inner.key == attribute && entry.key_span == inner.value.span => {
             Some((&inner.value, attribute))
         }
@@ -72,7 +73,7 @@ fn shorthand_value<'d>(entry: &'d DocumentEntry, kind: &Kind) -> Option<(&'d Nod
     }
 }
 
-/// Tells whether an entry is a plain one whose address only its value tells.
+/// Returns whether an entry is plain and has a computed value, so that its address depends on the value.
 pub(in crate::config) fn is_computed(entry: &DocumentEntry) -> bool {
     let inner = entry.value.entries().and_then(|entries| match entries {
         [inner] if entry.key_span == inner.value.span => inner.value.scalar(),
@@ -95,8 +96,8 @@ impl<'d> Evaluator<'d> {
         is_legal_segment(&key).then(|| parent.address.join(collection).join(&key))
     }
 
-    /// Tells whether an entry is the first of its address. The same value once more adds nothing, as in any
-    /// set; another one would be lost.
+    /// Returns whether no earlier child has this address. The same value again is ignored, as in any set; a
+    /// different value would be lost, so it is a problem.
     pub(in crate::config) fn is_new(&self, child: &PendingBlock<'d>) -> bool {
         let Some(first) = self.index.get(child.address.as_str()) else { return true };
         let earlier = PendingBlock {
@@ -130,7 +131,8 @@ impl<'d> Evaluator<'d> {
         resolved.map(|resolved| resolved.expression)
     }
 
-    /// Returns the text by which an expression is named: its value, or what it waits for. No secret is.
+    /// Returns the text from which a computed entry's key derives: its value, or the reference that it
+    /// waits for. `None` for a secret, which must not appear in an address.
     fn named_by(&self, expression: &Expression) -> Option<String> {
         match expression {
             Expression::Value(value @ (Value::Text(_) | Value::Integer(_))) => Some(value.to_string()),
@@ -150,8 +152,8 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// Returns the part of an address that stands for a plain entry: what is written, without what its
-/// type says already (`$database.main` is `main`), with hyphens for what no address can hold.
+/// Returns the address segment of a plain entry: its text without the part that the type implies
+/// (`$database.main` is `main`), with hyphens for illegal characters.
 fn shorthand_key(text: &str, child: &Kind, attribute: &str) -> Name {
     use crate::model::schema::Type;
     let of = child.attribute(attribute).and_then(|attribute| match attribute.ty {

@@ -1,7 +1,8 @@
-//! Children that may be written in the block of what they refer to: `projects: { shop: developer }` in an
-//! API key's block is a member of the project `shop`, whose key is this one and whose role is that.
+//! Nested children: a child that is written in the block of an object to which it refers. Example:
+//! `projects: { shop: developer }` in an API key's block declares a member of the project `shop`, whose key
+//! is this API key and whose role is `developer`.
 //!
-//! The trees are rewritten before anything looks into them; spans stay those of what is written.
+//! The trees are rewritten before any other phase reads them; spans still point at what is written.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +16,18 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{NestedPlacement, Registry};
 use crate::model::source::Span;
 
-/// A child on its way from one block into another.
+/// Child that is moved from one block into another.
 struct RelocatedChild {
-    /// The block whose child it becomes.
+    /// Block whose child it becomes.
     parent: DocumentEntry,
-    /// The block that it stood in.
+    /// Name of the block that contained it.
     block: Name,
-    /// What else the block says that holds for its children too.
+    /// Other keywords of the containing block that also apply to its children.
     words: Vec<DocumentEntry>,
 }
 
-/// Moves such children to where their addresses say that they are. Returns what cannot be moved.
+/// Moves nested children to the blocks of their parents. Returns the problems of those that cannot be
+/// moved.
 pub(in crate::config) fn expand_nested_children(
     documents: &mut [Document],
     registry: &Registry,
@@ -142,8 +144,8 @@ fn insert_nested_children(
     }
 }
 
-/// Returns the entries under a key of a block, made where there are none; `None` where something else
-/// than a map is written, which is told elsewhere.
+/// Returns the entries below a key of a block, created if it does not exist; `None` if the value is not a
+/// map, which is reported elsewhere.
 fn ensure_child_entries<'n>(
     block: &'n mut Node,
     key: &'static str,
@@ -168,7 +170,7 @@ fn map_entries_mut(node: &mut Node) -> Option<&mut Vec<DocumentEntry>> {
     }
 }
 
-/// Returns the child: a map is its block, anything else the one thing that it says.
+/// Returns the child's entry: a map is used as its block, any other value becomes the attribute `says`.
 fn written_out(one: RelocatedChild, says: &'static str) -> DocumentEntry {
     let RelocatedChild { parent, block, mut words } = one;
     let (span, through) = (parent.value.span, parent.value.through);

@@ -1,4 +1,4 @@
-//! One file of a configuration: read, decoded and parsed by its format.
+//! Parsing of one configuration file: decoding, then YAML or KDL by its extension.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, SourceId};
 
-/// Parses one file, or takes what is known of it.
+/// Parses one file, or returns its cached document.
 pub(in crate::config) fn parse_document(
     registry: &Registry,
     id: SourceId,

@@ -1,4 +1,5 @@
-//! The first phase: the documents' top levels laid together, whatever file a block stands in.
+//! Merge of the documents of one unit: top-level blocks of the same keyword are joined, in whatever file
+//! they are.
 
 use std::collections::BTreeMap;
 
@@ -14,47 +15,46 @@ use crate::model::schema::{Kind, Registry};
 /// Named entries of one block, over all files.
 pub(in crate::config) type NamedEntries<'d> = BTreeMap<Name, &'d DocumentEntry>;
 
-/// All top levels together, each name once.
+/// Top level of a unit, joined over all files; each name occurs once.
 #[derive(Debug, Default)]
 pub(in crate::config) struct MergedDocuments<'d> {
-    /// `stead: 1`, in as many files as say it.
+    /// All `stead: 1` entries; several files may have one.
     pub(in crate::config) stead: Vec<&'d DocumentEntry>,
-    /// `stack: NAME`, in as many files as say it.
+    /// All `stack: NAME` entries; several files may have one.
     pub(in crate::config) stack: Vec<&'d DocumentEntry>,
-    /// `backend: required`.
+    /// The `backend: required` entry, if present.
     pub(in crate::config) backend: Option<&'d DocumentEntry>,
-    /// Recipients of kept secrets.
+    /// The `secrets` block with the recipients of kept secrets.
     pub(in crate::config) secrets: Option<&'d DocumentEntry>,
-    /// Declarations of variables.
     pub(in crate::config) vars: NamedEntries<'d>,
-    /// Environments.
+    /// Environments, by name.
     pub(in crate::config) environments: NamedEntries<'d>,
-    /// Locals.
+    /// Local values, by name.
     pub(in crate::config) locals: NamedEntries<'d>,
-    /// Outputs.
+    /// Outputs, by name.
     pub(in crate::config) outputs: NamedEntries<'d>,
-    /// Modules that are used.
+    /// Calls of modules (`use`), by name.
     pub(in crate::config) uses: NamedEntries<'d>,
-    /// Other stacks whose outputs are read.
+    /// Other stacks whose outputs are read, by name.
     pub(in crate::config) stacks: NamedEntries<'d>,
-    /// Policies.
+    /// Policies, by name.
     pub(in crate::config) policies: NamedEntries<'d>,
-    /// `moved`, in as many files as say it.
+    /// All `moved` lists; several files may have one.
     pub(in crate::config) moved: Vec<&'d DocumentEntry>,
     /// `import`, likewise.
     pub(in crate::config) imports: Vec<&'d DocumentEntry>,
     /// `removed`, likewise.
     pub(in crate::config) removed: Vec<&'d DocumentEntry>,
-    /// Blocks of each kind.
+    /// Resource blocks, by kind.
     pub(in crate::config) blocks: KindEntries<'d>,
-    /// Lookups of objects that nobody here manages, by kind.
+    /// Data lookups by kind: objects that this stack does not manage.
     pub(in crate::config) data: KindEntries<'d>,
 }
 
 /// Named entries of each kind.
 pub(in crate::config) type KindEntries<'d> = BTreeMap<&'static str, (&'static Kind, NamedEntries<'d>)>;
 
-/// Lays a module's documents together. What only a stack has becomes a problem.
+/// Merges a module's documents. Reports top-level keywords that only a stack may have.
 pub(in crate::config) fn merge_module<'d>(
     registry: &Registry,
     documents: &'d [Document],
@@ -79,7 +79,7 @@ pub(in crate::config) fn merge_module<'d>(
     merged
 }
 
-/// Lays documents together. What does not fit becomes a problem and is left out.
+/// Merges documents. Reports entries that do not fit, and leaves them out.
 pub(in crate::config) fn merge_documents<'d>(
     registry: &Registry,
     documents: &'d [Document],
@@ -89,7 +89,7 @@ pub(in crate::config) fn merge_documents<'d>(
     let mut above: Option<&DocumentEntry> = None;
     for entry in documents.iter().flat_map(|document| &document.root) {
         let empty = above.replace(entry).filter(|above| above.value.value == NodeValue::Null);
-        // What it declares counts all the same: nothing more is wrong with those who use it.
+        // The block is still used under its right name, so that references to it cause no further errors.
         let renamed = other_tools::renamed_block(&entry.key);
         if let Some(right) = renamed {
             problems.push(unknown_block(registry, entry).fix(entry.key_span, right));
@@ -111,7 +111,7 @@ pub(in crate::config) fn merge_documents<'d>(
             "environments" => gather_entries(&mut merged.environments, entry, problems),
             "locals" => gather_entries(&mut merged.locals, entry, problems),
             "outputs" => gather_entries(&mut merged.outputs, entry, problems),
-            // Read before: the files stand beside this one by now.
+            // Included files were already read; their documents are in the same list.
             "include" => {}
             "use" => gather_entries(&mut merged.uses, entry, problems),
             "stacks" => gather_entries(&mut merged.stacks, entry, problems),
@@ -133,7 +133,7 @@ pub(in crate::config) fn merge_documents<'d>(
     merged
 }
 
-/// Returns the environments alone. What is wrong with them is told where all is laid together.
+/// Returns only the environments. Their problems are reported by the complete merge.
 pub(in crate::config) fn merge_environments(documents: &[Document]) -> NamedEntries<'_> {
     let mut environments = NamedEntries::new();
     let root = documents.iter().flat_map(|document| &document.root);
@@ -225,7 +225,7 @@ fn duplicate_block(name: &str, first: &DocumentEntry, second: &DocumentEntry) ->
         .help("keep one of the two")
 }
 
-/// Returns the problem of a name that an address cannot hold.
+/// Returns the diagnostic of a name that is illegal in an address.
 pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     let legal: String = entry
         .key
@@ -243,7 +243,7 @@ pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     }
 }
 
-/// Says where an unknown block may belong: below one that says nothing.
+/// Adds a hint where an unknown block may belong: below a block that is empty.
 fn with_misplaced_hint(problem: Diagnostic, empty: Option<&DocumentEntry>) -> Diagnostic {
     match empty.filter(|_| problem.fix.is_none()) {
         Some(above) => {

@@ -1,4 +1,4 @@
-//! The second phase: what the stack says of itself, and the environment of this run.
+//! Header of the stack and selection of this run's environment.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entr
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 
-/// What the stack says of itself.
+/// Header of the stack: its name and its ledger policy.
 #[derive(Debug)]
 pub(in crate::config) struct HeaderSettings {
-    /// Its name.
+    /// Name of the stack.
     pub(in crate::config) name: Name,
     /// The local ledger is refused.
     pub(in crate::config) backend_required: bool,
 }
 
-/// Reads `stead`, `stack` and `backend`.
+/// Reads `stead`, `stack` and `backend`, and reports what is missing or wrong.
 pub(in crate::config) fn resolve_header(
     merged: &MergedDocuments<'_>,
     problems: &DiagnosticCollector,
@@ -96,14 +96,14 @@ fn backend_required(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector
     required
 }
 
-/// The chosen environment.
+/// Environment selected for this run.
 #[derive(Debug)]
 pub(in crate::config) struct ChosenEnvironment<'d> {
     /// Its name and how it asks.
     pub(in crate::config) environment: Environment,
-    /// The values that it gives to variables.
+    /// Values that it gives to variables.
     pub(in crate::config) vars: &'d [DocumentEntry],
-    /// The values that it puts in the place of others.
+    /// Its overrides: values that replace those at a path.
     pub(in crate::config) set: &'d [DocumentEntry],
 }
 
@@ -151,7 +151,7 @@ pub(in crate::config) fn choose_environment<'d>(
     }
 }
 
-/// Returns the environments whose applies somebody confirms by typing their name.
+/// Returns the environments whose applies require the user to type the environment's name.
 pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntries<'_>) -> BTreeSet<Name> {
     let quiet = DiagnosticCollector::default();
     let typed = environments
@@ -160,7 +160,7 @@ pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntr
     typed.map(|entry| entry.key.clone()).collect()
 }
 
-/// Returns the values that the environments give to variables that are not chosen.
+/// Returns the variable values of the environments that are not selected.
 pub(in crate::config) fn other_environment_vars<'d>(
     environments: &NamedEntries<'d>,
     chosen: &Name,
@@ -180,7 +180,7 @@ pub(in crate::config) fn other_sets<'d>(
     others.flat_map(move |entry| read_environment_block(entry, &quiet).set)
 }
 
-/// Tells whether an environment says nothing that a resource could show.
+/// Returns whether an environment sets nothing that could change a resource.
 pub(in crate::config) fn is_plain(environment: &DocumentEntry) -> bool {
     let block = read_environment_block(environment, &DiagnosticCollector::default());
     block.vars.is_empty() && block.set.is_empty()

@@ -1,4 +1,4 @@
-//! Blocks of all files of one unit joined by name, with the chosen environment and the overrides.
+//! Merge phase: blocks of all files of one unit, the selected environment, and its overrides.
 
 pub(super) mod blocks;
 pub(super) mod header;

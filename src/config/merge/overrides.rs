@@ -1,7 +1,7 @@
-//! `environments.X.set`: values that replace those at exactly one path each.
+//! Overrides (`environments.X.set`): values that replace the value at exactly one path each.
 //!
-//! What stands in the stack's own files is replaced there, before anything looks into them. What is one
-//! instance's, or a module's, is written once for several resources: that is replaced while each of them
+//! Values in the stack's own files are replaced there, before any other phase reads them. Values of an
+//! instance or of a module are written once for several resources, so they are replaced while each resource
 //! is resolved.
 
 use std::cell::RefCell;
@@ -18,25 +18,25 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
-/// Where the body of each block stands: document, top-level entry, entry in it.
+/// Position of the body of each block: document, top-level entry, entry in it.
 type BlockLocations = HashMap<(Name, Name), (usize, usize, usize)>;
 
-/// Words that decide which instances there are: none of them can say another one.
+/// Keywords that decide which instances exist: an instance cannot override them.
 const EXPANSION_KEYWORDS: [&str; 2] = ["for_each", "when"];
 
-/// Most addresses that a suggestion is looked for among.
+/// Above this number of addresses, no similar address is suggested.
 const MAX_CANDIDATES: usize = 1_000;
 
-/// What the environment's `set` did, and has left to do.
+/// Result of applying overrides to the documents, with those that are still to apply.
 #[derive(Debug, Default)]
 pub(in crate::config) struct AppliedOverrides {
-    /// The places of the values that came in, or will.
+    /// Spans of the new values, applied or still to apply.
     pub(in crate::config) spans: BTreeSet<Span>,
     /// Those of instances and of modules.
     pub(in crate::config) later: Vec<DocumentEntry>,
 }
 
-/// What a path names.
+/// Value that an override path names.
 enum OverrideTarget<'d> {
     /// A value in the stack's own files.
     Value(&'d mut Node),
@@ -44,7 +44,7 @@ enum OverrideTarget<'d> {
     Deferred,
 }
 
-/// Replaces values in the documents.
+/// Applies the overrides of the selected environment to the documents.
 pub(in crate::config) fn replace_overridden_values(
     registry: &Registry,
     documents: &mut [Document],
@@ -68,14 +68,14 @@ pub(in crate::config) fn replace_overridden_values(
             Err(problem) => problems.push(*problem),
         }
     }
-    // A list that came in has entries of its own.
+    // A list that an override inserted may have plain entries to expand.
     for document in documents {
         expand_list_shorthand(document, registry);
     }
     replaced
 }
 
-/// Checks the paths of an environment that is not chosen, as far as the files alone tell.
+/// Checks the override paths of an environment that is not selected, as far as the files alone allow.
 pub(in crate::config) fn check(
     registry: &Registry,
     documents: &mut [Document],
@@ -157,11 +157,11 @@ fn walk_path<'d>(
         let at = entries.iter().position(|entry| entry.key == *step);
         let by_value = entries.iter().any(is_computed);
         if by_value && at.is_none_or(|at| entries.get(at).is_some_and(is_computed)) {
-            // A plain entry of a list is called by its value, which is not known yet.
+            // The key of a plain entry derives from its value, which is not known yet.
             return Ok(OverrideTarget::Deferred);
         }
         let Some(at) = at else {
-            // What is no key of the block may be one of its instances.
+            // A step that is no key of the block may be the key of an instance.
             let keyed = entries.iter().any(|entry| entry.key == "for_each");
             if keyed && n + 1 < rest.len() {
                 return Ok(OverrideTarget::Deferred);
@@ -179,7 +179,7 @@ fn walk_path<'d>(
     Ok(OverrideTarget::Value(node))
 }
 
-/// The way to a resource, the step that leads nowhere from there, and what there is.
+/// Path of a resource, the first step that does not exist in it, and the existing keys.
 type UnmatchedOverride = (String, String, Vec<String>);
 
 /// Values of instances and of modules, by the addresses that they may belong to.
@@ -189,17 +189,17 @@ pub(in crate::config) struct Overrides<'d> {
     by_place: HashMap<&'d str, Vec<&'d DocumentEntry>>,
     all: &'d [DocumentEntry],
     used: RefCell<BTreeSet<Span>>,
-    /// What a path that led to a resource did not find there.
+    /// For each override that matched a resource but no key in it: what is missing.
     missed: RefCell<BTreeMap<Span, UnmatchedOverride>>,
 }
 
-/// Returns a path as an address begins: without the word `use`.
+/// Returns an override's path in the form of an address: without the keyword `use`.
 fn override_path(entry: &DocumentEntry) -> &str {
     entry.key.strip_prefix("use.").unwrap_or(&entry.key)
 }
 
 impl<'d> Overrides<'d> {
-    /// Lays entries out by the beginnings of their paths.
+    /// Indexes overrides by the prefixes of their paths.
     pub(in crate::config) fn new(all: &'d [DocumentEntry]) -> Self {
         let mut by_place: HashMap<&str, Vec<&DocumentEntry>> = HashMap::new();
         for entry in all {
@@ -211,7 +211,8 @@ impl<'d> Overrides<'d> {
         Self { by_place, all, ..Self::default() }
     }
 
-    /// Returns how a module's instance may be spoken of: by its own name, or by that of all of them.
+    /// Returns the names by which overrides may refer to a module instance: its own, and that of the whole
+    /// block.
     pub(in crate::config) fn instance_names(
         &self,
         outer: &[Name],
@@ -231,8 +232,7 @@ impl<'d> Overrides<'d> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Returns the values that replace those of a resource: each with the steps to it, those of many
-    /// resources first.
+    /// Returns the overrides of a resource, each with the remaining steps, the least specific ones first.
     pub(in crate::config) fn override_values(
         &self,
         block: &DeclaredBlock<'d>,
@@ -252,7 +252,7 @@ impl<'d> Evaluator<'d> {
                 for entry in self.overrides.by_place.get(whole.as_str()).into_iter().flatten() {
                     let rest = &override_path(entry)[whole.len() + 1..];
                     let steps: Vec<&str> = rest.split('.').collect();
-                    // What is no word of a whole block may be one of its instances.
+                    // A step that is no keyword of a whole block may be the key of an instance.
                     if !is_block || block.get(steps[0]).is_some() {
                         found.push((steps, *entry));
                     }
@@ -262,8 +262,7 @@ impl<'d> Evaluator<'d> {
         found
     }
 
-    /// Returns an entry of a block with the values of a resource that replace its own; `None` where
-    /// none does.
+    /// Returns a block's entry with the overrides of a resource applied; `None` if there are none.
     pub(in crate::config) fn replaced_in(
         &self,
         entry: &DocumentEntry,
@@ -293,7 +292,7 @@ impl<'d> Evaluator<'d> {
         new
     }
 
-    /// Remembers what a resource does not say that is to be replaced.
+    /// Records the overrides of a resource whose target is not written.
     pub(in crate::config) fn not_written(
         &self,
         block: &DeclaredBlock<'d>,
@@ -310,7 +309,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Says which values replaced nothing.
+    /// Reports overrides that replaced nothing.
     pub(in crate::config) fn unused_overrides(&self) {
         let used = self.overrides.used.borrow();
         let missed = self.overrides.missed.borrow();
@@ -328,7 +327,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Tells whether a path leads into what this environment leaves out.
+    /// Returns whether a path leads into a block that this environment leaves out.
     fn is_left_out(&self, path: &str) -> bool {
         let within =
             |place: &Name| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('.'));

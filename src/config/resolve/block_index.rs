@@ -1,4 +1,4 @@
-//! `BlockIndex`: every block that is declared, with its instances, and the way from a path to them.
+//! `BlockIndex`: every declared block with its instances, and the resolution of paths to them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,10 +12,10 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 use crate::model::value::Value;
 
-/// How many names a suggestion is looked for among; more would cost more than it helps.
+/// Above this number of names, no similar name is suggested, because the search would be too slow.
 const MAX_CANDIDATES: usize = 1000;
 
-/// What `each` is for one instance.
+/// Values of `each` in one instance.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct Each<'d> {
     /// `each.key`.
@@ -24,10 +24,10 @@ pub(in crate::config) struct Each<'d> {
     pub(in crate::config) value: EachValue<'d>,
 }
 
-/// Where `each.value` comes from.
+/// Source of `each.value`.
 #[derive(Debug, Clone)]
 pub(in crate::config) enum EachValue<'d> {
-    /// A value that is known.
+    /// A known value.
     Known(Value),
     /// An instance of another block: `for_each: $vm.web`.
     Instance(Address),
@@ -35,10 +35,10 @@ pub(in crate::config) enum EachValue<'d> {
     Written(&'d Node),
 }
 
-/// How many resources a block stands for.
+/// Number of resources that a block declares.
 #[derive(Debug)]
 pub(in crate::config) enum BlockExpansion<'d> {
-    /// Nobody knows: a problem was reported.
+    /// Unknown, because of a problem that was reported.
     Broken,
     /// None: its `when` is false.
     Absent,
@@ -48,27 +48,25 @@ pub(in crate::config) enum BlockExpansion<'d> {
     Keyed(IndexMap<Name, Option<Each<'d>>>),
 }
 
-/// A declared block.
+/// Declared block of a resource.
 #[derive(Debug)]
 pub(in crate::config) struct DeclaredBlock<'d> {
-    /// Its kind.
     pub(in crate::config) kind: &'static Kind,
-    /// Its address without a key.
+    /// Address of the block, without an instance key.
     pub(in crate::config) address: Address,
-    /// Its key and body.
+    /// Entry of the block: its key and body.
     pub(in crate::config) entry: &'d DocumentEntry,
-    /// The instance that it stands in, for a child.
+    /// Instance that contains it, for a child.
     pub(in crate::config) parent: Option<ParentInstance<'d>>,
-    /// How many resources it stands for.
+    /// Resources that it declares.
     pub(in crate::config) state: BlockExpansion<'d>,
 }
 
-/// The instance that a child stands in.
+/// Instance that contains a child.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct ParentInstance<'d> {
-    /// Its address.
     pub(in crate::config) address: Address,
-    /// Its `each`, which its children see.
+    /// Its `each`, which is in scope for its children.
     pub(in crate::config) each: Option<Each<'d>>,
 }
 
@@ -101,7 +99,7 @@ impl<'d> DeclaredBlock<'d> {
     }
 }
 
-/// All declared blocks.
+/// Index of all declared blocks.
 #[derive(Debug, Default)]
 pub(in crate::config) struct BlockIndex<'d> {
     blocks: IndexMap<Address, DeclaredBlock<'d>>,
@@ -112,41 +110,39 @@ pub(in crate::config) struct BlockIndex<'d> {
 /// The names of the blocks of each kind.
 type BlockNames = HashMap<&'static str, BTreeMap<Name, Address>>;
 
-/// What names meant before a module was entered.
+/// Saved scope of names, to restore when a module is left.
 pub(in crate::config) struct OuterNames(BlockNames, Name);
 
 /// One step of a path; `None` is a computed key that is not known.
 pub(in crate::config) type PathStep = Option<Name>;
 
-/// Where a path leads.
+/// Target of a path.
 #[derive(Debug)]
 pub(in crate::config) enum PathTarget {
     /// To these objects; the steps from `rest` on lie inside them.
     Objects {
-        /// The objects.
         addresses: Vec<Address>,
-        /// The path names a block with `for_each`, not one of its instances.
+        /// Whether the path names a whole block with `for_each` instead of an instance.
         all: bool,
-        /// Their kind.
         kind: &'static Kind,
-        /// How many steps were used.
+        /// Number of steps that address the objects.
         rest: usize,
     },
     /// To a resource that this environment leaves out.
     Absent(Address),
-    /// To a block with a problem of its own.
+    /// A block with a problem that was reported.
     Broken,
-    /// Nowhere.
+    /// No target; the diagnostic explains why.
     NotFound(Box<Diagnostic>),
 }
 
 impl<'d> BlockIndex<'d> {
-    /// Lets names mean the blocks of an instance of a module, from here on.
+    /// Changes the scope of names to a module instance, and returns the previous scope.
     pub(in crate::config) fn enter_module(&mut self, prefix: Name) -> OuterNames {
         OuterNames(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
     }
 
-    /// Lets names mean what they meant before.
+    /// Restores the scope of names that `enter` returned.
     pub(in crate::config) fn leave_module(&mut self, outer: OuterNames) {
         OuterNames(self.names, self.prefix) = outer;
     }
@@ -155,7 +151,7 @@ impl<'d> BlockIndex<'d> {
         Address::new(kind, name).in_module(&self.prefix)
     }
 
-    /// Declares a block.
+    /// Adds a block.
     pub(in crate::config) fn insert(&mut self, block: DeclaredBlock<'d>) {
         if block.parent.is_none() {
             let names = self.names.entry(block.kind.name).or_default();
@@ -169,23 +165,24 @@ impl<'d> BlockIndex<'d> {
         self.blocks.get(address)
     }
 
-    /// Returns all blocks in the order in which they were declared.
+    /// Returns all blocks in declaration order.
     pub(in crate::config) fn blocks(&self) -> impl ExactSizeIterator<Item = &DeclaredBlock<'d>> {
         self.blocks.values()
     }
 
-    /// Returns the block number `n`.
+    /// Returns the block with the index `n` in declaration order.
     pub(in crate::config) fn block_at(&self, n: usize) -> Option<&DeclaredBlock<'d>> {
         self.blocks.get_index(n).map(|(_, block)| block)
     }
 
-    /// Returns the block that an instance's address belongs to.
+    /// Returns the block to which the address of an instance belongs.
     pub(in crate::config) fn of_instance(&self, address: &Address) -> Option<&DeclaredBlock<'d>> {
         self.get(address.as_str())
             .or_else(|| self.get(address.as_str().rsplit_once('.').map(|(block, _)| block)?))
     }
 
-    /// Returns what decides that blocks and their instances are there, where they may be fewer than written.
+    /// Returns the keyword (`when` or `for_each`) that determines how many instances each block has, for
+    /// blocks that may have fewer than are written.
     pub(in crate::config) fn left_out(&self) -> BTreeMap<Address, ExclusionReason> {
         let mut found = BTreeMap::new();
         for block in self.blocks() {
@@ -205,7 +202,7 @@ impl<'d> BlockIndex<'d> {
         found
     }
 
-    /// Follows a path from a kind on. The diagnostic of a dead end has no place yet.
+    /// Resolves a path that begins with a kind. The diagnostic of an unresolved path has no span yet.
     pub(in crate::config) fn follow_path(
         &self,
         registry: &Registry,
@@ -319,7 +316,7 @@ impl<'d> BlockIndex<'d> {
         let near = key.and_then(|key| nearest_name(key, keys.iter().copied()));
         let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
         let attribute = key.filter(|key| near.is_none() && is_attribute(key));
-        // A module's files say nothing of where it stands.
+        // A module's files do not contain the module's own address.
         let own = block.address.strip_module(&self.prefix).unwrap_or(block.address.as_str());
         match near.or_else(|| keys.first().copied()) {
             Some(first) if let Some(name) = attribute => problem.help(format!(
@@ -331,21 +328,21 @@ impl<'d> BlockIndex<'d> {
     }
 }
 
-/// How many instances a block of `use` stands for.
+/// Number of instances that a `use` block declares.
 #[derive(Debug)]
 pub(in crate::config) enum ModuleExpansion {
-    /// Nobody knows: a problem was reported.
+    /// Unknown, because of a problem that was reported.
     Broken,
     /// None: its `when` is false.
     Absent,
-    /// One.
+    /// Exactly one instance.
     One,
     /// One for each key; `false` where `when` is.
     Keyed(BTreeMap<Name, bool>),
 }
 
 impl ModuleExpansion {
-    /// Returns what the expansion of a call says.
+    /// Returns the instances of a call from its expansion.
     pub(in crate::config) fn from_state(state: Option<&BlockExpansion<'_>>) -> Self {
         match state {
             None | Some(BlockExpansion::Broken) => Self::Broken,

@@ -1,4 +1,5 @@
-//! `Evaluator`: what the configuration's expressions can see, and the texts that name it.
+//! Evaluation context of the configuration's expressions: the values in scope, and the resolution of texts
+//! that refer to them.
 
 use crate::model::evaluate::evaluate_within;
 use std::cell::RefCell;
@@ -32,75 +33,74 @@ use crate::model::secret::Secret;
 use crate::model::source::{SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 
-/// Everything that expressions can name, and where problems go.
+/// Context in which expressions are resolved: values in scope, file access, budget, and the collector of
+/// problems.
 pub(in crate::config) struct Evaluator<'d> {
-    /// The kinds.
     pub(in crate::config) registry: Registry,
-    /// The files.
     pub(in crate::config) sources: &'d Sources,
-    /// Where problems go.
+    /// Collector of problems.
     pub(in crate::config) problems: DiagnosticCollector,
-    /// What every value is charged to before it is built.
+    /// Budget to which every value is charged before it is built.
     pub(in crate::config) budget: &'d Budget,
     /// Reads files below the stack's directory.
     pub(in crate::config) read: FilesRef<'d>,
-    /// The stack's name.
+    /// Name of the stack.
     pub(in crate::config) stack: Name,
-    /// The environment's name.
+    /// Name of the environment.
     pub(in crate::config) env: Name,
-    /// What is seen from where expressions are resolved now.
+    /// Scope of the unit that is being resolved.
     pub(in crate::config) scope: ModuleScope,
-    /// The modules, each laid together once.
+    /// Merged documents of the modules, by unit number.
     pub(in crate::config) modules: &'d [MergedDocuments<'d>],
-    /// Where their directories stand.
+    /// Directories of the modules, by unit number.
     pub(in crate::config) places: &'d [ConfigPath],
-    /// The modules that are used, by the place of their `source`.
+    /// Unit number of each module call, by the span of its `source`.
     pub(in crate::config) calls: &'d BTreeMap<Span, usize>,
-    /// How many instances of modules there are.
+    /// Number of module instances so far.
     pub(in crate::config) instances: usize,
-    /// There were too many, which was told.
+    /// Whether the limit of module instances was exceeded and reported.
     pub(in crate::config) exhausted: bool,
-    /// The values that the environment's `set` replaced, by their places.
+    /// Spans of the values that the environment's `set` replaced.
     pub(in crate::config) replaced: BTreeSet<Span>,
-    /// Those that replace what instances and modules say.
+    /// Overrides of values in instances and modules.
     pub(in crate::config) overrides: Overrides<'d>,
-    /// Modules that this environment leaves out, by what would stand in front of their addresses.
+    /// Address prefixes of the modules that this environment leaves out.
     pub(in crate::config) left_out: Vec<Name>,
-    /// How many instances each block of `use` stands for, by what would stand in front of their addresses.
+    /// Instances of each `use` block, by the block's address prefix.
     pub(in crate::config) used: BTreeMap<Name, ModuleExpansion>,
     /// The moves of the stack and of its modules.
     pub(in crate::config) moved: Vec<MovedDeclaration>,
-    /// The removals, likewise.
+    /// `removed` entries of the stack and of its modules.
     pub(in crate::config) removed: Vec<RemovedDeclaration>,
-    /// The declared blocks.
+    /// Index of the declared blocks.
     pub(in crate::config) index: BlockIndex<'d>,
-    /// What is looked up elsewhere.
+    /// Data lookups and other stacks.
     pub(in crate::config) externals: DataSources,
-    /// The resources that are resolved already.
+    /// Resources that are already resolved.
     pub(in crate::config) made: Vec<Resource>,
-    /// Secrets that stand in no file and are at hand, by the paths of their variables.
+    /// Deferred secrets whose values this run has, by the paths of their variables.
     pub(in crate::config) at_hand: BTreeMap<Name, Secret>,
-    /// The variable files, of which nothing is shown.
+    /// Variable files, whose content must not be shown.
     pub(in crate::config) var_files: Vec<SourceId>,
-    /// What stands in for a secret is taken for it.
+    /// Whether a placeholder is used as if it were the secret.
     pub(in crate::config) pretend: bool,
-    /// What the run has of secrets.
+    /// Access of this run to secrets.
     pub(in crate::config) secrets: SecretAccess,
-    /// The variables whose secrets stand in no file.
+    /// Variables that are deferred secrets.
     pub(in crate::config) awaited: RefCell<BTreeMap<Name, DeferredSecret>>,
     /// Where sinks were written, by the addresses of their secrets.
     pub(in crate::config) sink_spans: RefCell<BTreeMap<Name, Span>>,
     /// To whom kept secrets are encrypted.
     pub(in crate::config) recipients: Option<Recipients>,
-    /// The stack has a block that says so, right or wrong.
+    /// Whether the stack has a `secrets` block, valid or not.
     pub(in crate::config) keeps_secrets: bool,
-    /// Expressions that were parsed.
+    /// Cache of parsed expressions, by source text.
     programs: RefCell<HashMap<String, Result<Rc<CelProgram>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
     pub(in crate::config) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
 }
 
-/// The live world before anything is read: nothing is known.
+/// Source of live values before anything is read: every value is unknown.
 pub(in crate::config) struct NoLiveValues;
 
 impl AttributeLookup for NoLiveValues {
@@ -163,7 +163,7 @@ impl<'d> Evaluator<'d> {
         self.problems.push_in(frame.instance, diagnostic);
     }
 
-    /// Says where the values go beyond the stack's budget, if they do.
+    /// Reports a value that exceeds the stack's budget, and returns `None` then.
     pub(in crate::config) fn report_exceeded<T>(
         &self,
         charged: Result<T, BudgetExceeded>,
@@ -176,7 +176,7 @@ impl<'d> Evaluator<'d> {
         charged.ok()
     }
 
-    /// Returns the value of an expression as far as it is known now; what is wrong with it is told elsewhere.
+    /// Returns the value of an expression if it is known now; its problems are reported elsewhere.
     pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
         match evaluate_within(expression, &NoLiveValues, self.budget) {
             Ok(value) => Some(value),
@@ -197,7 +197,7 @@ impl<'d> Evaluator<'d> {
         self.scope.files.as_deref().unwrap_or(self.read)
     }
 
-    /// Tells whether a name means something after a `$`.
+    /// Returns whether a name is a valid root after a `$`.
     pub(in crate::config) fn is_root(&self, name: &str) -> bool {
         keywords::find_word(keywords::ROOTS, name).is_some()
             || self.registry.top_level().any(|kind| kind.name == name)
@@ -296,7 +296,7 @@ impl<'d> Evaluator<'d> {
             resolved.push(part.expression);
         }
         let expression = Expression::Text(resolved);
-        // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
+        // Evaluated even if parts are unknown: a list inside a text is wrong in any case.
         match evaluate_within(&expression, &NoLiveValues, self.budget) {
             Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
             Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
@@ -307,12 +307,12 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the place of an expression within a scalar, when it stands there as it is.
+    /// Returns the span of an expression within a scalar, if it is written there without escapes.
     pub(in crate::config) fn span_within(&self, span: Span, words: &str) -> Span {
         self.locate_text(span, words, |text| text.find(words)).unwrap_or(span)
     }
 
-    /// Returns the place of a path's part within a scalar: after a dot, and whole.
+    /// Returns the span of a path's segment within a scalar: a whole word after a dot.
     pub(in crate::config) fn part_within(&self, span: Span, name: &str) -> Span {
         let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let find = |text: &str| {
@@ -396,8 +396,8 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
     }
 }
 
-/// Returns the problem of an expression over a secret that fails. It is the same for all of them, without a place: the
-/// place of one among many would tell which of as many guesses is right.
+/// Returns the diagnostic of a failed expression over a secret. It has no span and is the same for all of
+/// them: its location among many would reveal which of as many guesses is right.
 pub(in crate::config) fn sensitive_problem() -> Diagnostic {
     Diagnostic::error(codes::SENSITIVE, "an expression over a secret fails")
         .detail(

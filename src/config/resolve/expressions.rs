@@ -27,11 +27,11 @@ use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
-/// What the paths of one expression lead to.
+/// Targets of the paths in one expression.
 #[derive(Default)]
 struct ExpressionPaths<'p> {
     objects: Vec<Address>,
-    /// Maps that must be there even when they hold nothing: `vm`, `vm.web`.
+    /// Maps that must exist even if they are empty: `vm`, `vm.web`.
     places: Vec<String>,
     absent: Vec<Address>,
     paths: Vec<&'p ReferencePath>,
@@ -39,7 +39,8 @@ struct ExpressionPaths<'p> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Resolves `${…}`: computed now when everything is known, else with only what it names bound.
+    /// Resolves `${…}`: computed now if all its values are known, else kept with only the values that it
+    /// refers to.
     pub(in crate::config) fn resolve_expression(
         &self,
         source: &str,
@@ -82,7 +83,8 @@ impl<'d> Evaluator<'d> {
         let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
         let place = self.span_within(span, source);
         if place == span {
-            // It stands in the file in other characters, with escapes or over several lines.
+            // The file contains the expression with escapes or over several lines, so the offset is given
+            // in the message.
             let detail = match source[..slip.place.start].chars().count() {
                 0 => slip.detail,
                 before => format!("After {before} characters of it: {}", slip.detail),
@@ -98,7 +100,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Computes a path that goes on inside of a value which only CEL can open.
+    /// Computes a path that continues inside a value that only CEL can index.
     pub(in crate::config) fn deep_path(
         &self,
         path: &[Name],
@@ -149,7 +151,7 @@ impl<'d> Evaluator<'d> {
             }
             Err(error @ EvaluationError::Sensitive) => {
                 self.problems.push(evaluation_problem(&error, span, None));
-                // What uses it goes on, so that this stays the only sign.
+                // Later uses continue with this value, so that the failure has no other observable effect.
                 Some(ResolvedValue::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
             }
             Err(error) => {
@@ -219,7 +221,7 @@ impl<'d> Evaluator<'d> {
         good.then_some(named)
     }
 
-    /// Checks a path that goes through a local or `each.value`, which may be a resource itself.
+    /// Checks a path through a local or `each.value`, which may itself be a resource.
     fn check_base_path(
         &self,
         base: Option<&Expression>,
@@ -394,7 +396,7 @@ impl<'d> Evaluator<'d> {
                 bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
             }
         }
-        // What a local waits for is unknown in `local_values` already.
+        // In `local_values`, a local that waits is already unknown.
         let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
         for (path, value) in values.iter().filter(|(path, _)| later(path)) {
             bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
@@ -402,7 +404,7 @@ impl<'d> Evaluator<'d> {
         evaluate_program(program, &scope)
     }
 
-    /// Returns a written `each.value` that is known and named.
+    /// Returns the literal `each.value` if it is known and the expression refers to it.
     fn written_each(
         &self,
         named: &ExpressionPaths<'_>,
@@ -493,7 +495,7 @@ fn names_of<'s>(segments: &'s [PathSegment]) -> Vec<Option<&'s Name>> {
     segments.iter().map(name).collect()
 }
 
-/// Words that CEL keeps for itself.
+/// Reserved words of CEL.
 const RESERVED: &[&str] = &[
     "as",
     "break",
@@ -518,7 +520,7 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
-/// Writes a path as CEL; a part that is no name there stands as a key.
+/// Returns a path as CEL; a segment that is no CEL name is written as an index.
 fn as_cel(path: &[Name]) -> String {
     let mut source = path.first().map(ToString::to_string).unwrap_or_default();
     for part in path.iter().skip(1) {
@@ -537,12 +539,12 @@ fn as_cel(path: &[Name]) -> String {
     source
 }
 
-/// Follows a path into a map that waits in parts, so that no more of it is kept than is named.
-/// Returns the part and how many segments were used.
+/// Follows a path into a map with unknown parts, so that only the referenced part is kept. Returns that
+/// part and the number of segments used.
 fn narrow_to_part<'e>(mut base: &'e Expression, path: &[PathSegment]) -> (&'e Expression, usize) {
     let mut used = 0;
     while let (Some(PathSegment::Name(name)), Expression::Map(map)) = (path.get(used), base) {
-        // A dot would be read as another step of the place.
+        // A dot in the name would be read as another segment.
         let Some(part) = map.get(name).filter(|_| !name.contains('.')) else { break };
         base = part;
         used += 1;

@@ -1,5 +1,5 @@
-//! What was looked up, put in its place: `$data…` and `$stacks…` become values once the live world and
-//! the other stacks' ledgers were read. Pure.
+//! Late binding: replaces `$data…` and `$stacks…` by values after the live objects and the other stacks'
+//! ledgers were read. Pure.
 
 use crate::model::evaluate::evaluate_expression;
 use std::borrow::Cow;
@@ -23,20 +23,20 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
-/// How many objects a message names.
+/// Maximum number of objects that a message names.
 const MAX_NAMED_OBJECTS: usize = 10;
 
-/// What was read besides the stack itself.
+/// Results of reading, besides the stack itself.
 pub struct LateBindingInputs<'r> {
-    /// The live world.
+    /// Snapshot of the live objects.
     pub snapshot: &'r Snapshot,
-    /// The objects that this stack manages.
+    /// Objects in this stack's ledger, with their addresses.
     pub owned: BTreeMap<ObjectKey, Address>,
-    /// The outputs of other stacks, as their ledgers hold them.
+    /// Outputs of other stacks, from their ledgers.
     pub outputs: BTreeMap<Name, Attributes>,
 }
 
-/// Puts what was looked up in the place of every reference to it.
+/// Returns the stack with every reference to a data lookup or a remote stack output replaced by its value.
 ///
 /// # Errors
 /// Every lookup that finds nothing or several objects, or one that this stack manages; every output
@@ -62,7 +62,7 @@ pub fn bind_lookups<'s>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    // Each reference gets a copy of what was read.
+    // Each reference gets a copy of the value, so the copies are charged.
     let budget = Budget::default();
     let is_over = Cell::new(false);
     let value = |reference: &Reference| {
@@ -165,7 +165,7 @@ fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
     })
 }
 
-/// Says what was seen.
+/// Returns the objects found, as text for a message.
 fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
     let mut count = 0;
     let mut names = Vec::new();
@@ -246,7 +246,7 @@ fn referenced_value(
     })
 }
 
-/// Puts values in an expression. Tells whether there was one to put.
+/// Replaces references in an expression by values. Returns whether any was replaced.
 fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
     let any = fill_references(expression, value);
     if any
@@ -275,7 +275,7 @@ fn fill_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Op
             if !fill_all(filled.values_mut(), value) {
                 return false;
             }
-            // The objects are bound by what waits for them.
+            // Objects whose values are known now are no longer waited for.
             let cel = Arc::make_mut(cel);
             cel.objects.retain(|address| {
                 let whole = Reference { address: address.clone(), attribute: None };

@@ -1,5 +1,5 @@
-//! Names and expressions: one recursive phase over stack and modules. In: merged blocks. Out: resources whose attributes
-//! are values, or expressions that wait for other resources.
+//! Resolution of names and expressions: one recursive phase over the stack and its modules. In: merged
+//! blocks. Out: resources whose attributes are values, or expressions that wait for other resources.
 
 pub(super) mod block_index;
 pub(super) mod blocks;

@@ -1,4 +1,4 @@
-//! References: what a `$path` means, and what is wrong with one that means nothing.
+//! References: resolution of `$path`, and diagnostics for paths that resolve to nothing.
 
 use super::block_index::{Each, EachValue, PathStep, PathTarget};
 use super::evaluator::Evaluator;
@@ -62,7 +62,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns what the names of a module's resources begin with; a stack has none, and says so.
+    /// Returns the name prefix of a module's resources; in the stack itself there is none, which is
+    /// reported.
     pub(in crate::config) fn module_name_prefix(
         &self,
         span: Span,
@@ -93,7 +94,7 @@ impl<'d> Evaluator<'d> {
         frame: EvaluationSite<'_, 'd>,
     ) -> Option<ResolvedValue> {
         if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (base, rest) {
-            // `$each.value.address`: an attribute of the resource that stands there.
+            // `$each.value.address`: an attribute of the resource to which `each.value` refers.
             let kind = self.kind_of(address)?;
             let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
             let known = self.has_attribute(kind, name, span, frame);
@@ -154,7 +155,7 @@ impl<'d> Evaluator<'d> {
         Some(Expression::Reference(Reference { address, attribute: attribute.cloned() }).into())
     }
 
-    /// Tells whether live objects can be named here; else says so.
+    /// Returns whether live objects can be referenced here; reports it otherwise.
     pub(in crate::config) fn is_late(&self, frame: EvaluationSite<'_, 'd>, kind: &str, span: Span) -> bool {
         let Some(place) = frame.early else { return true };
         self.report_problem(
@@ -169,7 +170,7 @@ impl<'d> Evaluator<'d> {
         false
     }
 
-    /// Reports a path that leads nowhere.
+    /// Reports a path that does not resolve.
     pub(in crate::config) fn dead_end(
         &self,
         frame: EvaluationSite<'_, 'd>,
@@ -177,13 +178,13 @@ impl<'d> Evaluator<'d> {
         path: &[Name],
         span: Span,
     ) {
-        // A key that is none stands behind the block's name.
+        // A wrong instance key follows the block's name in the path.
         let detail = problem.detail.as_deref().unwrap_or_default();
         let key = path.iter().find(|name| detail.contains(&format!(" has no key `{name}`")));
         let place = key.or(path.first()).map_or(span, |name| self.part_within(span, name));
         problem = problem.first_at(place);
         if let (Some(help), true) = (&problem.help, place != span) {
-            // "did you mean `$kind.near`?" carries the name that mends it.
+            // The hint "did you mean `$kind.near`?" contains the right name.
             if let Some(near) =
                 help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1))
             {
@@ -210,7 +211,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Tells whether a kind has an attribute, or children of that name; else says so.
+    /// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
     pub(in crate::config) fn has_attribute(
         &self,
         kind: &Kind,
@@ -241,7 +242,7 @@ impl<'d> Evaluator<'d> {
         false
     }
 
-    /// Returns a variable's value; one that is not declared becomes a problem.
+    /// Returns the value of a variable; reports one that is not declared.
     pub(in crate::config) fn variable_value(
         &self,
         name: &Name,
@@ -259,7 +260,7 @@ impl<'d> Evaluator<'d> {
         value.as_ref()
     }
 
-    /// Returns a local's value; one that is not declared becomes a problem.
+    /// Returns the value of a local; reports one that is not declared.
     pub(in crate::config) fn local_value(
         &self,
         name: &Name,
@@ -277,7 +278,7 @@ impl<'d> Evaluator<'d> {
         self.ready_value(&local.value, "resource that the local names", span, frame)
     }
 
-    /// Returns a value that is there; one that comes later becomes a problem.
+    /// Returns a value that is available now; reports one that is only available later.
     pub(in crate::config) fn ready_value<'v>(
         &self,
         value: &'v LocalValue,
@@ -367,13 +368,13 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the kind of what a reference leads to.
+    /// Returns the kind of a reference's target.
     pub(in crate::config) fn kind_of(&self, address: &Address) -> Option<&'static Kind> {
         let looked_up = || self.externals.data.get(address).map(|lookup| lookup.kind);
         self.index.of_instance(address).map(|block| block.kind).or_else(looked_up)
     }
 
-    /// Returns what decided a variable or local, where that was not its declaration.
+    /// Returns what decided the value of a variable or local, if that was not its own declaration.
     pub(in crate::config) fn value_origin(&self, root: &str, name: &Name) -> Option<Name> {
         match root {
             "vars" => self.scope.var_origins.get(name).cloned(),
@@ -383,13 +384,13 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// What a path leads to.
+/// Result of following a path into an expression.
 enum PathValue<'e> {
     Expression(&'e Expression),
     Value(&'e Value),
 }
 
-/// Opens an expression along a path; `None` where only CEL can.
+/// Follows a path into an expression; `None` if only CEL can evaluate it.
 fn follow_expression<'e>(base: &'e Expression, path: &[Name]) -> Option<PathValue<'e>> {
     match (base, path.split_first()) {
         (base, None) => Some(PathValue::Expression(base)),

@@ -1,4 +1,4 @@
-//! The names that an expression can refer to, where it stands.
+//! Scopes: the names to which an expression may refer, depending on where it is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -14,12 +14,11 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::value::{Attributes, Value};
 
-/// A local's value and what decided it.
+/// Value of a local, and what decided it.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct LocalBinding {
-    /// Its value.
     pub(in crate::config) value: LocalValue,
-    /// What decided it.
+    /// What decided the value, for messages.
     pub(in crate::config) origin: Option<Name>,
 }
 
@@ -30,57 +29,58 @@ pub(in crate::config) enum LocalValue {
     Ready(Expression),
     /// It reads live objects: it is there once all blocks are declared.
     Deferred,
-    /// It has a problem of its own.
+    /// The local has a problem that was reported.
     Broken,
 }
 
-/// What a stack or one instance of a module sees of itself.
+/// Names in scope inside a stack or one module instance.
 #[derive(Default)]
 pub(in crate::config) struct ModuleScope {
-    /// The way to it from the stack: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
+    /// Address prefix of the unit: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
     pub(in crate::config) prefix: Name,
-    /// What the names of its resources begin with; empty for the stack itself.
+    /// Prefix of its resources' default names; empty for the stack itself.
     pub(in crate::config) front: Name,
-    /// How `set` may speak of it: by its own name, or by that of several instances.
+    /// Names by which overrides refer to it: its own, or that of several instances.
     pub(in crate::config) spoken: Vec<Name>,
-    /// Where its directory stands.
+    /// Directory of the unit.
     pub(in crate::config) place: ConfigPath,
-    /// Its files, where it is a module.
+    /// File access of a module; `None` for the stack itself.
     pub(in crate::config) files: Option<Rc<dyn Files>>,
-    /// How many modules it stands in.
+    /// Number of modules that contain it.
     pub(in crate::config) depth: usize,
     /// The number of its first block.
     pub(in crate::config) first_block: usize,
-    /// Values of variables; one with a problem is `None`.
+    /// Values of the variables; `None` after a problem.
     pub(in crate::config) vars: BTreeMap<Name, Option<Expression>>,
-    /// The same, as expressions see them.
+    /// Values of the variables as expressions see them.
     pub(in crate::config) var_values: Attributes,
-    /// What set a variable, where it was not its default.
+    /// What set each variable that does not have its default.
     pub(in crate::config) var_origins: BTreeMap<Name, Name>,
-    /// Where a variable's value stands, where that is in a file.
+    /// Span of each variable's value, if it is in a file.
     pub(in crate::config) var_places: BTreeMap<Name, Span>,
     /// Locals; one that reads live objects is there once all blocks are declared.
     pub(in crate::config) locals: BTreeMap<Name, LocalBinding>,
-    /// The same, as expressions see them now.
+    /// The same values as expressions see them now.
     pub(in crate::config) local_values: Attributes,
     /// Outputs of the modules that it uses: there once all blocks are declared.
     pub(in crate::config) uses: BTreeMap<Name, LocalBinding>,
-    /// The same, as expressions see them now.
+    /// The same values as expressions see them now.
     pub(in crate::config) use_values: Attributes,
     /// Those of its modules that have a `for_each`.
     pub(in crate::config) keyed: BTreeSet<Name>,
-    /// What its variables and locals were charged: given back when a module is left.
+    /// Budget charge of its variables and locals, returned when the module is left.
     pub(in crate::config) cost: BudgetCharge,
 }
 
-/// From where an expression is read.
+/// Site at which an expression is resolved.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct EvaluationSite<'f, 'd> {
-    /// `each`, inside of `for_each`.
+    /// Values of `each`, inside a block with `for_each`.
     pub(in crate::config) each: Option<&'f Each<'d>>,
-    /// In whose name.
+    /// Instance to which problems are attributed.
     pub(in crate::config) instance: Option<InstanceContext<'f>>,
-    /// Why live objects cannot be named here, in words (`for_each`); `None` where they can.
+    /// Keyword (`for_each`) whose value must be known before any resource exists, so that live objects
+    /// cannot be referenced here; `None` where they can.
     pub(in crate::config) early: Option<&'static str>,
 }
 
@@ -91,7 +91,7 @@ impl EvaluationSite<'_, '_> {
     }
 }
 
-/// A resolved value and what decided it besides its place.
+/// A resolved value, and what decided it besides its span.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct ResolvedValue {
     /// The value, or how to get it.
@@ -103,7 +103,7 @@ pub(in crate::config) struct ResolvedValue {
 }
 
 impl ResolvedValue {
-    /// Returns a value and what decided it.
+    /// Returns a resolved value with what decided it.
     pub(in crate::config) const fn new(expression: Expression, origin: Option<Name>) -> Self {
         Self { expression, origin, parts: None }
     }

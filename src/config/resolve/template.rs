@@ -1,11 +1,11 @@
-//! `TextTemplate`: a text of the configuration taken apart: plain text, `$path` and `${…}`.
+//! `TextTemplate`: a text of the configuration split into literal text, `$path` and `${…}`.
 
 use crate::model::address::Name;
 
-/// One part of a text.
+/// Part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum TemplatePart {
-    /// As it stands, `$$` already `$`.
+    /// Literal text, with `$$` already unescaped to `$`.
     Text(String),
     /// `$kind.name.attribute`, the whole value.
     Path(Vec<Name>),
@@ -13,26 +13,26 @@ pub(in crate::config) enum TemplatePart {
     Cel(String),
 }
 
-/// A text with parts to fill in.
+/// Text with parts to interpolate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) struct TextTemplate {
-    /// The parts; a single one that is no text keeps its type.
+    /// Parts in order; if the only part is no literal text, the result keeps that part's type.
     pub(in crate::config) parts: Vec<TemplatePart>,
 }
 
 /// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum TemplateError {
-    /// `${` without `}`.
+    /// `${` without a closing `}`.
     Unclosed,
-    /// `$root` within a text, where the root means something.
+    /// `$root` inside a text, where `root` is a valid root: it is unclear whether a reference is meant.
     Ambiguous(String),
     /// `$path` with an empty or illegal part.
     Path(String),
 }
 
-/// Writes a text so that it means itself: every `$` is doubled, and what would be taken for an expression that lost
-/// its marks begins with a text of one.
+/// Returns a text escaped so that it means itself: every `$` is doubled, and a text that looks like a
+/// reference or call without `$` is marked as text by an expression.
 pub(in crate::config) fn escape_literal(text: &str) -> String {
     let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let root = text.split_once('.').filter(|_| text.chars().all(is_path)).map(|(root, _)| root);
@@ -47,7 +47,7 @@ pub(in crate::config) fn escape_literal(text: &str) -> String {
     }
 }
 
-/// Writes a text with expressions in it so that it is not taken for a call that lost its marks.
+/// Returns a text with expressions, marked so that it is not mistaken for a call without `${…}`.
 pub(in crate::config) fn marked_as_text(text: String) -> String {
     match text.strip_prefix("file(") {
         Some(rest) if text.ends_with(')') => format!("${{'file('}}{rest}"),
@@ -64,9 +64,9 @@ fn double_dollars(text: &str) -> String {
 }
 
 impl TextTemplate {
-    /// Takes a text apart. `None` when there is nothing to fill in and nothing to unescape.
+    /// Splits a text into its parts. `None` when there is nothing to interpolate or unescape.
     ///
-    /// `is_root` tells which names mean something after a `$`.
+    /// `is_root` returns whether a name is a valid root after a `$`.
     ///
     /// # Errors
     /// When a `$` cannot be understood.
@@ -117,7 +117,7 @@ impl TextTemplate {
 }
 
 impl TextTemplate {
-    /// Tells whether nothing is to be filled in.
+    /// Returns whether the template has only literal text.
     pub(in crate::config) fn is_text(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, TemplatePart::Text(_)))
     }
@@ -128,13 +128,13 @@ fn leading_word(text: &str) -> &str {
     &text[..end]
 }
 
-/// Tells whether a text behind a `$` is a dotted path.
+/// Returns whether a text after a `$` is a dotted path.
 pub(in crate::config) fn is_path(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// Returns where the `}` stands that closes the expression, outside of quotes and inner braces.
+/// Returns the offset of the `}` that closes the expression, outside of quotes and inner braces.
 pub(in crate::config) fn find_expression_close(body: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote = None;

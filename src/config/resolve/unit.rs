@@ -23,21 +23,21 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// How deep modules may stand in each other.
+/// Maximum nesting of modules.
 const MAX_MODULE_DEPTH: usize = 16;
-/// How many instances of modules a stack may have.
+/// Maximum number of module instances in a stack.
 const MAX_INSTANCES: usize = 10_000;
-/// How many blocks a stack may have with those of its modules.
+/// Maximum number of blocks in a stack, including those of its modules.
 const MAX_BLOCKS: usize = 1_000_000;
 
-/// One instance of a module on its way.
+/// Module instance that is being resolved.
 struct ModuleInstance<'d> {
     module: usize,
     prefix: Name,
     front: Name,
     spoken: Vec<Name>,
     inputs: BTreeMap<Name, ModuleInput>,
-    /// What the inputs were charged.
+    /// Budget charge of the inputs.
     cost: BudgetCharge,
     call: &'d DocumentEntry,
 }
@@ -56,7 +56,7 @@ impl<'d> Evaluator<'d> {
         for step in ordered.late {
             self.resolve_step(step);
         }
-        // The modules' blocks stand between.
+        // The blocks of the modules come in between, so there are two ranges.
         let first = self.index.blocks().len();
         self.declare_waiting(waiting);
         for blocks in [own, first..self.index.blocks().len()] {
@@ -140,8 +140,8 @@ impl<'d> Evaluator<'d> {
         Name::new(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."))
     }
 
-    /// Returns what the names of an instance's resources begin with: what its `name` says, else its own name
-    /// and key, after those of the modules that it stands in.
+    /// Returns the name prefix of an instance's resources: its `name`, else the instance's own name and
+    /// key, prefixed with those of the enclosing modules.
     fn name_prefix(
         &self,
         entry: &'d DocumentEntry,
@@ -178,7 +178,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the module of a call and what it is given.
+    /// Returns the unit of a module call, and the inputs.
     fn read_call(
         &self,
         entry: &'d DocumentEntry,
@@ -244,7 +244,7 @@ impl<'d> Evaluator<'d> {
             || self.instances > MAX_INSTANCES
             || self.index.blocks().len() > MAX_BLOCKS
         {
-            // Told once: there may be as many places as there are instances.
+            // Reported once: otherwise each further instance would report it.
             if !std::mem::replace(&mut self.exhausted, true) {
                 self.problems.push(too_much(depth, self.instances, call.key_span));
             }
@@ -271,7 +271,7 @@ impl<'d> Evaluator<'d> {
         let mut outputs = BTreeMap::new();
         for (name, entry) in &merged.outputs {
             let resolved = self.resolve_untyped(&entry.value, EvaluationSite::top_level(None));
-            // What is wrong with it was said: nothing more follows from it.
+            // The problem was reported: an unknown value causes no further ones.
             let broken = || Expression::Value(Value::Unknown(Vec::new()));
             outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
         }
@@ -282,7 +282,7 @@ impl<'d> Evaluator<'d> {
         Some(Expression::Map(outputs))
     }
 
-    /// Returns what a module gave; an output or instance that is not there becomes a problem.
+    /// Returns an output of a module; reports an output or instance that does not exist.
     pub(in crate::config) fn module_output(
         &self,
         name: &Name,

@@ -4,71 +4,72 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 
-/// What becomes of addresses and objects besides what blocks say. All of it fits the blocks.
+/// Declarations about the past of addresses and objects, checked against the blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Declarations {
-    /// New addresses of what has another one in the ledger.
+    /// New addresses for objects that have another one in the ledger.
     pub moved: Vec<MovedDeclaration>,
-    /// Live objects that become a resource's. Those whose `when` is false are left out.
+    /// Live objects to adopt. Entries whose `when` is false are left out.
     pub imports: Vec<ImportDeclaration>,
-    /// What becomes of objects whose block is gone.
+    /// Decision about objects whose block is gone.
     pub removed: Vec<RemovedDeclaration>,
 }
 
-/// A new address.
+/// New address of a resource or a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedDeclaration {
-    /// The address that the ledger may still have; or the place of a module, which everything in it leaves.
+    /// Address that the ledger may still have. For a module, it covers everything inside.
     pub from: Address,
     /// The next one: a resource, a module, a whole block with `for_each`, or the `from` of another entry.
     pub to: Address,
-    /// The kind of both; `None`: they are places of modules.
+    /// Kind of both addresses; `None` if they are modules.
     pub kind: Option<&'static Kind>,
-    /// `to` is a whole block with `for_each`: each instance goes to the one with its key.
+    /// Whether `to` is a whole block with `for_each`: each instance moves to the one with its key.
     pub whole: bool,
-    /// The instance of a module that says it; empty for the stack itself.
+    /// Module instance that contains the entry; empty for the stack itself.
     pub module: Name,
-    /// The entry.
+    /// Span of the entry in its file.
     pub span: Span,
 }
 
 impl MovedDeclaration {
-    /// Tells whether what stands at an address is not there yet: `shop` to `shop.a` leaves `shop.a.vm.web` alone.
+    /// Returns whether a move applies to an address that is not yet at its target: `shop` to `shop.a` does
+    /// not apply to `shop.a.vm.web`.
     #[must_use]
     pub fn applies_to(&self, at: &Address) -> bool {
         !(self.to.is_within(&self.from) && at.is_within(&self.to))
     }
 }
 
-/// An object to take over.
+/// Live object to adopt into the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportDeclaration {
-    /// The resource that it becomes.
+    /// Address of the resource that adopts the object.
     pub to: Address,
-    /// Its id; for a kind without ids, what it is known by.
+    /// Id of the object; for a kind without ids, its identifying attribute.
     pub id: Name,
-    /// The entry.
+    /// Span of the entry in its file.
     pub span: Span,
 }
 
-/// What becomes of objects whose block is gone.
+/// Decision about objects whose block is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedDeclaration {
     /// A resource, a whole block with `for_each`, or a module.
     pub from: Address,
-    /// What becomes of its objects.
+    /// Whether its objects are forgotten or deleted.
     pub action: RemovedAction,
-    /// The instance of a module that says it; empty for the stack itself.
+    /// Module instance that contains the entry; empty for the stack itself.
     pub module: Name,
-    /// The entry.
+    /// Span of the entry in its file.
     pub span: Span,
 }
 
-/// What becomes of an object whose block is gone.
+/// Action for an object whose block is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovedAction {
-    /// It stays live.
+    /// Forget it: the object stays live, but leaves the ledger.
     Forget,
-    /// It goes, whatever `on_remove` said.
+    /// Delete it, whatever `on_remove` declared.
     Delete,
 }

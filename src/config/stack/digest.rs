@@ -1,4 +1,4 @@
-//! The digest of a resolved configuration: equal when it wants the same, whatever it looks like.
+//! Digest of a resolved configuration: equal if the desired state is equal, however it is written.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use crate::model::digest::JsonDigest;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 
-/// One resource, as the digest sees it. Places are not part of it; secrets are there by the names of
-/// their variables, and what is computed from them by its expression.
+/// Digest input of one resource. It has no spans; a secret is represented by its variable's name, and a
+/// value computed from a secret by its expression.
 #[derive(Serialize)]
 struct ResourceDigestInput<'r> {
     address: &'r Address,
@@ -25,7 +25,7 @@ struct ResourceDigestInput<'r> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     final_snapshot: bool,
     keep: bool,
-    /// Consent to lose its data is part of what is reviewed.
+    /// Part of the review: the user agreed that the data is deleted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     delete: bool,
     ignore_drift: Vec<(&'r Name, Option<String>)>,
@@ -38,7 +38,7 @@ struct ResourceDigestInput<'r> {
     exclusive: Vec<&'r Name>,
 }
 
-/// A generated or asked secret, as the digest sees it: where it comes from and where it is delivered.
+/// Digest input of a deferred secret: its origin and its sink.
 #[derive(Serialize)]
 struct SecretDigestInput<'s> {
     name: &'s Name,
@@ -47,7 +47,7 @@ struct SecretDigestInput<'s> {
     source: Option<&'s Name>,
 }
 
-/// The parts of a configuration that its digest is made of.
+/// Digest input of a whole configuration.
 pub(in crate::config) struct StackDigestInput<'s> {
     pub(in crate::config) name: &'s Name,
     pub(in crate::config) environment: &'s Environment,

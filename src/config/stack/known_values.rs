@@ -1,5 +1,5 @@
-//! What an expression comes to as far as the configuration alone tells: a reference to what another block
-//! says has that value. Pure.
+//! Evaluation of expressions as far as the configuration alone allows: a reference to an attribute that
+//! another block writes has that value. Pure.
 
 use crate::model::evaluate::evaluate_expression;
 use std::cell::Cell;
@@ -11,19 +11,21 @@ use crate::model::expression::{AttributeLookup, Expression};
 use crate::model::schema::Presence;
 use crate::model::value::{Attributes, Value};
 
-/// How far a value is followed from block to block.
+/// Maximum length of a chain of references that is followed.
 const MAX_STEPS: usize = 64;
-/// How many values are followed for one expression: a block may name each of two before it twice.
+/// Maximum number of values that are followed for one expression: with two references per block, their
+/// number grows exponentially.
 const MAX_VALUES: usize = 10_000;
 
-/// Returns an expression with everything in its place that blocks say; what only live objects tell stays.
+/// Returns an expression with every reference to a written attribute replaced by its value; references to
+/// live values stay.
 #[must_use]
 pub fn substitute_known_values(stack: &Stack, expression: &Expression) -> Expression {
     KnownValueLookup { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }
         .substitute_known(expression)
 }
 
-/// The blocks, as expressions see them.
+/// Written attributes of the blocks, as expressions see them.
 struct KnownValueLookup<'s> {
     stack: &'s Stack,
     steps: Cell<usize>,
@@ -53,7 +55,7 @@ impl KnownValueLookup<'_> {
         }
     }
 
-    /// Returns what a block says of an attribute; `None` where it says nothing, or nothing known.
+    /// Returns the written value of an attribute; `None` if it is not written, or not known.
     fn written_value(&self, address: &Address, name: &str) -> Option<Value> {
         let resource = self.stack.resources.get(address)?;
         let setting = resource.attributes.get(name)?;

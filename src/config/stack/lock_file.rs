@@ -14,16 +14,16 @@ use crate::model::schema::{Price, Registry, Type};
 use crate::model::source::{SourceId, Span};
 use crate::model::value::Value;
 
-/// The version of the form.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
 /// The pinned part of a catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogLock {
-    /// The version of the form.
+    /// Version of the file format.
     pub lock: u32,
-    /// The records.
+    /// Pinned records of the catalog.
     pub catalog: Catalog,
 }
 
@@ -36,7 +36,7 @@ pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> Catal
     for resource in stack.resources.values() {
         for attribute in resource.kind.attributes {
             let Type::Catalog(table) = attribute.ty else { continue };
-            // What is an object of the account has another id in the next one.
+            // A record that is an object of the account has a different id in another account.
             if registry.catalog(table).is_some_and(|table| table.of_kind.is_some()) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! `Stack`: what the configuration wants, resolved: every name bound, every instance expanded,
-//! every offline rule checked. What still waits for live objects is an `Expression`.
+//! `Stack`: the resolved desired state. Every name is bound, every instance expanded, every offline rule
+//! checked. A value that depends on live objects is an `Expression`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,59 +18,61 @@ use crate::model::source::{Sources, Span};
 /// A whole configuration for one environment.
 #[derive(Debug, Clone)]
 pub struct Stack {
-    /// The stack's name.
+    /// Name of the stack, as `stack:` declares it.
     pub name: Name,
-    /// The environment that it was resolved for.
+    /// Environment for which it was resolved.
     pub environment: Environment,
     /// All environments that it declares.
     pub environments: Vec<Name>,
     /// Resources by address, in address order.
     pub resources: IndexMap<Address, Resource>,
-    /// What to print when all is done.
+    /// Values to print after an apply.
     pub outputs: BTreeMap<Name, Output>,
-    /// The one `project` block that project-scoped resources belong to, when there is exactly one.
+    /// The only `project` block, to which project-scoped resources belong; `None` if there are none or
+    /// several.
     pub project: Option<Address>,
-    /// The local ledger is refused.
+    /// Whether the local ledger is refused (`backend: required`).
     pub backend_required: bool,
-    /// What becomes of addresses and objects besides: `moved`, `import`, `removed`.
+    /// Declarations about past addresses and objects: `moved`, `import`, `removed`.
     pub declarations: Declarations,
     /// Rules that a plan must pass.
     pub policies: Vec<Policy>,
     /// Digest of the resolved configuration, secrets by presence only: 16 hexadecimal digits.
     pub digest: String,
-    /// Objects that are looked up, and that this stack does not manage.
+    /// Data lookups: objects that this stack reads but does not manage.
     pub data: BTreeMap<Address, DataLookup>,
-    /// Other stacks whose outputs are read.
+    /// Other stacks whose outputs this stack reads.
     pub stacks: BTreeMap<Name, OtherStack>,
-    /// The instances of modules, by what stands in front of their addresses, and where each is used.
+    /// Module instances by address prefix, each with the span of its call.
     pub modules: BTreeMap<Name, Span>,
-    /// Blocks that stand for fewer resources than they might, and instances that are left out: what is not
-    /// there any more may have gone because of it.
+    /// Blocks and instances that `when` or `for_each` leaves out: the reason why an object in the ledger
+    /// may have no resource any more.
     pub left_out: BTreeMap<Address, ExclusionReason>,
-    /// Variables whose secrets stand in no file, by their paths.
+    /// Deferred secrets, by the paths of their variables.
     pub awaited: BTreeMap<Name, DeferredSecret>,
     /// To whom the ledger's kept secrets are encrypted.
     pub recipients: Option<Recipients>,
-    /// Digest of what was looked up elsewhere; empty before that, and where nothing is.
+    /// Digest of the values read from data lookups and other stacks; empty before they are read, and if
+    /// there are none.
     pub reads: String,
-    /// The expression that was asked for besides, resolved.
+    /// Result of the additionally requested expression (`stead eval`).
     pub evaluated: Option<Expression>,
-    /// Where secrets are delivered.
+    /// All secret sinks of the stack.
     pub sinks: Vec<SinkUse>,
-    /// The variables and locals, by their paths: `vars.size`.
+    /// Variables and locals by path: `vars.size`.
     pub named: BTreeMap<Name, AttributeSetting>,
-    /// The files.
+    /// Source files, to resolve spans.
     pub sources: Sources,
 }
 
 /// An object that is found by its attributes: `data: { vpc: { shared: { name: shared } } }`.
 #[derive(Debug, Clone)]
 pub struct DataLookup {
-    /// Its kind.
+    /// Kind, with its schema and rules.
     pub kind: &'static Kind,
-    /// What it is found by: known values.
+    /// Attributes by which the object is found; their values are known.
     pub fields: BTreeMap<Name, Expression>,
-    /// Where it was written.
+    /// Span of the text in its file.
     pub span: Span,
 }
 
@@ -79,83 +81,83 @@ pub struct DataLookup {
 pub struct OtherStack {
     /// Its directory, from the root within which configuration is shared.
     pub directory: Name,
-    /// Its directory as it was written.
+    /// Directory as the file writes it.
     pub shown: Name,
-    /// The environment whose outputs are read; `None` for the one of the same name, or the only one.
+    /// Environment whose outputs are read; `None` for the one of the same name, or the only one.
     pub environment: Option<Name>,
-    /// Where it was written.
+    /// Span of the text in its file.
     pub span: Span,
-    /// The outputs that are read, and where first.
+    /// Referenced outputs, each with the span of its first use.
     pub reads: BTreeMap<Name, Span>,
 }
 
-/// What decides that a block, or an instance of one, is there.
+/// Reason why a block, or an instance of it, is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExclusionReason {
-    /// It has keys, and none but these; else its `when` is false.
+    /// True if `for_each` lists other keys only; false if `when` is false.
     pub keyed: bool,
-    /// Where the word stands.
+    /// Span of the `when` or `for_each` keyword.
     pub span: Span,
 }
 
-/// The environment of a run.
+/// Environment that a run uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     /// Its name; `default` for a stack without environments.
     pub name: Name,
-    /// How an apply asks.
+    /// Form of the approval that an apply needs.
     pub confirm: ConfirmationMode,
 }
 
 /// How an apply asks for consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfirmationMode {
-    /// Yes or no.
+    /// A yes-or-no question is enough.
     YesOrNo,
-    /// The environment's name must be typed.
+    /// The user must type the environment's name.
     TypeName,
 }
 
 /// One block, or one instance of a block with `for_each`.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// Its path.
+    /// Address of the resource, unique in the stack.
     pub address: Address,
-    /// Its kind.
+    /// Kind, with its schema and rules.
     pub kind: &'static Kind,
-    /// The parent's address, for a child.
+    /// Address of the parent; `None` for a top-level resource.
     pub parent: Option<Address>,
-    /// The instance's key, with `for_each`.
+    /// Key of the instance; `None` without `for_each`.
     pub key: Option<Name>,
-    /// What was written, by the language's attribute names. `name` is always there where the kind
-    /// has it. Values have the schema's types; catalog attributes hold the written name or id as text.
+    /// Written attributes, by the language's names. `name` is always present if the kind has it. Values
+    /// have the schema's types; a catalog attribute holds the written name or id as text.
     pub attributes: BTreeMap<Name, AttributeSetting>,
-    /// What may happen to it.
+    /// Limits on changes to the object, such as `protect`.
     pub lifecycle: Lifecycle,
-    /// What no reference shows.
+    /// Dependencies that no reference expresses.
     pub depends_on: Vec<Address>,
-    /// The project, where the block says one.
+    /// Project of the resource, if the block names one.
     pub project: Option<Expression>,
-    /// Where a secret that is shown once goes.
+    /// Sink for a secret that the service shows only once.
     pub deliver_secret: Option<SecretSink>,
-    /// The block's key.
+    /// Span of the block's key.
     pub span: Span,
 }
 
-/// A written attribute.
+/// Value of a written attribute, with its origin.
 #[derive(Debug, Clone)]
 pub struct AttributeSetting {
-    /// Its value, or how to get it.
+    /// The value, or the expression that yields it.
     pub expression: Expression,
     /// Where the value was written.
     pub span: Span,
-    /// What decided the value besides this place: `vars.size, set by environments.prod`.
+    /// What decided the value besides this span: `vars.size, set by environments.prod`.
     pub set_by: Option<Name>,
     /// The same of every entry of a written map.
     pub parts: Option<Box<MapEntries>>,
-    /// The directory whose digest the value is, by its path from the stack's own.
+    /// Source directory whose digest the value is, relative to the stack's directory.
     pub directory: Option<Name>,
-    /// It is an open map, and what else stands in the live one goes.
+    /// Whether the value is an exclusive open map: live keys that it does not name are removed.
     pub exclusive: bool,
 }
 
@@ -165,21 +167,22 @@ pub type MapEntries = BTreeMap<Name, MapEntry>;
 /// An entry of a written map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MapEntry {
-    /// Where its value was written.
+    /// Span where the entry's value was written.
     pub span: Span,
-    /// What decided it besides that place.
+    /// What decided the value besides its span.
     pub set_by: Option<Name>,
 }
 
 impl AttributeSetting {
-    /// Returns where a value was written and what decided it: of the attribute `name`, or of `name.key`.
+    /// Returns the span of a value and what decided it: of the attribute `name`, or of its entry
+    /// `name.key`.
     #[must_use]
     pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
         self.part_origin(path.split_once('.').map_or("", |(_, within)| within))
     }
 
-    /// Returns where a part of the value was written and what decided it, by its dotted path in it; for one
-    /// that is not written by itself, what holds for the whole.
+    /// Returns the span of a part of the value and what decided it, by its dotted path; for a part that is
+    /// not written separately, those of the nearest enclosing value.
     #[must_use]
     pub fn part_origin(&self, path: &str) -> (Span, Option<&Name>) {
         let mut way = path;
@@ -193,7 +196,7 @@ impl AttributeSetting {
         (self.span, self.set_by.as_ref())
     }
 
-    /// Returns what decided the value, or the first of its parts, besides where they were written.
+    /// Returns what decided the value or the first of its parts, besides their spans.
     #[must_use]
     pub fn decided_by(&self) -> Option<&Name> {
         let mut parts = self.parts.iter().flat_map(|parts| parts.values());
@@ -201,69 +204,69 @@ impl AttributeSetting {
     }
 }
 
-/// What may happen to a resource.
+/// Limits on changes to a resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifecycle {
-    /// No delete, no replacement.
+    /// Whether deletion and replacement are refused.
     pub protect: bool,
-    /// What becomes of the object when the block goes.
+    /// Action for the object when its block is removed.
     pub on_remove: OnRemove,
-    /// Live differences that are nobody's business.
+    /// Differences between live and desired values that are ignored.
     pub ignore_drift: Vec<IgnoreDrift>,
-    /// Which comes first in a replacement; `None` leaves it to the kind.
+    /// Order of delete and create in a replacement; `None` uses the kind's default.
     pub replace: Option<ReplaceOrder>,
-    /// How long an operation may take; `None` leaves it to the kind.
+    /// Time limits of operations; `None` uses the kind's default.
     pub timeouts: Timeouts,
-    /// Its data is copied before it goes.
+    /// Whether a final snapshot is taken before the object is deleted.
     pub final_snapshot: bool,
-    /// Place of the `protect` word, for messages.
+    /// Span of the `protect` keyword, for messages.
     pub protect_span: Option<Span>,
 }
 
-/// What becomes of the object when its block goes.
+/// Action for an object when its block is removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnRemove {
-    /// Nothing is written: it is deleted, unless it holds data.
+    /// `on_remove` is not written: the object is deleted unless it holds data.
     #[default]
     Unspecified,
-    /// It is deleted, with the data that it holds.
+    /// The object is deleted, with the data that it holds.
     Delete,
     /// It stays live; stead forgets it.
     Keep,
 }
 
-/// A live difference that is left alone.
+/// Attribute whose drift is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoreDrift {
-    /// The attribute.
+    /// Name of the attribute.
     pub attribute: Name,
-    /// Why, in the writer's words.
+    /// Reason that the author gives.
     pub reason: Option<String>,
-    /// The last day it holds, `YYYY-MM-DD`.
+    /// Last day on which the entry is valid, written as `YYYY-MM-DD`.
     pub until: Option<jiff::civil::Date>,
-    /// Where it was written.
+    /// Span of the text in its file.
     pub span: Span,
 }
 
-/// How long operations may take.
+/// Time limits of operations on a resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until usable.
+    /// Time until a new object must be ready.
     pub create: Option<Duration>,
-    /// Until changed.
+    /// Time until a change must be complete.
     pub update: Option<Duration>,
-    /// Until gone.
+    /// Time until a deleted object must be gone.
     pub delete: Option<Duration>,
 }
 
-/// A variable whose secret stands in no file.
+/// Variable with a deferred secret.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeferredSecret {
-    /// Where it comes from.
+    /// Program or generator that yields the secret.
     pub origin: SecretOrigin,
-    /// The secret, or what stands in for it.
+    /// The secret, or its placeholder.
     pub value: Secret,
-    /// Where that was written.
+    /// Span of the `generate` or `source` keyword.
     pub span: Span,
 }
 
@@ -272,38 +275,38 @@ pub struct DeferredSecret {
 pub struct Recipients {
     /// Native age recipients: `age1…`.
     pub names: BTreeSet<Name>,
-    /// Where they were written.
+    /// Span where the recipients were written.
     pub span: Span,
 }
 
-/// Where a secret comes from that stands in no file.
+/// Origin of a deferred secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretOrigin {
     /// The first apply generates it.
     Generated {
-        /// Its number of characters.
+        /// Number of characters of the secret.
         length: usize,
-        /// Where it goes besides.
+        /// Sink to which it is also delivered.
         deliver: Option<SecretSink>,
     },
     /// A program of the user's settings prints it.
     Source(Name),
 }
 
-/// Where a secret that is shown once goes. Paths are relative to the stack's directory and confined
-/// to it.
+/// Sink of a secret that is shown only once. Paths are relative to the stack's directory and confined to
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSink {
-    /// A file of its own, 0600.
+    /// A file with only the secret, mode 0600.
     File(String),
     /// A `NAME=value` line of an env file, 0600.
     EnvFile {
-        /// The file.
+        /// Path of the env file, relative to the stack's directory.
         path: String,
-        /// The variable.
+        /// Name of the variable in the file.
         variable: Name,
     },
-    /// A program of the user's settings takes it.
+    /// A program of the user's settings receives it.
     Program(Name),
 }
 
@@ -312,38 +315,38 @@ pub enum SecretSink {
 pub struct SinkUse {
     /// The resource, or the variable: `vars.token`.
     pub address: Name,
-    /// The sink.
+    /// Target of the delivery: a file or a program.
     pub sink: SecretSink,
-    /// Where the sink was written.
+    /// Span of the sink in its file.
     pub span: Span,
 }
 
-/// A value to print when all is done.
+/// Value to print after an apply.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// Its value, or how to get it.
+    /// The value, or the expression that yields it.
     pub expression: Expression,
-    /// Where it was written.
+    /// Span of the text in its file.
     pub span: Span,
 }
 
 /// A rule that a plan must pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// Its name.
+    /// Name of the policy, by which results refer to it.
     pub name: Name,
-    /// The kinds whose resources it is about, each for itself; none: it is about the plan as a whole.
+    /// Kinds whose resources are evaluated one by one; empty if the policy is about the plan as a whole.
     pub on: Vec<&'static Kind>,
-    /// What must not be true. Its bindings are all that it names but `self` and `plan`.
+    /// Condition that must not be true. Every name in it except `self` and `plan` is already bound.
     pub deny: CelExpression,
-    /// What to tell when it is.
+    /// Message to show when the condition is true.
     pub message: String,
-    /// The policy's key.
+    /// Span of the policy's key.
     pub span: Span,
 }
 
 impl Policy {
-    /// Returns the problem of what the policy says no to: a resource, or the plan as a whole.
+    /// Returns the diagnostic of a policy that denies a resource, or the plan as a whole.
     #[must_use]
     pub fn denial_problem(&self, resource: Option<&Resource>) -> Diagnostic {
         let problem = Diagnostic::error(codes::DENIED, "a policy says no");

@@ -1,4 +1,4 @@
-//! Addresses of modules: the module that an address is in, and whether an address is taken.
+//! Addresses of modules: splits an address into its module and the rest, and reports reserved names.
 
 use crate::config::keywords;
 use crate::model::address::Address;
@@ -18,15 +18,15 @@ pub fn module_of<'a>(registry: &Registry, address: &'a str) -> (&'a str, &'a str
     (address, "")
 }
 
-/// Tells whether a name means something else at the beginning of an address or an expression, so that no module
-/// and no key of one has it.
+/// Returns whether a name is reserved, because it already has a meaning as the first segment of an address
+/// or an expression. No module and no instance key may have it.
 #[must_use]
 pub fn is_taken(registry: &Registry, name: &str) -> bool {
     keywords::find_word(keywords::ROOTS, name).is_some()
         || registry.kinds.iter().any(|kind| kind.name == name)
 }
 
-/// Returns the kind of what stands at an address: a resource, an instance or a whole block.
+/// Returns the kind of the resource, instance or whole block at an address.
 #[must_use]
 pub fn kind_at(registry: &Registry, address: &Address) -> Option<&'static Kind> {
     let parts: Vec<&str> = module_of(registry, address.as_str()).1.split('.').collect();
@@ -37,7 +37,7 @@ pub fn kind_at(registry: &Registry, address: &Address) -> Option<&'static Kind> 
             let named = parts.len() > at + 1;
             parts.get(at).filter(|_| named).and_then(|collection| registry.child(kind.name, collection))
         };
-        // A key may stand before the collection.
+        // An instance key may precede the name of the collection.
         let next = child(at).map(|kind| (kind, at)).or_else(|| child(at + 1).map(|kind| (kind, at + 1)));
         match next {
             Some((child, place)) => (kind, at) = (child, place + 2),

@@ -1,5 +1,5 @@
-//! What the text of a file may become: `ValueBudget` counts what one file holds, and what its aliases repeat is
-//! charged to the stack's `Budget`, so that memory stays in proportion to what is written.
+//! Memory limits for parsed files. `ValueBudget` counts the values of one file. Repetition by aliases is charged
+//! to the stack's `Budget`, so that memory stays proportional to the size of the text.
 
 use super::document::{Document, DocumentEntry, Node, NodeValue};
 use super::limits::MAX_NODES;
@@ -14,23 +14,23 @@ const BASE_VALUES: usize = 100_000;
 /// Values that a large file may repeat: more than a stack may.
 const MAX_REPEATED: usize = 600_000;
 
-/// What a node that an alias repeats is charged: it is larger than a value, and an editor keeps it twice.
+/// Budget charge of a repeated node: it is larger than a value, and an editor keeps two copies.
 const REPEATED_NODES: usize = 4;
 
-/// How many values a file may still produce.
+/// Remaining number of values that a file may have.
 #[derive(Debug)]
 pub(in crate::config) struct ValueBudget {
     left: usize,
 }
 
 impl ValueBudget {
-    /// Returns the values that a text of so many bytes may produce.
+    /// Returns the limit for a text of `bytes` bytes.
     pub(in crate::config) fn new(bytes: usize) -> Self {
         let most = bytes.saturating_add(MAX_REPEATED).min(MAX_NODES);
         Self { left: bytes.saturating_mul(10).saturating_add(BASE_VALUES).min(most) }
     }
 
-    /// Spends some of it; false when it does not suffice.
+    /// Subtracts `values`; returns false when the remainder does not suffice.
     pub(in crate::config) fn try_spend(&mut self, values: usize) -> bool {
         let left = self.left.checked_sub(values);
         self.left = left.unwrap_or(self.left);
@@ -38,7 +38,7 @@ impl ValueBudget {
     }
 }
 
-/// Adds what a file allows to the stack's budget, and charges what its aliases repeat.
+/// Adds a file's allowance to the stack's budget, and charges the repetition by its aliases.
 pub(in crate::config) fn charge_repeated(
     budget: &Budget,
     source: &Source,

@@ -1,22 +1,23 @@
-//! Bytes → text, before any syntax: size, encoding, control characters.
+//! Decoding of bytes to text before any parser: checks size, encoding and control characters.
 
 use super::limits::{CONTROL_CHARACTER, NOT_UTF8, TOO_LARGE, byte_span};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::SourceId;
 
-/// Most bytes of one file: room for 100,000 resources, and a bound for what is no configuration.
+/// Maximum size of a file in bytes: enough for 100,000 resources, and a guard against files that are no
+/// configuration.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Bytes kept of a file that cannot be read, for showing the place.
+/// Number of bytes of an undecodable file that are kept, to show the location.
 const MAX_EXCERPT_BYTES: usize = 4096;
 
 /// Bytes that are no configuration text.
 #[derive(Debug)]
 pub struct DecodeError {
-    /// What can be shown: the text up to the end of the bad line, U+FFFD for what is no text. A
-    /// `Source` of it makes the diagnostic's span point at the right line and column.
+    /// Displayable text up to the end of the bad line, with U+FFFD for invalid bytes. In a `Source` of this
+    /// text, the diagnostic's span points to the right line and column.
     pub shown: String,
-    /// What is wrong.
+    /// Reason why the bytes are invalid.
     pub diagnostic: Diagnostic,
 }
 
@@ -35,7 +36,7 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
     Err(Box::new(problem))
 }
 
-/// Reads bytes as UTF-8. A byte order mark is dropped, so offsets count from the byte after it.
+/// Decodes bytes as UTF-8. A byte order mark is removed, so offsets count from the byte after it.
 ///
 /// # Errors
 /// Too large, not UTF-8, a control character, or a line that ends with a carriage return alone; the first of
@@ -71,7 +72,7 @@ fn lone_return(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len()).find(alone)
 }
 
-/// Tells whether a byte is a control character that no text file holds.
+/// Returns whether a byte is a control character that is illegal in text files.
 fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0x7F)
 }
@@ -109,7 +110,8 @@ fn control_character_problem(id: SourceId, text: &str, at: usize) -> Box<DecodeE
     Box::new(DecodeError { shown: text_through_line(text.as_bytes(), at), diagnostic })
 }
 
-/// To YAML and KDL it ends a line, to editors, diffs and every count of lines it does not.
+/// Returns the error for a carriage return alone: YAML and KDL treat it as a line end, but editors, diffs
+/// and line counts do not.
 fn carriage_return(id: SourceId, text: &str, at: usize) -> Box<DecodeError> {
     let (line, column) = line_and_column(text.as_bytes(), at);
     let diagnostic = Diagnostic::error(CONTROL_CHARACTER, "Carriage return without a line feed")

@@ -1,4 +1,4 @@
-//! `Document`: one tree for YAML and KDL, with the place of every key and value.
+//! `Document`: one syntax tree for YAML and KDL, with the span of every key and value.
 //!
 //! The tree holds source text, not typed scalars: the schema decides types later (`9.10` for a text
 //! attribute is `"9.10"`).
@@ -9,11 +9,11 @@ use crate::model::source::{SourceId, Span};
 /// One file as a tree. The root is a mapping (an empty file: an empty mapping).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// The file.
+    /// Id of the file, to which all spans refer.
     pub source: SourceId,
-    /// Its syntax.
+    /// Syntax of the file, for messages and edits.
     pub syntax: Syntax,
-    /// The top level.
+    /// Entries of the top level, in order.
     pub root: Vec<DocumentEntry>,
 }
 
@@ -22,41 +22,41 @@ pub struct Document {
 pub enum Syntax {
     /// YAML 1.2, core text forms.
     Yaml,
-    /// KDL v2.
+    /// KDL version 2, with named nodes.
     Kdl,
 }
 
 /// A key and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DocumentEntry {
-    /// The key.
+    /// Key of the entry, unescaped.
     pub key: Name,
-    /// Where the key stands.
+    /// Span of the key in its file.
     pub key_span: Span,
-    /// Its value.
+    /// Value of the entry, with its span.
     pub value: Node,
 }
 
-/// A value and where it stands.
+/// A value with its span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// What it is.
+    /// Content of the value, not typed yet.
     pub value: NodeValue,
-    /// Where it stands; for an alias, where the anchored text stands.
+    /// Span of the value; for an alias, the span of the anchored text.
     pub span: Span,
-    /// Where the alias or merge key stands through which it was reached.
+    /// Span of the alias or merge key through which the value was reached.
     pub through: Option<Span>,
 }
 
-/// What stands in the source.
+/// Content of a value, as the source has it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeValue {
     /// Nothing: an empty YAML value, `~`, `null`, `#null`.
     Null,
-    /// A KDL node with no argument, property or block: `reporting` in `users { reporting }`. It is an
-    /// empty map, an empty list or an error, as the schema says.
+    /// A KDL node with no argument, property or block: `reporting` in `users { reporting }`. The schema
+    /// decides whether it is an empty map, an empty list or an error.
     Bare,
-    /// One word, number or text.
+    /// A single word, number or text.
     Scalar(Scalar),
     /// A YAML sequence, or a KDL node with several arguments.
     Sequence(Vec<Node>),
@@ -64,25 +64,25 @@ pub enum NodeValue {
     Mapping(Vec<DocumentEntry>),
 }
 
-/// The text of a scalar, unescaped, and how it was written.
+/// Unescaped text of a scalar, with its original form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scalar {
-    /// The text.
+    /// Text without quotes and escapes.
     pub text: Name,
-    /// How it was written.
+    /// Form in the source, which limits the possible types.
     pub form: ScalarForm,
-    /// The only argument of a KDL node: where the schema wants a list, it is a list of one.
+    /// Whether it is the only argument of a KDL node: a list of one if the schema expects a list.
     pub sole_argument: bool,
 }
 
-/// How a scalar was written: what it may be read as.
+/// Form of a scalar in the source, which determines the types as which it may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScalarForm {
-    /// A YAML plain scalar: a number, a boolean or text, as the schema says.
+    /// A YAML plain scalar: the schema decides between number, boolean and text.
     Plain,
     /// Quoted or block text in YAML; any string in KDL, bare ones included. Always text.
     Text,
-    /// A KDL number.
+    /// A KDL number, such as `20`.
     Number,
     /// A KDL `#true` or `#false`; the text is `true` or `false`.
     Boolean,
@@ -99,7 +99,7 @@ impl Node {
         }
     }
 
-    /// Returns the scalar, if it is one.
+    /// Returns the scalar; `None` for any other content.
     #[must_use]
     pub fn scalar(&self) -> Option<&Scalar> {
         match &self.value {
@@ -109,20 +109,20 @@ impl Node {
     }
 }
 
-/// Moves a span that begins at or behind an offset.
+/// Moves a span if it begins at or after an offset.
 pub(in crate::config) fn shift_span(span: &mut Span, from: u32, delta: i64) {
     if span.start >= from {
         (span.start, span.end) = (shift_offset(span.start, delta), shift_offset(span.end, delta));
     }
 }
 
-/// Returns an offset that has moved.
+/// Returns an offset after a text change of `delta` bytes before it.
 pub(in crate::config) fn shift_offset(at: u32, delta: i64) -> u32 {
     u32::try_from(i64::from(at) + delta).unwrap_or(u32::MAX)
 }
 
 impl DocumentEntry {
-    /// Moves what stands at or behind an offset.
+    /// Moves all spans at or after an offset.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
         shift_span(&mut self.key_span, from, delta);
         self.value.shift(from, delta);
@@ -130,7 +130,7 @@ impl DocumentEntry {
 }
 
 impl Node {
-    /// Moves what stands at or behind an offset. The recursion is as deep as the tree, which is bounded.
+    /// Moves all spans at or after an offset. The recursion is as deep as the tree, which is bounded.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
         shift_span(&mut self.span, from, delta);
         if let Some(through) = &mut self.through {

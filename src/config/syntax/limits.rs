@@ -1,4 +1,4 @@
-//! What both syntaxes share: the codes of their messages, their limits, and the way in.
+//! Common parts of both parsers: error codes, limits, and the entry point `parse`.
 
 use std::path::Path;
 
@@ -7,27 +7,27 @@ use super::{kdl, yaml};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
 
-/// Most levels of nesting. It bounds the stack of everything that walks a tree.
+/// Maximum nesting of a file, which bounds the call stack of every tree traversal.
 pub const MAX_DEPTH: usize = 64;
 
-/// Most values in one file, those that aliases repeat included. It bounds memory and time: 100,000 resources
-/// of ten attributes each stay below.
+/// Maximum number of values in one file, including those that aliases repeat. It bounds memory and time:
+/// 100,000 resources of ten attributes each are below it.
 pub const MAX_NODES: usize = 2_000_000;
 
-/// Most problems that are reported for one file.
+/// Maximum number of problems that are reported for one file.
 pub const MAX_PROBLEMS: usize = 50;
 
-/// File too large.
+/// Code: the file is larger than the limit.
 pub const TOO_LARGE: &str = "S0101";
-/// Not UTF-8.
+/// Code: the file is not UTF-8.
 pub const NOT_UTF8: &str = "S0102";
-/// Control character.
+/// Code: the file has a control character.
 pub const CONTROL_CHARACTER: &str = "S0103";
-/// Too deep.
+/// Code: the nesting exceeds the limit.
 pub const TOO_DEEP: &str = "S0104";
-/// Too many values.
+/// Code: the file has too many values.
 pub const TOO_MANY_VALUES: &str = "S0105";
-/// Duplicate key.
+/// Code: a mapping has a duplicate key.
 pub const DUPLICATE_KEY: &str = "S0106";
 /// The top level is not a mapping.
 pub const NOT_A_MAPPING: &str = "S0107";
@@ -136,10 +136,10 @@ pub const CODES: &[(&str, &str)] = &[
     (NOT_FINITE, "A KDL number is infinite or not a number."),
 ];
 
-/// Reads a source in the syntax that its path's ending names; `None` is another ending.
+/// Parses a source in the syntax of its path's extension; `None` for an unknown extension.
 ///
-/// `is_kind` tells a block with a name (`vpc main`) from a value (`stack shop`): YAML shows the
-/// difference by itself, KDL does not. For a file of plain values it is false for every word.
+/// `is_kind` distinguishes a block with a name (`vpc main`) from a value (`stack shop`): in YAML the
+/// difference is visible, in KDL it is not. For a file of plain values it is false for every keyword.
 pub fn parse(
     id: SourceId,
     source: &Source,
@@ -170,7 +170,7 @@ pub(in crate::config) fn byte_span(source: SourceId, start: usize, end: usize) -
     Span { source, start: clamp(start), end: clamp(end.max(start)) }
 }
 
-/// Says that a key was written before.
+/// Returns the diagnostic of a duplicate key.
 pub(in crate::config) fn duplicate_key(key: &str, first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(DUPLICATE_KEY, "Duplicate key")
         .with_label(again, "written again")
@@ -179,15 +179,15 @@ pub(in crate::config) fn duplicate_key(key: &str, first: Span, again: Span) -> D
         .help("Remove one of the two, or rename it.")
 }
 
-/// Tells whether a problem is the last one over again: a key that was written twice already is told
-/// once, however often it stands there.
+/// Returns whether a problem repeats the previous one: a duplicate key is reported once, however often it
+/// occurs.
 pub(in crate::config) fn says_again(last: Option<&Diagnostic>, problem: &Diagnostic) -> bool {
     let first = |problem: &Diagnostic| problem.labels.get(1).map(|label| label.span);
     problem.code == DUPLICATE_KEY
         && last.is_some_and(|last| last.code == DUPLICATE_KEY && first(last) == first(problem))
 }
 
-/// Says that blocks are nested too deeply.
+/// Returns the diagnostic of blocks that are nested too deeply.
 pub(in crate::config) fn too_deep(at: Span) -> Diagnostic {
     Diagnostic::error(TOO_DEEP, "Nested too deeply")
         .with_label(at, format!("level {} begins here", MAX_DEPTH + 1))
@@ -195,7 +195,7 @@ pub(in crate::config) fn too_deep(at: Span) -> Diagnostic {
         .help("Look for a bracket or brace that is not closed.")
 }
 
-/// Says that a file holds too much.
+/// Returns the diagnostic of a file with too many values.
 pub(in crate::config) fn too_many_values(at: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY_VALUES, "Too many values")
         .with_label(at, "reading stopped here")

@@ -1,4 +1,4 @@
-//! Text to `Document`: one spanned tree from YAML and from KDL, with bounds on size and depth.
+//! Parsers for YAML and KDL: text to `Document`, one tree with spans, and bounds on size and depth.
 
 pub(super) mod budget;
 pub mod decode;

@@ -1,5 +1,5 @@
-//! `ParseCache`: what files were read as, kept from one look at a stack to the next: most of them, and most of each,
-//! are what they were.
+//! Cache of parsed files between two checks of a stack: most files, and most parts of each, do not change
+//! in between.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use super::{kdl, yaml};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId};
 
-/// The files of one stack as they could be read last, by their paths.
+/// Last version of each file that could be parsed, by path.
 #[derive(Debug, Default)]
 pub struct ParseCache(RefCell<BTreeMap<String, (Arc<str>, Document)>>);
 
 impl ParseCache {
-    /// Returns what a file is read as: by `parse`, unless what is known of it is enough. `is_kind` is what
-    /// reading KDL asks.
+    /// Returns the document of a file: from the cache, updated if possible, else by `parse`. `is_kind` is
+    /// the predicate of the KDL parser.
     pub(in crate::config) fn cached_document(
         &self,
         id: SourceId,

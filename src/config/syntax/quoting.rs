@@ -1,17 +1,17 @@
-//! Words and texts as each syntax writes them: without quotes where nothing else can be meant.
+//! Quoting of words and texts in each syntax: without quotes where no other meaning is possible.
 
-/// Words that YAML, of whatever version, may take for something else than text.
+/// Words that some version of YAML reads as something other than text.
 const YAML_WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// Words that KDL takes for a slip of a keyword.
+/// Words that KDL treats as a misspelt keyword.
 const KDL_WORDS: &[&str] = &["true", "false", "null", "inf", "nan"];
 
-/// Returns a text as YAML writes it, inside brackets when `flow`.
+/// Returns a text as YAML; `flow` means inside brackets.
 pub(in crate::config) fn quote_yaml(text: &str, flow: bool) -> String {
     if is_yaml_plain(text, flow) { text.to_owned() } else { yaml_quoted(text) }
 }
 
-/// Tells whether a text can stand in YAML without quotes.
+/// Returns whether a text needs no quotes in YAML.
 fn is_yaml_plain(text: &str, flow: bool) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let begins = match first {
@@ -75,7 +75,7 @@ fn escape_text(text: &str, code: impl Fn(char) -> String) -> String {
     out
 }
 
-/// Tells whether single quotes cannot hold a character.
+/// Returns whether a character cannot occur in single quotes.
 pub(in crate::config) fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -103,7 +103,7 @@ pub(in crate::config) fn kdl_quoted(text: &str) -> String {
     escape_text(text, |c| format!("\\u{{{:x}}}", u32::from(c)))
 }
 
-/// Returns a number as both syntaxes write it, where that can be done.
+/// Returns a number in a form that both syntaxes have, if that is possible.
 pub(in crate::config) fn normalize_number(text: &str) -> String {
     if !text.contains(|c: char| c.is_ascii_digit()) {
         return text.to_owned();
@@ -117,7 +117,7 @@ pub(in crate::config) fn normalize_number(text: &str) -> String {
     if is_number(&number) { number } else { text.to_owned() }
 }
 
-/// Tells whether both syntaxes write a number this way.
+/// Returns whether both syntaxes have this form of a number.
 pub(in crate::config) fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);

@@ -1,9 +1,9 @@
-//! What a scalar may be read as, however it is written.
+//! Types as which a scalar may be read, whatever its form.
 
 use super::document::{Scalar, ScalarForm};
 use super::quoting;
 
-/// What a scalar may be read as.
+/// Types as which a scalar may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config) enum ScalarClass {
     /// Text only.
@@ -14,7 +14,7 @@ pub(in crate::config) enum ScalarClass {
     Boolean,
 }
 
-/// Returns what a scalar may be read as.
+/// Returns the types as which a scalar may be read.
 pub(in crate::config) fn scalar_class(scalar: &Scalar) -> ScalarClass {
     match scalar.form {
         ScalarForm::Text => ScalarClass::Text,
@@ -24,7 +24,7 @@ pub(in crate::config) fn scalar_class(scalar: &Scalar) -> ScalarClass {
     }
 }
 
-/// Returns what a plain scalar of YAML may be read as.
+/// Returns the types as which a plain YAML scalar may be read.
 pub(in crate::config) fn plain_class(text: &str) -> ScalarClass {
     match text {
         "true" | "false" => ScalarClass::Boolean,

@@ -1,14 +1,14 @@
-//! `UniqueKeys`: a mapping that is being read, in which each key stands once.
+//! Mapping with unique keys, built while a file is parsed.
 
 use std::collections::HashMap;
 
 use super::document::DocumentEntry;
 use crate::model::address::Name;
 
-/// Up to this many entries are compared one by one, which needs no second structure.
+/// Up to this number of entries a linear search is used, which needs no index.
 const MAX_LINEAR_ENTRIES: usize = 12;
 
-/// Entries in the order written; looking a key up takes constant time.
+/// Entries in the order written, with lookup of a key in constant time.
 #[derive(Debug, Default)]
 pub(in crate::config) struct UniqueKeys {
     entries: Vec<DocumentEntry>,
@@ -30,7 +30,7 @@ impl UniqueKeys {
         self.entries.get(self.position(key)?)
     }
 
-    /// Adds an entry whose key is not there yet.
+    /// Appends an entry whose key does not exist yet.
     pub(in crate::config) fn push(&mut self, entry: DocumentEntry) {
         if !self.index.is_empty() {
             self.index.insert(entry.key.clone(), self.entries.len());
@@ -41,12 +41,11 @@ impl UniqueKeys {
         self.entries.push(entry);
     }
 
-    /// Returns the entries.
     pub(in crate::config) fn entries(&self) -> &[DocumentEntry] {
         &self.entries
     }
 
-    /// Gives the entries away.
+    /// Returns the entries by value.
     pub(in crate::config) fn into_entries(self) -> Vec<DocumentEntry> {
         self.entries
     }

@@ -6,7 +6,7 @@ use crate::model::schema::Type;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
 
-/// Checks a computed value against a type, and gives it the type's form.
+/// Checks a computed value against a type, and converts it to the type's canonical form.
 pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Value, TypeMismatch> {
     match (ty, value) {
         (_, Value::Null) => Ok(Value::Null),

@@ -1,8 +1,8 @@
-//! Cron schedules: five fields, as the service takes them. Only their form is checked here.
+//! Cron schedules with five fields, as the service accepts them. Only their form is checked here.
 
 use crate::config::syntax::quoting::shorten_for_message;
 
-/// The fields in order: what they are called, their bounds, and names that stand for numbers.
+/// Fields in order: name, minimum, maximum, and names that represent numbers.
 const FIELDS: [(&str, u8, u8, &[&str]); 5] = [
     ("minute", 0, 59, &[]),
     ("hour", 0, 23, &[]),
@@ -11,7 +11,7 @@ const FIELDS: [(&str, u8, u8, &[&str]); 5] = [
     ("day of the week", 0, 7, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
-/// Checks a schedule; the error says which field is wrong, and why.
+/// Checks a schedule; the error names the wrong field and the reason.
 pub(in crate::config) fn check(text: &str) -> Result<(), String> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     if fields.len() != FIELDS.len() {
@@ -30,7 +30,7 @@ pub(in crate::config) fn check(text: &str) -> Result<(), String> {
     })
 }
 
-/// Returns the schedule that some programs call by a word: the service knows fields only.
+/// Returns the schedule of a nickname such as `@daily`: the service accepts only fields.
 pub(in crate::config) fn expand_nickname(text: &str) -> Option<&'static str> {
     Some(match text {
         "@hourly" => "0 * * * *",

@@ -5,15 +5,15 @@ use crate::config::diagnostics::codes;
 /// Why a value does not have a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) struct TypeMismatch {
-    /// The diagnostic's code.
+    /// Code of the diagnostic.
     pub(in crate::config) code: &'static str,
-    /// A constant summary.
+    /// Summary of the diagnostic, without variable parts.
     pub(in crate::config) summary: &'static str,
-    /// What was expected and what is there, in a sentence.
+    /// What was expected and what was found, in a sentence.
     pub(in crate::config) detail: String,
-    /// What to write instead.
+    /// Hint on what to write instead.
     pub(in crate::config) help: Option<String>,
-    /// The text that mends it, in place of the whole scalar.
+    /// Replacement for the whole scalar.
     pub(in crate::config) fix: Option<String>,
 }
 
@@ -27,23 +27,23 @@ impl TypeMismatch {
         )
     }
 
-    /// Returns the mismatch of what was computed from a secret: it says nothing of it.
+    /// Returns the mismatch of a sensitive value, which reveals nothing about it.
     pub(in crate::config) fn from_sensitive() -> Self {
         Self::new(codes::SENSITIVE, "an expression over a secret fails", String::new())
     }
 
-    /// Returns a mismatch.
+    /// Returns a mismatch without a hint.
     pub(in crate::config) fn new(code: &'static str, summary: &'static str, detail: String) -> Self {
         Self { code, summary, detail, help: None, fix: None }
     }
 
-    /// Says what to write instead.
+    /// Adds a hint on what to write instead.
     pub(in crate::config) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Gives the text that mends it.
+    /// Adds the replacement text.
     pub(in crate::config) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self

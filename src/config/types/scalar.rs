@@ -18,7 +18,7 @@ pub(in crate::config) fn with_article(kind: &str) -> String {
     format!("{article} {kind}")
 }
 
-/// Returns what people call a type, with its article.
+/// Returns the name of a type for messages, with its article.
 pub(in crate::config) fn type_name(ty: &Type) -> String {
     match ty {
         Type::Boolean => "true or false".into(),
@@ -42,8 +42,8 @@ pub(in crate::config) fn type_name(ty: &Type) -> String {
     }
 }
 
-/// Returns the value of a scalar where no schema says its type: numbers and booleans as YAML's core
-/// schema has them, but a number keeps the digits that it was written with.
+/// Returns the value of a scalar without a schema: numbers and booleans as in YAML's core schema, but a
+/// number keeps its digits as written.
 pub(in crate::config) fn infer_value(scalar: &Scalar) -> Value {
     let text = scalar.text.as_str();
     match scalar.form {
@@ -104,7 +104,7 @@ pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value
     }
 }
 
-/// Reads decimal digits; a leading zero means nothing.
+/// Parses decimal digits; leading zeros are ignored.
 fn parse_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
@@ -140,12 +140,12 @@ fn integer_slip(text: &str, ty: &Type) -> TypeMismatch {
     }
 }
 
-/// Takes a number apart that says its type's unit, too.
+/// Splits a number that is written with its type's unit into digits and unit.
 fn split_unit<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
     let Type::Integer { unit, .. } = ty else { return None };
     let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
     let rest = rest.trim();
-    // Whoever writes the unit another way means the same size of volume.
+    // These spellings mean the same volume size.
     let is_alike = *unit == "GB" && ["G", "Gi", "GiB"].iter().any(|alike| rest.eq_ignore_ascii_case(alike));
     let is_unit = !unit.is_empty() && rest.eq_ignore_ascii_case(unit) || is_alike;
     (!digits.is_empty() && is_unit).then_some((digits, unit))
@@ -160,8 +160,9 @@ fn terabytes_as_gigabytes(text: &str, ty: &Type) -> Option<(i64, &'static str)> 
     digits.parse::<i64>().ok()?.checked_mul(factor).filter(|_| is_more).map(|right| (right, *unit))
 }
 
-/// Gives what was computed from a secret the shape of a type; `None` where it has another. Bounds and forms are left
-/// to the service: which one is broken would tell something of the secret.
+/// Converts a value computed from a secret to the structure of a type; `None` if it has another. Bounds and
+/// formats are left to the service, because a report of which one is violated would reveal part of the
+/// secret.
 pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> {
     Some(match (ty, value) {
         (_, Value::Null) => Value::Null,
@@ -190,7 +191,8 @@ pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> 
     })
 }
 
-/// Checks a value against a type that is no collection and no reference, and gives it the type's form.
+/// Checks a value against a type that is neither a collection nor a reference, and converts it to the
+/// type's canonical form.
 pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, TypeMismatch> {
     match (ty, value) {
         (_, value @ Value::Unknown(_))
@@ -200,7 +202,7 @@ pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, T
         (Type::Integer { min, max, unit }, Value::Integer(n)) => check_bounds(n, *min, *max, unit),
         (Type::Text { min, max, format }, value) => {
             let text = as_text(value, ty)?;
-            // A form says more than a length does.
+            // The format error is more specific than a length error.
             text_format::check_format(&text, *format)?;
             check_length(&text, *min, *max)?;
             Ok(Value::Text(text))

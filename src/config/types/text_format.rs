@@ -12,7 +12,7 @@ use crate::model::schema::TextFormat;
 
 /// Beginnings of login names that the service keeps for itself.
 const RESERVED_LOGINS: &[&str] = &["app_", "fnb_"];
-/// What a taint does to workloads that do not tolerate it.
+/// Effects of a Kubernetes taint on workloads that do not tolerate it.
 const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 /// Beginnings of OpenSSH public key types.
 const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
@@ -137,7 +137,7 @@ fn check_email(text: &str) -> Result<(), TypeMismatch> {
     )))
 }
 
-/// Checks a taint as `kubectl` writes it.
+/// Checks a taint in the notation of `kubectl`.
 fn check_taint(text: &str) -> Result<(), TypeMismatch> {
     let expected = || {
         format_mismatch(format!(

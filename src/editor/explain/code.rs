@@ -1,4 +1,4 @@
-//! Codes of diagnostics: what each one means, where the rule stands, and it broken and kept.
+//! Codes of diagnostics: meaning, location of the rule, and examples that violate and follow it.
 
 use serde::Serialize;
 
@@ -7,32 +7,32 @@ use crate::config::diagnostics::codes as config_codes;
 use crate::config::syntax::limits;
 use crate::model::schema::Registry;
 
-/// What is known of a code.
+/// The reference page for the code of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CodePage {
-    /// The code.
+    /// The code, such as `R0301`.
     pub code: &'static str,
-    /// What it means, in a sentence.
+    /// Meaning of the code, as a sentence.
     pub meaning: &'static str,
-    /// When it is found.
+    /// Phase in which stead reports the code.
     pub found: &'static str,
-    /// The kind whose rule it is.
+    /// Kind that the rule belongs to; `None` for a code of the language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
-    /// Where the rule stands.
+    /// Heading of the specification or the contract that states the rule, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<&'static str>,
-    /// It broken, and kept.
+    /// Examples that violate the rule and follow it.
     pub examples: Vec<Example>,
 }
 
-/// Returns every code, sorted.
+/// Returns all codes of diagnostics, sorted.
 #[must_use]
 pub fn all_codes(registry: &Registry) -> Vec<&'static str> {
     codes_with_summaries(registry).into_iter().map(|(code, _)| code).collect()
 }
 
-/// Returns every code with its sentence, sorted.
+/// Returns all codes with their meanings, sorted.
 pub(super) fn codes_with_summaries(registry: &Registry) -> Vec<(&'static str, &'static str)> {
     let rules = registry.kinds.iter().flat_map(|kind| kind.rules).map(|rule| (rule.code, rule.says));
     let of_config = config_codes::CODES.iter().map(|code| (code.code, code.meaning));
@@ -41,7 +41,7 @@ pub(super) fn codes_with_summaries(registry: &Registry) -> Vec<(&'static str, &'
     all
 }
 
-/// Returns what is known of a code.
+/// Returns the page for a code; `None` if the code is unknown.
 pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
     for kind in registry.kinds {
         if let Some(rule) = kind.rules.iter().find(|rule| rule.code == code) {

@@ -1,33 +1,33 @@
-//! Examples of codes: configurations that are refused with a code, each with its nearest legal neighbour.
+//! Examples for codes: configurations that stead rejects with a code, each with the nearest valid one.
 //!
-//! Those of rules are what the tests of the rules run, written one after the other into one text. Those of the
-//! language stand in another, with how they are tried: as a whole file, in KDL, or not at all where it takes more
-//! than one file.
+//! The examples of rules are also the test cases of the rules; all of them are in one text file. The examples
+//! of the language are in another file; each states how it is tested: as a whole file, in KDL, or not at all if
+//! it needs several files.
 
 use serde::Serialize;
 
-/// The texts: after `=== NAME` stand the sections of one case.
+/// Examples of rules: each `=== NAME` starts a case, which consists of sections.
 const TEXT: &str = include_str!("examples.txt");
-/// The same for the codes of the language.
+/// Examples of the language's codes, in the same form.
 const LANGUAGE: &str = include_str!("codes.txt");
-/// Begins a section.
+/// Start of a section's heading.
 const SECTION: &str = "--- # ";
-/// Most examples of one code that are shown.
+/// Limit on the examples shown for a code.
 const MAX_EXAMPLES: usize = 2;
 
-/// One configuration that is refused, and its nearest legal neighbour.
+/// An invalid configuration and the nearest valid one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
-    /// What was there before, where that matters.
+    /// The configuration applied before, if the rule depends on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<&'static str>,
-    /// What is refused, or warned of.
+    /// The configuration that stead rejects or warns about.
     pub wrong: &'static str,
-    /// What is accepted.
+    /// The configuration that stead accepts.
     pub right: &'static str,
 }
 
-/// Returns the examples of a code, shortest first.
+/// Returns the examples for a code, shortest first.
 pub(super) fn examples_of(code: &str) -> Vec<Example> {
     let of_code = |case: &&'static str| {
         case.strip_prefix(code).is_some_and(|rest| rest.starts_with(['.', '-', '\n']))

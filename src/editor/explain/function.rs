@@ -1,25 +1,25 @@
-//! Functions and macros of expressions.
+//! Reference pages for the functions and macros of expressions.
 
 use serde::Serialize;
 
 use crate::model::cel::{CelFunction, FUNCTIONS};
 
-/// What is known of a function.
+/// The reference page for a function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FunctionPage {
-    /// Its name.
+    /// Name of the function.
     pub function: &'static str,
-    /// What it gives.
+    /// What the function returns, as a sentence.
     pub summary: &'static str,
-    /// How it is called.
+    /// Call syntax of the function.
     pub usage: &'static str,
-    /// An expression that calls it.
+    /// An example expression with a call.
     pub example: String,
-    /// What that gives.
+    /// The result of the example.
     pub gives: &'static str,
 }
 
-/// Returns what is known of a function.
+/// Returns the page for a function; `None` if the function is unknown.
 pub(super) fn function_page(name: &str) -> Option<FunctionPage> {
     let name = name.strip_suffix("()").unwrap_or(name);
     let CelFunction { name, usage, summary, example, gives } =
@@ -27,7 +27,7 @@ pub(super) fn function_page(name: &str) -> Option<FunctionPage> {
     Some(FunctionPage { function: name, summary, usage, example: format!("${{{example}}}"), gives })
 }
 
-/// Returns every function with its sentence.
+/// Returns all functions with their summaries.
 pub(super) fn all_functions() -> Vec<(&'static str, &'static str)> {
     FUNCTIONS.iter().map(|function| (function.name, function.summary)).collect()
 }

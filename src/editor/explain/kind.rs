@@ -1,4 +1,4 @@
-//! Kinds and attributes: the tables as pages.
+//! Reference pages for kinds and attributes, generated from the schema tables.
 
 use serde::Serialize;
 
@@ -8,121 +8,121 @@ use crate::model::schema::{
     Provenance, Registry, RuleCheck, Type, UpdateStrategy,
 };
 
-/// What is known of a kind.
+/// The reference page for a kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KindPage {
-    /// Its name.
+    /// The name that commands and pages use for it.
     pub kind: &'static str,
-    /// One sentence.
+    /// Summary of the item, as a sentence.
     pub summary: &'static str,
-    /// How its blocks are written.
+    /// Syntax of the kind's blocks.
     pub written: String,
-    /// To what an object belongs.
+    /// What an object of the kind belongs to: a project, the account or a parent.
     pub belongs_to: String,
-    /// What may be written, in the table's order.
+    /// Attributes that the configuration can set, in the table's order.
     pub attributes: Vec<AttributeRow>,
-    /// What only the service sets.
+    /// Attributes that only the service sets.
     pub computed: Vec<AttributeRow>,
-    /// What stands inside of its blocks.
+    /// Child collections that are allowed in its blocks.
     pub children: Vec<ChildRow>,
-    /// What it costs.
+    /// Price of an object, one line per term.
     pub price: Vec<String>,
-    /// What a replacement does.
+    /// What happens in a replacement.
     pub replacement: String,
-    /// What a deletion does besides.
+    /// Other effects of a deletion.
     pub deletion: Vec<&'static str>,
-    /// Seconds that creation, change and deletion usually take.
+    /// Usual duration of create, update and delete, in seconds.
     pub seconds: [u32; 3],
-    /// Its requests.
+    /// API requests for objects of the kind.
     pub requests: Vec<OperationRow>,
-    /// What can be done to an object besides.
+    /// One-off actions on an object of the kind.
     pub actions: Vec<OperationRow>,
-    /// The service's rules: code and sentence.
+    /// Rules of the service, as pairs of code and sentence.
     pub rules: Vec<(&'static str, &'static str)>,
 }
 
-/// An attribute in a list.
+/// A row in the list of attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AttributeRow {
-    /// Its name.
+    /// The name that commands and pages use for it.
     pub name: &'static str,
-    /// Its type.
+    /// Type of the attribute, readable.
     #[serde(rename = "type")]
     pub ty: String,
-    /// It must be written.
+    /// Whether the configuration must set the attribute.
     pub required: bool,
-    /// What the service begins with.
+    /// Initial value that the service sets, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// A change needs a new object.
+    /// Whether a change replaces the object.
     pub replaces: bool,
-    /// One sentence.
+    /// Summary of the item, as a sentence.
     pub summary: &'static str,
 }
 
-/// A collection of children.
+/// A row in the list of child collections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChildRow {
-    /// The key in the parent's block.
+    /// Key of the collection in the parent's block.
     pub collection: &'static str,
-    /// Their kind.
+    /// Kind of the children.
     pub kind: &'static str,
-    /// One sentence.
+    /// Summary of the item, as a sentence.
     pub summary: &'static str,
 }
 
-/// A request, or an action.
+/// An API request or a one-off action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OperationRow {
-    /// Its name.
+    /// The name that commands and pages use for it.
     pub name: &'static str,
-    /// What is sent; for an action without an endpoint of its own, what it is.
+    /// HTTP method and path; a description for an action without an endpoint.
     pub request: String,
-    /// The service's own document does not say it.
+    /// Whether the fact is assumed, because the service's specification does not document it.
     pub assumed: bool,
-    /// One sentence; empty for plain requests.
+    /// Summary of an action, as a sentence; empty for plain requests.
     pub summary: &'static str,
 }
 
-/// What is known of an attribute.
+/// The reference page for an attribute.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AttributePage {
-    /// Its path: `app.autoscaling.min_replicas`.
+    /// Path of the attribute, such as `app.autoscaling.min_replicas`.
     pub path: String,
-    /// One sentence.
+    /// Summary of the item, as a sentence.
     pub summary: &'static str,
-    /// Its type.
+    /// Type of the attribute, readable.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Bounds of its value.
+    /// Limits of the value; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<String>,
-    /// Who sets it.
+    /// Whether the attribute is required, optional or set by the service.
     pub presence: &'static str,
-    /// What the service begins with.
+    /// Initial value that the service sets, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// What a change does.
+    /// Effect of a change; `None` if the configuration cannot set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// The calls that change it.
+    /// API requests that change the attribute.
     pub calls: Vec<String>,
-    /// Its field in requests.
+    /// Name of the field in requests.
     pub wire: &'static str,
-    /// It is never shown.
+    /// Whether the value is never shown.
     pub secret: bool,
-    /// What of the price hangs on it.
+    /// Parts of the price that depend on the attribute.
     pub price: Vec<String>,
-    /// Where its names are listed: a command.
+    /// Command that lists the attribute's possible names, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listed_by: Option<String>,
-    /// The service's rules about it: code and sentence.
+    /// Rules of the service about the attribute, as pairs of code and sentence.
     pub rules: Vec<(&'static str, &'static str)>,
-    /// The service's own document does not say it.
+    /// Whether the fact is assumed, because the service's specification does not document it.
     pub assumed: bool,
 }
 
-/// Returns the page of a kind.
+/// Returns the page for a kind.
 pub(super) fn kind_page(registry: &Registry, kind: &'static Kind) -> KindPage {
     let (attributes, computed): (Vec<_>, Vec<_>) =
         kind.attributes.iter().partition(|attribute| attribute.is_writable());
@@ -171,7 +171,8 @@ fn attribute_row(attribute: &Attribute) -> AttributeRow {
     }
 }
 
-/// Returns the children that may stand in a kind's block: its own, and those of others.
+/// Returns the child collections that are allowed in a kind's block: its own children, and those of other
+/// kinds.
 fn child_rows(registry: &Registry, kind: &Kind) -> Vec<ChildRow> {
     let also = registry.kinds.iter().filter_map(|child| {
         let also = child.also_in.filter(|also| also.kind == kind.name)?;
@@ -215,7 +216,7 @@ fn action_operation(action: &Action) -> OperationRow {
     OperationRow { name: action.name, request, assumed, summary: action.summary }
 }
 
-/// Returns what a kind costs a month, a term a line.
+/// Returns the monthly price of a kind, one line per term.
 fn price_lines(kind: &Kind) -> Vec<String> {
     match kind.price {
         Price::Free => vec!["nothing of its own".to_owned()],
@@ -259,7 +260,7 @@ fn uses_attribute(factor: &PriceFactor, name: &str) -> bool {
     }
 }
 
-/// Returns the keys of an attribute that has parts.
+/// Returns the keys of a record attribute; empty for other types.
 pub(super) fn part_keys(attribute: &Attribute) -> Vec<&'static str> {
     match attribute.ty {
         Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
@@ -267,7 +268,7 @@ pub(super) fn part_keys(attribute: &Attribute) -> Vec<&'static str> {
     }
 }
 
-/// Returns the page of an attribute, or of a part of one; `None` where it has no such part.
+/// Returns the page for an attribute or a part of it; `None` if there is no such part.
 pub(super) fn attribute_page(
     kind: &'static Kind,
     attribute: &'static Attribute,
@@ -318,7 +319,7 @@ pub(super) fn attribute_page(
     })
 }
 
-/// Tells whether a check names an attribute.
+/// Returns whether a check refers to an attribute.
 fn check_names_attribute(check: &RuleCheck, name: &str) -> bool {
     match check {
         RuleCheck::OnlyWith { attribute, other, .. }

@@ -1,23 +1,23 @@
-//! Codes that a plan carries: what a change does besides, and what stands in a plan's way.
+//! Reference pages for the codes in plans: effects of changes, and blockers.
 
 use serde::Serialize;
 
 use crate::model::schema::Effect;
 
-/// What is known of such a code.
+/// The reference page for a plan code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanCodePage {
-    /// The code, as JSON has it.
+    /// The code, as it is in JSON.
     pub code: String,
-    /// Where it stands in a plan.
+    /// Where in a plan the code appears.
     pub stands: &'static str,
-    /// What it says.
+    /// Meaning of the code, as a sentence.
     pub meaning: String,
-    /// What can be done about it.
+    /// What the user can do about it.
     pub remedy: &'static str,
 }
 
-/// Why a plan is blocked: code, meaning, remedy.
+/// Blockers: code, meaning and remedy.
 const BLOCKS: &[(&str, &str, &str)] = &[
     (
         "account",
@@ -173,12 +173,12 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ("unread", "What is live could not be read in whole.", "Try again; the message names the request."),
 ];
 
-/// Returns the code of an effect, as JSON has it.
+/// Returns the code of an effect, as it is in JSON.
 fn effect_code(effect: Effect) -> Option<String> {
     serde_json::to_value(effect).ok()?.as_str().map(str::to_owned)
 }
 
-/// Returns what is known of a code.
+/// Returns the page for a plan code; `None` if the code is unknown.
 pub(super) fn plan_code_page(name: &str) -> Option<PlanCodePage> {
     if let Some((code, meaning, remedy)) = BLOCKS.iter().find(|(code, ..)| *code == name) {
         let (code, meaning) = ((*code).to_owned(), (*meaning).to_owned());
@@ -202,7 +202,7 @@ pub(super) fn plan_code_page(name: &str) -> Option<PlanCodePage> {
     })
 }
 
-/// Returns every code.
+/// Returns all plan codes, sorted.
 pub(super) fn plan_code_names() -> Vec<String> {
     let blocks = BLOCKS.iter().map(|(code, ..)| (*code).to_owned());
     let mut names: Vec<String> = blocks.chain(Effect::ALL.into_iter().filter_map(effect_code)).collect();

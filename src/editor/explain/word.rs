@@ -1,4 +1,4 @@
-//! Words and blocks of the language: what each one does, with an example.
+//! Reference pages for the keywords and blocks of the language, with examples.
 
 use serde::Serialize;
 
@@ -7,30 +7,31 @@ use crate::config::keywords::{
 };
 use crate::editor::facts;
 
-/// What is known of a word.
+/// The reference page for a keyword.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeywordPage {
-    /// The word, with those that it stands in: `lifecycle.protect`.
+    /// The keyword with its enclosing keywords, such as `lifecycle.protect`.
     pub word: String,
-    /// What it does.
+    /// What the keyword does.
     pub summary: String,
-    /// How it is written, in YAML; of a word that is only written inside of another, how that one is.
+    /// An example in YAML; for a nested keyword, the example of the enclosing one.
     pub example: String,
-    /// The words that may stand in it, each with a sentence.
+    /// Keywords that are allowed inside this one, each with its summary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<(&'static str, &'static str)>,
-    /// Where it may stand, if in several places, each with what it says there.
+    /// Locations at which the keyword is allowed, if there are several, each with its meaning there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<(String, &'static str)>,
 }
 
-/// Examples of what a `$` can begin with and no block is called.
+/// Examples for the roots of references (after `$`) that are not blocks.
 const ROOT_EXAMPLES: &[(&str, &str)] = &[
     ("each", "vm: { web: { for_each: [a, b], name: \"web-${each.key}\" } }"),
     ("env", "project: { shop: { name: \"shop-${env}\" } }   # or $env alone"),
 ];
 
-/// Returns the words that stand for themselves, sorted. One that is also a kind is explained as that.
+/// Returns the keywords with a page of their own, sorted. A keyword that is also a kind is explained as the
+/// kind.
 fn top_level_words() -> Vec<&'static Keyword> {
     let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP).chain(TEST_FILE);
     let mut words: Vec<&Keyword> = all.filter(|word| !word.example.is_empty()).collect();
@@ -43,7 +44,7 @@ fn root_example(name: &str) -> Option<&'static str> {
     ROOT_EXAMPLES.iter().find(|(root, _)| *root == name).map(|(_, example)| *example)
 }
 
-/// Returns the words that may stand in one.
+/// Returns the keywords that are allowed inside a keyword.
 const fn words_inside(word: &Keyword) -> Keywords {
     match word.takes {
         KeywordValue::OneOf(words) | KeywordValue::Block(words) | KeywordValue::Named(words) => words,
@@ -56,8 +57,8 @@ const fn words_inside(word: &Keyword) -> Keywords {
     }
 }
 
-/// Returns what is known of a word, or of one in it: `environments.confirm`, or `environments.prod.confirm`,
-/// as it is written below a name of one's own.
+/// Returns the page for a keyword or a nested one. The path may contain user-defined names: both
+/// `environments.confirm` and `environments.prod.confirm` work.
 pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
     let mut steps = path.split('.');
     let first = steps.next()?;
@@ -72,7 +73,7 @@ pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
                 (word, named) = (next, matches!(next.takes, KeywordValue::Named(_)));
                 example = if word.example.is_empty() { example } else { word.example };
             }
-            // A name of one's own: `prod` in `environments`.
+            // A user-defined name, such as `prod` in `environments`.
             (None, true) => named = false,
             (None, false) => return None,
         }
@@ -88,7 +89,7 @@ pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
     })
 }
 
-/// Returns every word that stands in another one, with its way: `environments.set`, `lifecycle.timeouts.create`.
+/// Returns all nested keywords with their full paths: `environments.set`, `lifecycle.timeouts.create`.
 pub(super) fn nested_word_paths() -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     for word in TOP.iter().chain(BODY).chain(MAP).chain(TEST_FILE) {
@@ -106,7 +107,7 @@ fn collect_nested(way: &str, words: Keywords, found: &mut Vec<(String, &'static 
     }
 }
 
-/// Returns what is known of a word by itself that stands in others only: `set`, `create_first`.
+/// Returns the page for a nested keyword that is given without its path: `set`, `create_first`.
 pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
     let mut places = nested_word_paths();
     places.retain(|(way, _)| way.rsplit('.').next() == Some(name));
@@ -119,12 +120,12 @@ pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
     Some(KeywordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
 }
 
-/// Returns every word.
+/// Returns the names of all keywords that have a page of their own.
 pub(super) fn word_names() -> impl Iterator<Item = &'static str> + Clone {
     top_level_words().into_iter().map(|word| word.name)
 }
 
-/// Returns every word with its sentence.
+/// Returns all keywords that have a page of their own, with their summaries.
 pub(super) fn all_words() -> Vec<(&'static str, &'static str)> {
     top_level_words().into_iter().map(|word| (word.name, word.summary)).collect()
 }

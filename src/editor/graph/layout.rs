@@ -1,29 +1,29 @@
-//! A layered layout: what comes first stands left, each node one column behind the last one it waits for,
-//! and the order within a column makes few crossings.
+//! A layered graph layout: dependencies are to the left of their dependents, each node one column after its
+//! last dependency; the order within a column keeps the number of crossings low.
 
 use super::reduce::needed_edges;
 use super::{DependencyGraph, TraversalDirection};
 
-/// Times that the columns are ordered anew, to and fro.
+/// Number of passes, in alternating directions, that reorder the columns.
 const SWEEPS: usize = 12;
-/// The room of a bend, in rows.
+/// Height of a bend, in rows.
 const BEND: f64 = 0.3;
-/// Most points that lines over several columns may have; beyond, such lines go straight.
+/// Limit on the bends of edges that span several columns; above it, such edges are straight.
 const MAX_BENDS: usize = 200_000;
 
-/// Where everything is, in columns and rows.
+/// The position of each node and edge, in columns and rows.
 pub(super) struct GraphLayout {
     /// The column of each node.
     pub(super) columns: Vec<usize>,
-    /// The row of each node; rows are one apart at least.
+    /// The row of each node; two nodes in a column are at least one row apart.
     pub(super) rows: Vec<f64>,
-    /// Lines: where each one begins, bends and ends, left to right, as points of `columns` and `rows`.
+    /// Edges: the points where each one begins, bends and ends, from left to right, as `(column, row)`.
     pub(super) lines: Vec<Vec<(usize, f64)>>,
-    /// How many rows there are.
+    /// Height of the layout, in rows.
     pub(super) height: f64,
 }
 
-/// Nodes and bends, as one graph whose edges all lead to the next column.
+/// Nodes and bends as one graph, in which each edge leads to the next column.
 struct LayeredGraph {
     columns: Vec<usize>,
     left: Vec<Vec<usize>>,
@@ -44,7 +44,7 @@ impl LayeredGraph {
     }
 }
 
-/// Lays out a graph without cycles.
+/// Computes the layout of an acyclic graph.
 pub(super) fn lay_out(graph: &DependencyGraph) -> GraphLayout {
     let edges = needed_edges(graph);
     let columns = assign_columns(graph);
@@ -75,7 +75,7 @@ pub(super) fn lay_out(graph: &DependencyGraph) -> GraphLayout {
     GraphLayout { rows: rows[..graph.nodes.len()].to_vec(), columns, lines, height }
 }
 
-/// Returns each node's column: one more than the highest of those it waits for.
+/// Returns the column of each node: one more than the highest column of its dependencies.
 fn assign_columns(graph: &DependencyGraph) -> Vec<usize> {
     let needs = graph.adjacent_nodes(TraversalDirection::Dependencies);
     let needed_by = graph.adjacent_nodes(TraversalDirection::Dependents);
@@ -94,7 +94,7 @@ fn assign_columns(graph: &DependencyGraph) -> Vec<usize> {
     columns
 }
 
-/// Returns the row of each point; the first ones are nodes, all others bends.
+/// Returns the row of each point; the nodes are first, followed by the bends.
 fn assign_rows(points: &LayeredGraph, nodes: usize) -> Vec<f64> {
     let last = points.columns.iter().copied().max().unwrap_or(0);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); last + 1];
@@ -125,7 +125,7 @@ fn assign_rows(points: &LayeredGraph, nodes: usize) -> Vec<f64> {
     rows.iter().map(|row| row - top).collect()
 }
 
-/// Returns the mean row of some points.
+/// Returns the mean row of some points; `None` if there are none.
 fn mean_row(points: &[usize], rows: &[f64]) -> Option<f64> {
     (!points.is_empty()).then(|| points.iter().map(|n| rows[*n]).sum::<f64>() / as_row(points.len()))
 }
@@ -135,10 +135,12 @@ fn as_row(count: usize) -> f64 {
     count as f64
 }
 
-/// Returns the places nearest to the wanted ones, in their order, that leave room for the size of each:
-/// neighbours that want to be closer are moved together, as one block around the mean of what they want.
+/// Returns positions as close as possible to the wanted ones, in the same order and with enough room for the
+/// size of each. Neighbors that are too close are placed together, as a block around the mean of their wanted
+/// positions.
 fn spread_apart(wanted: &[(f64, f64)]) -> Vec<f64> {
-    // Without the room of those before it, each place may be that of its neighbour, and not before it.
+    // After subtracting the room of its predecessors, a position may equal the one before it, but must not be
+    // smaller.
     let mut room = 0.0;
     let mut last = None;
     let mut offsets = Vec::with_capacity(wanted.len());
@@ -147,7 +149,7 @@ fn spread_apart(wanted: &[(f64, f64)]) -> Vec<f64> {
         last = Some(*size);
         offsets.push(room);
     }
-    // (sum of what they want, how many they are)
+    // (sum of the wanted positions, number of points)
     let mut blocks: Vec<(f64, usize)> = Vec::with_capacity(wanted.len());
     for ((row, _), offset) in wanted.iter().zip(&offsets) {
         let mut block = (row - offset, 1);

@@ -1,11 +1,11 @@
-//! What a picture leaves out: an edge that a longer way says already.
+//! Transitive reduction of the graph for drawings: omits an edge if a longer path implies it.
 
 use super::{DependencyGraph, TraversalDirection};
 
-/// Steps that are taken at most to find longer ways; a larger graph is drawn with every edge.
+/// Limit on the search effort for longer paths; a larger graph is drawn with all edges.
 const MAX_STEPS: usize = 20_000_000;
 
-/// Returns the numbers of the edges that no longer way replaces.
+/// Returns the indexes of the edges that no longer path implies.
 pub(super) fn needed_edges(graph: &DependencyGraph) -> Vec<usize> {
     let all = || (0..graph.edges.len()).collect();
     if graph.nodes.len().saturating_mul(graph.edges.len()) > MAX_STEPS {
@@ -15,7 +15,7 @@ pub(super) fn needed_edges(graph: &DependencyGraph) -> Vec<usize> {
     let mut seen = vec![usize::MAX; graph.nodes.len()];
     let mut kept = Vec::new();
     let mut edges = graph.edges.iter().enumerate().peekable();
-    // Edges stand in the order of their beginnings.
+    // Edges are sorted by their start.
     while let Some((_, first)) = edges.peek() {
         let from = first.from;
         let mut waiting: Vec<usize> = below[from].iter().flat_map(|n| &below[*n]).copied().collect();

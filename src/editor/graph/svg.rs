@@ -1,4 +1,4 @@
-//! The graph as a picture: boxes in columns, lines from what comes first to what waits for it.
+//! The graph as an SVG image: boxes in columns, and lines from dependencies to dependents.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,18 +6,18 @@ use std::fmt::Write as _;
 use super::layout::lay_out;
 use super::{DependencyGraph, DependencyNode};
 
-/// The height of a row, of a box in it, and the gap between columns.
+/// Height of a row; `BOX` and `GAP` are the height of a box in it and the gap between columns.
 const ROW: f64 = 44.0;
 const BOX: f64 = 32.0;
 const GAP: f64 = 56.0;
-/// The blank around everything.
+/// Margin around the image.
 const MARGIN: f64 = 16.0;
-/// The width of a letter, and the blank at both sides of a name.
+/// Width of a letter, followed by the padding on both sides of a name.
 const LETTER: f64 = 7.3;
 const PAD: f64 = 12.0;
-/// The longest name that is written whole.
+/// Length of a name above which it is shortened.
 const MAX_NAME_CHARS: usize = 44;
-/// Hues that kinds are told apart by.
+/// Hues that distinguish the kinds.
 const HUES: [u16; 12] = [210, 140, 30, 280, 350, 180, 60, 310, 100, 240, 10, 160];
 
 const STYLE: &str = "\
@@ -27,7 +27,7 @@ path{fill:none;stroke:#7d8590;stroke-width:1.2}\
 .elsewhere rect{stroke-dasharray:4 3}\
 svg{background:#fff}";
 
-/// Returns the graph as an SVG document. Edges that a longer way says already are left out.
+/// Returns the graph as an SVG document, without edges that a longer path implies.
 #[must_use]
 pub fn render_svg(graph: &DependencyGraph) -> String {
     let layout = lay_out(graph);
@@ -67,7 +67,7 @@ pub fn render_svg(graph: &DependencyGraph) -> String {
     out
 }
 
-/// Returns a hue for each kind, by its place among those that are there.
+/// Returns a hue for each kind, by its position among the kinds of the graph.
 fn assign_hues(graph: &DependencyGraph) -> BTreeMap<&str, u16> {
     let mut hues: BTreeMap<&str, u16> =
         graph.nodes.iter().filter_map(|node| Some((node.kind.as_deref()?, 0))).collect();
@@ -94,8 +94,8 @@ fn draw_node(out: &mut String, node: &DependencyNode, (left, middle): (f64, f64)
     );
 }
 
-/// Returns a line through its points: level from the box that it leaves to the end of its column, where it
-/// reaches a box, and where it passes a column. `start` is the width of the box that it leaves.
+/// Returns a curve through the points of a line. It is horizontal from the box where it starts to the end of
+/// that column, where it reaches a box, and where it passes a column. `start` is the width of the first box.
 fn curve_path(
     line: &[(usize, f64)],
     lefts: &[f64],
@@ -117,13 +117,13 @@ fn curve_path(
     path
 }
 
-/// Returns what stands in the box: a long address keeps its beginning and its end.
+/// Returns the text of a box: the address; a long one is shortened in the middle.
 fn node_label(node: &DependencyNode) -> String {
     let address = node.address.as_str();
     if address.len() <= MAX_NAME_CHARS {
         return address.to_owned();
     }
-    // Addresses are ASCII.
+    // Addresses are ASCII, so byte offsets are character boundaries.
     let half = MAX_NAME_CHARS / 2;
     let (start, end) = (address.get(..half), address.get(address.len() - half + 1..));
     format!("{}…{}", start.unwrap_or_default(), end.unwrap_or_default())

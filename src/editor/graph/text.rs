@@ -1,14 +1,14 @@
-//! The graph as text: a tree, a Mermaid flowchart, Graphviz.
+//! The graph as text: a tree, a Mermaid flow chart, or Graphviz source.
 
 use std::fmt::Write as _;
 
 use super::{DependencyGraph, TraversalDirection};
 
-/// Levels of a tree; what is deeper is marked and not told: its lines would be blanks for the most part.
+/// Limit on the levels of a tree; deeper nodes are only marked, because their lines would be mostly blanks.
 const MAX_DEPTH: usize = 60;
 
-/// Returns the graph as trees: each resource that nothing waits for, and below each what it waits for. What
-/// was told before is marked and not told again.
+/// Returns the graph as trees: one for each resource without dependents, with its dependencies below it. A node
+/// that was printed before is marked and not expanded again.
 #[must_use]
 pub fn render_tree(
     graph: &DependencyGraph,
@@ -28,7 +28,7 @@ pub fn render_tree(
         if unicode { ["├─ ", "└─ ", "│  ", " …"] } else { ["|- ", "`- ", "|  ", " ..."] };
     let mut told = vec![false; graph.nodes.len()];
     let mut text = String::new();
-    // (node, its level, what stands before its name, what stands before those below it)
+    // (node, level, prefix of its line, prefix of the lines of its children)
     let mut waiting: Vec<(usize, usize, String, String)> =
         roots.into_iter().map(|n| (n, 0, String::new(), String::new())).collect();
     while let Some((n, level, before, indent)) = waiting.pop() {
@@ -47,7 +47,7 @@ pub fn render_tree(
     text
 }
 
-/// Returns the graph as a Mermaid flowchart. An arrow leads from what comes first to what waits for it.
+/// Returns the graph as a Mermaid flow chart. Arrows lead from dependencies to dependents.
 #[must_use]
 pub fn render_mermaid(graph: &DependencyGraph) -> String {
     let mut text = String::from("flowchart LR\n");
@@ -61,7 +61,7 @@ pub fn render_mermaid(graph: &DependencyGraph) -> String {
     text
 }
 
-/// Returns the graph in Graphviz's language. An arrow leads from what comes first to what waits for it.
+/// Returns the graph in Graphviz's language. Arrows lead from dependencies to dependents.
 #[must_use]
 pub fn render_dot(graph: &DependencyGraph) -> String {
     let mut text = String::from("digraph stack {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");

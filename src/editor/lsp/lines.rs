@@ -1,21 +1,21 @@
-//! `LineIndex`: byte offsets and the protocol's positions, which count UTF-16 units.
+//! `LineIndex`: converts between byte offsets and positions of the protocol, which count UTF-16 code units.
 
 use super::protocol::{LspRange, Position};
 
-/// A text's line starts.
+/// A text with the offsets of its line starts.
 pub(super) struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
 impl<'t> LineIndex<'t> {
-    /// Indexes a text.
+    /// Builds the index of a text.
     pub(super) fn new(text: &'t str) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(breaks).collect() }
     }
 
-    /// Returns the position of a byte; one inside of a character counts as the character's.
+    /// Returns the position of a byte offset; one inside of a character is rounded down to its start.
     pub(super) fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
@@ -24,12 +24,12 @@ impl<'t> LineIndex<'t> {
         Position { line: to_u32(line), character: to_u32(before.encode_utf16().count()) }
     }
 
-    /// Returns the range of bytes.
+    /// Returns the protocol's range for two byte offsets.
     pub(super) fn range(&self, start: usize, end: usize) -> LspRange {
         LspRange { start: self.position(start), end: self.position(end) }
     }
 
-    /// Returns the byte of a position; what lies behind a line's end is its end.
+    /// Returns the byte offset of a position; one after the end of a line is moved to that end.
     pub(super) fn offset(&self, position: Position) -> usize {
         let Some(start) = self.starts.get(position.line as usize).copied() else { return self.text.len() };
         let rest = &self.text[start..];

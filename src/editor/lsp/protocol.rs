@@ -1,4 +1,4 @@
-//! The few messages of the Language Server Protocol that are spoken here, as far as they are used.
+//! The messages of the Language Server Protocol, as far as the server uses them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,101 +6,97 @@ use serde_json::Value;
 /// A message from the editor.
 #[derive(Debug, Deserialize)]
 pub(super) struct IncomingMessage {
-    /// Missing in notifications.
+    /// Request id; missing in notifications.
     pub(super) id: Option<Value>,
-    /// Missing in answers to what the server asked.
+    /// Missing in responses to the server's own requests.
     pub(super) method: Option<String>,
-    /// What the method is about.
+    /// Parameters of the method.
     #[serde(default)]
     pub(super) params: Value,
 }
 
-/// A place between two characters.
+/// A position between two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Position {
-    /// From 0.
+    /// Line number, from 0.
     pub(super) line: u32,
-    /// In UTF-16 units, from 0.
+    /// Offset in UTF-16 code units, from 0.
     pub(super) character: u32,
 }
 
-/// What lies between two places.
+/// The text between two positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LspRange {
-    /// Its first place.
+    /// Position of the first character.
     pub(super) start: Position,
-    /// The place behind it.
+    /// Position after the last character.
     pub(super) end: Position,
 }
 
-/// A range of a file.
+/// A range in a file, given by its URI.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Location {
-    /// The file.
     pub(super) uri: String,
-    /// The range.
     pub(super) range: LspRange,
 }
 
-/// A change of a text.
+/// A change to a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextEdit {
-    /// What is replaced.
+    /// Range to replace.
     pub(super) range: LspRange,
-    /// By what.
+    /// Replacement text.
     pub(super) new_text: String,
 }
 
-/// One problem.
+/// A diagnostic in the form of the protocol.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LspDiagnostic {
-    /// Where.
     pub(super) range: LspRange,
-    /// 1 error, 2 warning, 3 information.
+    /// Severity: 1 error, 2 warning, 3 information.
     pub(super) severity: u8,
-    /// Its stable code.
+    /// Stable diagnostic code.
     pub(super) code: &'static str,
-    /// Who says so.
+    /// Name of the tool that reports the diagnostic.
     pub(super) source: &'static str,
-    /// What, why, and what to write instead.
+    /// What is wrong, why, and what to write instead.
     pub(super) message: String,
-    /// Other places.
+    /// Related locations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) related_information: Vec<RelatedInformation>,
 }
 
-/// Another place of a problem.
+/// A related location of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct RelatedInformation {
-    /// Where.
     pub(super) location: Location,
-    /// What is there.
+    /// What is at the location.
     pub(super) message: String,
 }
 
-/// One thing that can be written.
+/// A completion item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompletionItem {
-    /// What is listed.
+    /// Text in the list.
     pub(super) label: String,
-    /// What it is, as the protocol's number.
+    /// Kind of the item, as the protocol's number.
     pub(super) kind: u8,
-    /// A few words beside the label.
+    /// A short description beside the label.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) detail: String,
-    /// More of it.
+    /// A longer description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) documentation: Option<MarkupContent>,
-    /// How it sorts.
+    /// Sort key.
     pub(super) sort_text: String,
-    /// What is written.
+    /// Edit to apply when the user accepts the item.
     pub(super) text_edit: TextEdit,
 }
 
-/// Text for people.
+/// Formatted text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct MarkupContent {
     kind: &'static str,
@@ -114,51 +110,47 @@ impl MarkupContent {
     }
 }
 
-/// `textDocument`, wherever it stands.
+/// The parameter `textDocument` of any method.
 #[derive(Debug, Deserialize)]
 pub(super) struct TextDocument {
-    /// The file.
     pub(super) uri: String,
-    /// Its text, where it is opened.
+    /// Content, in notifications that open a document.
     #[serde(default)]
     pub(super) text: String,
 }
 
-/// A request about a place, or about a file.
+/// Parameters of requests about a position, a range or a file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestParams {
-    /// The file.
     pub(super) text_document: TextDocument,
-    /// The place.
     pub(super) position: Option<Position>,
-    /// The range.
     pub(super) range: Option<LspRange>,
-    /// A rename's new name.
+    /// The new name, in a rename request.
     #[serde(default)]
     pub(super) new_name: String,
-    /// What of references is asked for.
+    /// Options of a references request.
     #[serde(default)]
     pub(super) context: ReferenceContext,
-    /// A change's parts.
+    /// Changed parts, in a change notification.
     #[serde(default)]
     pub(super) content_changes: Vec<ContentChange>,
 }
 
-/// What a request asks for besides.
+/// Options of a request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReferenceContext {
-    /// The declaration counts among its references.
+    /// Whether to include the declaration in the references.
     #[serde(default)]
     pub(super) include_declaration: bool,
 }
 
-/// A part of a text that changed; the whole text without a range.
+/// A changed part of a text; without a range, the whole text.
 #[derive(Debug, Deserialize)]
 pub(super) struct ContentChange {
-    /// What was replaced.
+    /// Replaced range.
     pub(super) range: Option<LspRange>,
-    /// By what.
+    /// Replacement text.
     pub(super) text: String,
 }

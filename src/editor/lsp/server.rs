@@ -1,4 +1,4 @@
-//! `LanguageServer`: one editor's session: each message in, the answers out.
+//! `LanguageServer`: one session with an editor: takes each incoming message and returns the outgoing ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::config::request::LoadRequest;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::schema::Registry;
 
-/// The protocol's codes of errors.
+/// Error codes of the protocol.
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
@@ -28,10 +28,10 @@ const INVALID_PARAMS: i32 = -32602;
 const NOT_INITIALIZED: i32 = -32002;
 const REQUEST_FAILED: i32 = -32803;
 
-/// Texts are sent by their changes.
+/// The sync mode in which the editor sends changes instead of whole texts.
 const INCREMENTAL: u8 = 2;
 
-/// How far the session is.
+/// Stage of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerLifecycle {
     Uninitialized,
@@ -40,28 +40,28 @@ enum ServerLifecycle {
     Exited { in_order: bool },
 }
 
-/// One editor's session.
+/// A session with one editor.
 #[derive(Debug)]
 pub struct LanguageServer {
     workspace: Workspace,
     request: LoadRequest,
     stage: ServerLifecycle,
-    /// Directories whose texts changed since they were checked.
+    /// Directories with texts that changed since the last check.
     behind: BTreeSet<PathBuf>,
     checked: BTreeMap<PathBuf, DirectoryDiagnostics>,
-    /// What each directory's environments have.
+    /// Results by directory, for all environments.
     outlooks: BTreeMap<PathBuf, DiagnosticsByEnvironment>,
-    /// What the files of each directory were read as.
+    /// Parse cache by directory.
     trees: BTreeMap<PathBuf, ParseCache>,
-    /// What the editor was told of each file.
+    /// The diagnostics last sent for each file.
     told: BTreeMap<PathBuf, Vec<LspDiagnostic>>,
 }
 
-/// Why a request has no answer.
+/// An error response: the code and the message.
 struct ResponseError(i32, String);
 
 impl LanguageServer {
-    /// Begins a session. The request says what decides besides the files.
+    /// Starts a session. `request` contains the settings besides the files, such as the environment.
     #[must_use]
     pub fn new(registry: Registry, request: LoadRequest) -> Self {
         Self {
@@ -76,14 +76,14 @@ impl LanguageServer {
         }
     }
 
-    /// Lets policies be asked, too.
+    /// Enables the check of policies by `judge`.
     #[must_use]
     pub fn judged_by(mut self, judge: PolicyChecker) -> Self {
         self.workspace.judge = Some(judge);
         self
     }
 
-    /// Takes a message in and returns the answers to it.
+    /// Handles an incoming message and returns the outgoing messages.
     pub fn handle(&mut self, message: &[u8], disk: &dyn WorkspaceDisk) -> Vec<String> {
         let incoming: IncomingMessage = match serde_json::from_slice(message) {
             Ok(incoming) => incoming,
@@ -98,7 +98,7 @@ impl LanguageServer {
         };
         let mut answers = Vec::new();
         if method == "textDocument/codeAction" && !self.behind.is_empty() {
-            // What is mended is what is wrong by now.
+            // Code actions must use current diagnostics.
             answers.extend(self.catch_up(disk));
         }
         answers.push(match self.handle_request(&method, incoming.params, disk) {
@@ -108,13 +108,13 @@ impl LanguageServer {
         answers
     }
 
-    /// Tells whether something is still to be checked.
+    /// Returns whether any check is still pending.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         !self.behind.is_empty() || self.outlooks.values().any(DiagnosticsByEnvironment::is_behind)
     }
 
-    /// Checks what changed, else one more environment, and returns the diagnostics.
+    /// Checks the changed directories, else one more environment, and returns the new diagnostics.
     pub fn catch_up(&mut self, disk: &dyn WorkspaceDisk) -> Vec<String> {
         let mut touched = BTreeSet::new();
         let behind = std::mem::take(&mut self.behind);
@@ -140,7 +140,7 @@ impl LanguageServer {
             let problems = self.problems(&file);
             let is_new = match self.told.get(&file) {
                 Some(told) => *told != problems,
-                // A file that never had a problem needs no word.
+                // A file that never had a diagnostic needs no message.
                 None => !problems.is_empty() || self.is_open(&file),
             };
             if is_new {
@@ -151,11 +151,11 @@ impl LanguageServer {
         messages
     }
 
-    /// Returns the problems of a file, whichever stack they were found in; one that several have, once.
+    /// Returns the problems of a file from all stacks that read it, without duplicates.
     fn problems(&self, file: &Path) -> Vec<LspDiagnostic> {
         let mut problems: Vec<LspDiagnostic> = Vec::new();
         let mut known = BTreeSet::new();
-        // Its own directory's words come first.
+        // The problems from the file's own directory come first.
         let own = self.checked.iter().filter(|(directory, _)| file.parent() == Some(directory));
         let others = self.checked.iter().filter(|(directory, _)| file.parent() != Some(directory));
         for (n, (_, checked)) in own.chain(others).enumerate() {
@@ -169,7 +169,7 @@ impl LanguageServer {
         problems
     }
 
-    /// Returns whether the session ended, and whether it did in order.
+    /// Returns whether the session ended, and whether in the order that the protocol demands; `None` while it runs.
     #[must_use]
     pub fn exit_status(&self) -> Option<bool> {
         match self.stage {
@@ -196,7 +196,7 @@ impl LanguageServer {
         if method == "workspace/didChangeWatchedFiles" {
             let all: Vec<PathBuf> = self.workspace.directories().map(Path::to_owned).collect();
             self.behind.extend(all);
-            // What was told of files that nobody has open may be mended.
+            // The user may have fixed problems of files that are not open.
             let told =
                 self.checked.iter().filter(|(_, checked)| !checked.found.values().all(Vec::is_empty));
             self.behind.extend(told.map(|(directory, _)| directory.clone()));
@@ -209,7 +209,7 @@ impl LanguageServer {
             "textDocument/didChange" => self.workspace.change(&document.uri, &about.content_changes),
             "textDocument/didClose" => self.workspace.close(&document.uri),
             "textDocument/didSave" => {
-                // Another stack may include what was saved.
+                // Another stack may include the saved file.
                 let all: Vec<PathBuf> = self.workspace.directories().map(Path::to_owned).collect();
                 self.behind.extend(all);
                 None
@@ -221,7 +221,7 @@ impl LanguageServer {
         if is_stack_file(name) || is_test_file(name) {
             self.behind.extend(file.parent().map(Path::to_owned));
         }
-        // Whoever includes or uses it sees what was typed.
+        // Stacks that include or use the file must be checked with the new text.
         let readers = self.checked.iter().filter(|(_, checked)| checked.read.contains(&file));
         self.behind.extend(readers.map(|(directory, _)| directory.clone()));
     }
@@ -256,7 +256,7 @@ impl LanguageServer {
         };
         let about: RequestParams = serde_json::from_value(params)
             .map_err(|error| ResponseError(INVALID_PARAMS, error.to_string()))?;
-        // What is no stack's file, or was never opened, has nothing to tell.
+        // A file that does not belong to a stack, or was never opened, has no result.
         let of_stacks = |text: &TextFile| is_stack_file(text.name());
         let of_tests = |text: &TextFile| text.has_tests() && TEST_FILE_REQUESTS.contains(&method);
         let text = self.workspace.text(&about.text_document.uri);
@@ -313,7 +313,7 @@ impl LanguageServer {
             }
             "formatting" => {
                 let source = text.source();
-                // What cannot be parsed stays: its diagnostics say why.
+                // A file that cannot be parsed is not formatted: its diagnostics give the reason.
                 let new =
                     format::format_file(&EditableFile { source: &source, registry: &workspace.registry })
                         .ok();
@@ -331,7 +331,7 @@ impl LanguageServer {
     }
 }
 
-/// Requests about a text that are answered.
+/// Methods on a text that the server implements.
 const SUPPORTED_REQUESTS: &[&str] = &[
     "codeAction",
     "completion",
@@ -343,7 +343,7 @@ const SUPPORTED_REQUESTS: &[&str] = &[
     "rename",
 ];
 
-/// Those that are answered about files of tests, too: they hold addresses, and declare none.
+/// The subset that also works for test files, which contain addresses but no declarations.
 const TEST_FILE_REQUESTS: &[&str] = &["codeAction", "completion", "definition", "hover", "references"];
 
 fn server_capabilities() -> Value {

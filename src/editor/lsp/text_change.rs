@@ -1,11 +1,11 @@
-//! From a file's old and new text to the editor's changes, in linear time.
+//! Converts a file's old and new text to edits for the editor, in linear time.
 
 use super::lines::LineIndex;
 use super::protocol::TextEdit;
 use crate::model::source::shared_ends;
 
-/// Returns the changes that make one text of another: by line where the lines pair up, else what lies
-/// between the first and the last line that differ.
+/// Returns the edits that turn one text into the other: one per line if the lines correspond, else a single
+/// edit from the first to the last line that differs.
 pub(super) fn compute_edits(old: &str, new: &str) -> Vec<TextEdit> {
     if old == new {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Answers: the records of kinds, the envelopes around them, and errors.
+//! Response schemas: the records of kinds, the envelopes around them, and errors.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::shapes::Payload;
 use super::types;
 use crate::model::schema::{Action, Endpoint, Kind, Presence, Provenance, ResponseShape, Type};
 
-/// Returns the schema of a kind's record.
+/// Returns the schema of a kind's record in responses.
 pub(super) fn record_schema(kind: &Kind) -> Value {
     let mut fields = Map::new();
     let mut required = Vec::new();
@@ -15,7 +15,7 @@ pub(super) fn record_schema(kind: &Kind) -> Value {
         required.push("id");
     }
     for attribute in kind.attributes.iter().filter(|attribute| attribute.is_readable()) {
-        // Another attribute tells it in other words.
+        // Another attribute represents the same field.
         if !attribute.read_as.is_empty() {
             continue;
         }
@@ -36,15 +36,15 @@ pub(super) fn record_schema(kind: &Kind) -> Value {
     json!({"type": "object", "description": kind.summary, "properties": fields, "required": required})
 }
 
-/// Returns the schema of the record that creation answers with, where it shows something once.
+/// Returns the schema of the record in a create response, if that shows a secret once.
 pub(super) fn shown_once_schema(kind: &Kind) -> Option<Value> {
     let mut schema = record_schema(kind);
     schema["properties"][kind.shown_once?] = json!({"type": "string", "description": "Shown once."});
     Some(schema)
 }
 
-/// Returns the schema of an answer that the kinds' tables do not describe; `object` is a reference to the record
-/// of the kind whose endpoint it is.
+/// Returns the schema of a response that the kinds' tables do not describe; `object` is a reference to the
+/// record of the endpoint's kind.
 pub(super) fn payload_schema(payload: Payload, object: &Value) -> Value {
     let of = |fields: &[(&str, Type)]| {
         let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
@@ -72,12 +72,12 @@ pub(super) fn payload_schema(payload: Payload, object: &Value) -> Value {
     }
 }
 
-/// Returns a reference to a kind's record.
+/// Returns a reference to the schema of a kind's record.
 pub(super) fn record_reference(kind: &Kind) -> Value {
     json!({"$ref": format!("#/components/schemas/{}", types::pascal_case(kind.name))})
 }
 
-/// Returns the envelope of one record.
+/// Returns the schema of the envelope for one record.
 pub(super) fn keyed_envelope(key: &str, record: &Value, required: bool) -> Value {
     let mut schema = json!({
         "type": "object",
@@ -90,7 +90,7 @@ pub(super) fn keyed_envelope(key: &str, record: &Value, required: bool) -> Value
     schema
 }
 
-/// Returns the envelope of a list.
+/// Returns the schema of the envelope for a list.
 pub(super) fn list_envelope(record: &Value) -> Value {
     json!({
         "type": "object",
@@ -102,7 +102,7 @@ pub(super) fn list_envelope(record: &Value) -> Value {
     })
 }
 
-/// Returns what an endpoint answers that shows an object as it is now.
+/// Returns the response schema of an endpoint that returns the current object.
 pub(super) fn object_answer(kind: &Kind, endpoint: &Endpoint, required: bool) -> Value {
     match endpoint.envelope.key() {
         Some(key) => keyed_envelope(key, &record_reference(kind), required),
@@ -110,7 +110,7 @@ pub(super) fn object_answer(kind: &Kind, endpoint: &Endpoint, required: bool) ->
     }
 }
 
-/// Returns what a creation answers: once with the secret, where there is one.
+/// Returns the response schema of a create request, including a secret that it shows once.
 pub(super) fn creation_answer(kind: &Kind) -> Value {
     let create = &kind.api.create;
     match (kind.shown_once, create.envelope.key()) {
@@ -121,16 +121,16 @@ pub(super) fn creation_answer(kind: &Kind) -> Value {
     }
 }
 
-/// Returns what an action answers.
+/// Returns the response schema of an action.
 pub(super) fn of_action(kind: &Kind, action: &Action, endpoint: &Endpoint) -> Value {
     let key = endpoint.envelope.key().unwrap_or("data");
     let of = |schema: &Value| keyed_envelope(key, schema, true);
     match action.answer {
         ResponseShape::Empty => reference_to("Done"),
         ResponseShape::Object => object_answer(kind, endpoint, true),
-        // A grant stands beside `success`, without an envelope of its own.
+        // The fields of an upload grant are beside `success`, without an envelope of their own.
         ResponseShape::Record(_) => keyed_envelope(key, &json!({"type": "object"}), false),
-        // A list, or a record that holds one.
+        // The response is a list, or an object that contains one.
         ResponseShape::Rows(_) => of(&json!({"type": ["array", "object"]})),
         ResponseShape::Feed { id, .. } => list_envelope(&json!({"type": "object", "required": [id]})),
         ResponseShape::QueryResult => of(&json!({
@@ -151,12 +151,12 @@ pub(super) fn of_action(kind: &Kind, action: &Action, endpoint: &Endpoint) -> Va
     }
 }
 
-/// Returns a reference to a schema that is not a kind's.
+/// Returns a reference to a schema other than that of a kind.
 pub(super) fn reference_to(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// Returns the schema of an answer that only says that it was done.
+/// Returns the schema of a response without data.
 pub(super) fn done_schema() -> Value {
     json!({
         "type": "object",
@@ -165,7 +165,7 @@ pub(super) fn done_schema() -> Value {
     })
 }
 
-/// Returns the schema of errors.
+/// Returns the schema of error responses.
 pub(super) fn error_schema() -> Value {
     json!({
         "type": "object",
@@ -178,7 +178,7 @@ pub(super) fn error_schema() -> Value {
     })
 }
 
-/// What a refusal means, by its status; the name of its response is the status.
+/// Meaning of each error status; the status is also the name of the shared response.
 pub(super) const ERROR_STATUSES: &[(&str, &str)] = &[
     ("400", "The parameters are wrong; the message names what to change."),
     ("401", "There is no key, or it is not valid."),
@@ -192,7 +192,7 @@ pub(super) const ERROR_STATUSES: &[(&str, &str)] = &[
     ("503", "There are no resources for it now."),
 ];
 
-/// Returns the answers that operations share: refusals by status, and `Limited`.
+/// Returns the shared responses: errors by status, and `Limited`.
 pub(super) fn shared_responses() -> Value {
     let content = json!({"application/json": {"schema": reference_to("Error")}});
     let number = json!({"schema": {"type": "integer", "minimum": 0}});

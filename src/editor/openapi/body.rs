@@ -1,4 +1,4 @@
-//! `BodySchema`: the fields of a request's body, from the attributes and parameters that it carries.
+//! `Body`: the fields of a request body, collected from attributes and parameters.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::model::schema::{
     Type, UpdateStrategy,
 };
 
-/// Fields, and which of them must be there.
+/// The fields of a body, and the names of the required ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct BodySchema {
     fields: Map<String, Value>,
@@ -22,7 +22,7 @@ impl BodySchema {
         self.fields.is_empty()
     }
 
-    /// Returns the schema. `null` stands for what is left out.
+    /// Returns the schema of the body. Optional fields also accept `null`, which means absent.
     pub(super) fn to_schema(&self) -> Value {
         let fields = self.fields.iter().map(|(field, schema)| {
             let needed = self.required.contains(field);
@@ -35,7 +35,7 @@ impl BodySchema {
         schema
     }
 
-    /// Takes the fields of either; only what both need must be there.
+    /// Combines two bodies; a field is required only if both require it.
     pub(super) fn merge(mut self, other: Self) -> Self {
         self.required.retain(|field| other.required.contains(field));
         for (field, schema) in other.fields {
@@ -44,7 +44,7 @@ impl BodySchema {
         self
     }
 
-    /// Tells whether something must be in it.
+    /// Returns whether any field is required.
     pub(super) fn is_required(&self) -> bool {
         !self.required.is_empty()
     }
@@ -58,7 +58,7 @@ impl BodySchema {
         }
     }
 
-    /// Adds optional fields that no attribute writes.
+    /// Adds optional fields that do not correspond to an attribute.
     fn add_unwritten(&mut self, fields: &[(&str, Type)]) {
         let fields = fields.iter().map(|(field, ty)| ((*field).to_owned(), types::request_schema(ty)));
         self.fields.extend(fields);
@@ -69,7 +69,7 @@ impl BodySchema {
     }
 }
 
-/// Returns what makes an object.
+/// Returns the body of a kind's create request.
 pub(super) fn of_creation(kind: &Kind) -> BodySchema {
     let mut body = BodySchema::default();
     for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
@@ -81,7 +81,7 @@ pub(super) fn of_creation(kind: &Kind) -> BodySchema {
     body
 }
 
-/// Returns what a deletion says.
+/// Returns the body of a kind's delete request.
 pub(super) fn of_deletion(kind: &Kind) -> BodySchema {
     let mut body = BodySchema::default();
     body.add_unwritten(kind.also_deleted);
@@ -91,7 +91,8 @@ pub(super) fn of_deletion(kind: &Kind) -> BodySchema {
     body
 }
 
-/// Returns what a call carries. Alone, or always sent, a field must be there; of several, any may.
+/// Returns the body of an update call. A field is required if it is the only one or is always sent; otherwise
+/// all fields are optional.
 pub(super) fn of_call(kind: &Kind, call: &ApiCall) -> BodySchema {
     let carried: Vec<_> = kind
         .attributes
@@ -117,7 +118,7 @@ pub(super) fn of_call(kind: &Kind, call: &ApiCall) -> BodySchema {
     body
 }
 
-/// Returns the field in which a call carries an attribute.
+/// Returns the name of an attribute's field in a call; `None` if the call does not carry the attribute.
 fn call_field(attribute: &Attribute, call: &ApiCall) -> Option<&'static str> {
     match attribute.change {
         UpdateStrategy::Patch { call: own, body } if own.name == call.name => Some(body),
@@ -127,7 +128,7 @@ fn call_field(attribute: &Attribute, call: &ApiCall) -> Option<&'static str> {
     }
 }
 
-/// Returns what an action carries.
+/// Returns the body of an action.
 pub(super) fn of_action(action: &Action) -> BodySchema {
     let mut body = BodySchema::default();
     for parameter in action.parameters.iter().filter(|parameter| parameter.place == ParameterLocation::Body)
@@ -140,7 +141,7 @@ pub(super) fn of_action(action: &Action) -> BodySchema {
     body
 }
 
-/// Returns the schema of a parameter.
+/// Returns the schema of a parameter, with its description.
 pub(super) fn of_parameter(parameter: &Parameter) -> Value {
     let mut schema = types::request_schema(&parameter.ty);
     schema["description"] = json!(parameter.summary);

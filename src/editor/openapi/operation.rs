@@ -1,4 +1,4 @@
-//! `ApiOperation`: one verb of one path, with everything that is said of it.
+//! `ApiOperation`: one HTTP method on one path, with its parameters, body and responses.
 
 use serde_json::{Map, Value, json};
 
@@ -10,19 +10,19 @@ use crate::model::schema::{
     ParameterPresence, Provenance, Registry,
 };
 
-/// Most characters of what stands in a path.
+/// Limit on the length of a path segment.
 const MAX_PATH_PARAMETER_CHARS: u64 = 255;
 
-/// Where an operation's body stands.
+/// Where the body of an operation is defined.
 #[derive(Debug, Clone, PartialEq)]
 enum OperationBody {
     Empty,
-    /// The creation of this kind, which has a schema of its own.
+    /// The create request of a kind, which has a named schema.
     Creation(Box<(String, BodySchema)>),
     Fields(BodySchema),
 }
 
-/// One operation.
+/// An operation: one HTTP method on one path.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ApiOperation {
     pub(super) path: String,
@@ -37,7 +37,7 @@ pub(super) struct ApiOperation {
     needs_key: bool,
 }
 
-/// Returns the operations of a kind, creation first.
+/// Returns the operations of a kind, the create operation first.
 pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<ApiOperation> {
     let new = |verb: &str, endpoint: Endpoint, summary: &str| {
         ApiOperation::for_endpoint(registry, kind, verb, endpoint, summary)
@@ -62,7 +62,7 @@ pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<ApiOperation> {
     all
 }
 
-/// Returns what makes, lists, shows and removes the objects of a kind.
+/// Returns the create, list, read and delete operations of a kind.
 fn lifecycle_operations(
     kind: &Kind,
     new: impl Fn(&str, Endpoint, &str) -> ApiOperation,
@@ -91,7 +91,7 @@ fn lifecycle_operations(
     [Some(create), Some(list), read, Some(delete)].into_iter().flatten().collect()
 }
 
-/// Returns a kind's name in words.
+/// Returns a kind's name as readable text.
 fn title_words(kind: &Kind) -> String {
     kind.name.replace('_', " ")
 }
@@ -138,7 +138,7 @@ impl ApiOperation {
         }
     }
 
-    /// Returns a read that belongs to no kind.
+    /// Returns a GET operation that belongs to no kind.
     pub(super) fn read(path: &'static str, tag: &str, summary: &str, answer: Value) -> Self {
         let words: Vec<_> = path.split(['/', '-']).filter(|word| !word.is_empty()).collect();
         Self {
@@ -155,24 +155,24 @@ impl ApiOperation {
         }
     }
 
-    /// Says that it needs no key.
+    /// Marks the operation as one that needs no API key.
     pub(super) fn without_key(mut self) -> Self {
         self.needs_key = false;
         self
     }
 
-    /// Says that a catalog's list comes in pages.
+    /// Adds the paging parameters to a catalog's operation, unless the catalog is a single record.
     pub(super) fn with_pages(self, shape: CatalogShape) -> Self {
         if shape == CatalogShape::Single { self } else { self.with_paging() }
     }
 
-    /// Says that it is a list that comes in pages.
+    /// Adds the paging parameters of a list.
     pub(super) fn with_paging(mut self) -> Self {
         self.parameters.extend(page_parameters());
         self
     }
 
-    /// Says what an action asks for and answers.
+    /// Adds the parameters, body and response of an action.
     fn with_action(mut self, kind: &Kind, action: &Action) -> Self {
         for parameter in action.parameters {
             match parameter.place {
@@ -186,18 +186,18 @@ impl ApiOperation {
         self.sends = OperationBody::fields(body::of_action(action));
         self.answer = answer::of_action(kind, action, &self.endpoint);
         if self.endpoint.method == Method::Post {
-            // What it makes, if anything, is told apart by the record alone.
+            // Whether the action creates something is known from the record only, so the exact success status is not.
             self.status = "2XX";
         }
         self
     }
 
-    /// Returns the verb as a path's object has it.
+    /// Returns the HTTP method in lower case, as the key in a path object.
     pub(super) fn method(&self) -> String {
         self.endpoint.method.as_str().to_ascii_lowercase()
     }
 
-    /// Takes what another use of the same endpoint says.
+    /// Combines the operation with another use of the same endpoint.
     pub(super) fn merge(mut self, other: Self) -> Self {
         for parameter in other.parameters {
             if !self.parameters.contains(&parameter) {
@@ -211,13 +211,13 @@ impl ApiOperation {
         self
     }
 
-    /// Returns the refusals that it may answer with.
+    /// Returns the possible error responses.
     fn refusals(&self) -> Map<String, Value> {
         let (method, path) = (self.endpoint.method, self.endpoint.path);
         let changes = method.mutates();
         let is_of_service = HEALTH.iter().any(|(known, _)| *known == path);
         let has = |place: &str| self.parameters.iter().any(|parameter| parameter["in"] == place);
-        // Pages and the project's header are references.
+        // The paging parameters and the project header are references to shared parameters.
         let has_shared = self.parameters.iter().any(|parameter| parameter.get("$ref").is_some());
         let refers = changes && (self.sends != OperationBody::Empty || has_shared);
         let asks_for_object =
@@ -247,7 +247,7 @@ impl ApiOperation {
         refusals
     }
 
-    /// Returns the operation as the document holds it.
+    /// Returns the operation object for the document.
     pub(super) fn into_json(self) -> Value {
         let mut responses = self.refusals();
         let (method, path) = (self.endpoint.method, self.endpoint.path);
@@ -309,7 +309,8 @@ impl OperationBody {
     }
 }
 
-/// Returns a parameter of the path, where a text is one part and must not be the longest that a body takes.
+/// Returns a path parameter. A text in a path is a single segment, and its maximum length is smaller than in a
+/// body.
 fn in_path(name: &str, mut schema: Value) -> Value {
     let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(MAX_PATH_PARAMETER_CHARS);
     schema["maxLength"] = json!(longest);
@@ -332,7 +333,7 @@ fn page_parameters() -> [Value; 2] {
     ["Limit", "Offset"].map(|name| json!({"$ref": format!("#/components/parameters/{name}")}))
 }
 
-/// Returns the parameters that operations share.
+/// Returns the shared parameters.
 pub(super) fn shared_parameters() -> Value {
     json!({
         "Project": {

@@ -1,7 +1,7 @@
-//! What an endpoint answers with when it is no object of a kind: the fields of job runs, grants, prices, plans.
+//! Response payloads of endpoints that do not return an object of a kind: job runs, grants, prices, plans.
 //!
-//! One row for each such endpoint; `answer::payload_schema` makes the schema. Rows without `.assumed()` in the kinds'
-//! tables follow the specification field by field, the others the contract.
+//! The table has one row per endpoint; `answer::shaped` builds the schema. Rows that are not marked
+//! `.assumed()` in the kinds' tables follow the specification field by field, the others follow the contract.
 
 use crate::model::schema::Method::{self, Delete, Get, Patch, Post};
 use crate::model::schema::{Envelope, TextFormat, Type};
@@ -9,20 +9,20 @@ use crate::model::schema::{Envelope, TextFormat, Type};
 /// Fields, each with its type.
 type PayloadFields = &'static [(&'static str, Type)];
 
-/// How the payload stands in the answer.
+/// The position of the payload in a response.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Payload {
-    /// Its fields stand beside `success`.
+    /// The fields are beside `success`.
     Flat(PayloadFields),
-    /// One record under a key.
+    /// A single record under this key.
     Record(&'static str, PayloadFields),
     /// A list of records under `data`, with `total`.
     Rows(PayloadFields),
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// The object as it is now.
+    /// The current object.
     Object,
-    /// A list, and one record under a key beside it.
+    /// A list, and one record under the given key beside it.
     RowsBeside(PayloadFields, &'static str, PayloadFields),
 }
 
@@ -34,7 +34,7 @@ const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
 const REGION: Type = Type::Enum(&["us-east"]);
 const TEXTS: Type = Type::List(&TEXT);
 
-/// A run of a job, as it is started and listed.
+/// A run of a job, in start and list responses.
 const JOB_RUN: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
@@ -75,7 +75,7 @@ const PREVIEW: PayloadFields = &[
     ("updated_at", TIME),
 ];
 
-/// Something that happened to an app or a cluster; which of the two is named by its id.
+/// An event of an app or a cluster; the name of the id field is the difference.
 const APP_EVENT: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
@@ -87,7 +87,7 @@ const APP_EVENT: PayloadFields = &[
 const CLUSTER_EVENT: PayloadFields =
     &[("id", TEXT), ("cluster_id", TEXT), ("type", TEXT), ("message", TEXT), ("created_at", TIME)];
 
-/// The grant of an address that takes a source.
+/// An upload grant: the signed URL for a source archive.
 const GRANT: PayloadFields = &[("upload_url", TEXT), ("blob_key", TEXT), ("expires_in_seconds", COUNT)];
 
 const DATABASE_PLAN: PayloadFields = &[
@@ -127,16 +127,16 @@ const BY_GB: PayloadFields = &[("price_per_gb_month", Type::Decimal), ("price_pe
 
 const CREDENTIALS: PayloadFields = &[("user", TEXT), ("password", TEXT)];
 const USER_PASSWORD: PayloadFields = &[("name", TEXT), ("password", TEXT)];
-/// The field of the name to connect to: the word of the envelope.
+/// Name of the field with the logical database to connect to, which equals the envelope's key.
 const LOGICAL: &str = match Envelope::Database.key() {
     Some(key) => key,
     None => "",
 };
 const ADDRESS: Type = Type::Record(&[("host", TEXT), ("port", COUNT), ("uri", TEXT)]);
 
-/// Statuses of refusals beside those that any request may have, and the operations that may answer with them.
-/// A path that ends with `/` stands for all below it: the specification has 501 for some operations of a database,
-/// without saying which.
+/// Error statuses besides those that any request may return, and the operations that may return them. A path
+/// that ends with `/` matches all paths below it: the specification has status 501 for some operations of a
+/// database, without naming them.
 pub(super) static REFUSALS: &[(&str, &[(Method, &str)])] = &[
     (
         "402",
@@ -185,10 +185,10 @@ pub(super) static REFUSALS: &[(&str, &[(Method, &str)])] = &[
     ),
 ];
 
-/// The second spelling of the database plans' path, which the changelog of the service has. No table reads it.
+/// An alternative path of the database plans, from the service's changelog. No table uses it.
 pub(super) const OTHER_PLANS: &str = "/api/v1/database/plans";
 
-/// The rows: of an endpoint of several uses, all have this answer.
+/// The table of payloads; all uses of an endpoint share its row.
 pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
     (
         Patch,
@@ -419,7 +419,7 @@ pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
     (Get, "/ready", Flat(&[("status", TEXT)])),
 ];
 
-/// Returns the row of an endpoint.
+/// Returns the payload of an endpoint.
 pub(super) fn payload_of(method: Method, path: &str) -> Option<Payload> {
     SHAPES.iter().find(|(verb, known, _)| *verb == method && *known == path).map(|(_, _, payload)| *payload)
 }

@@ -1,10 +1,10 @@
-//! `Type` as JSON Schema: as a body sends it, and as an answer holds it.
+//! Converts a `Type` to JSON Schema, for requests and for responses.
 
 use serde_json::{Map, Value, json};
 
 use crate::model::schema::{Attribute, Literal, Presence, TextFormat, Type};
 
-/// Returns `AppDomain` for `app_domain`.
+/// Returns a name in upper camel case: `AppDomain` for `app_domain`.
 pub(super) fn pascal_case(name: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
@@ -47,8 +47,8 @@ pub(super) fn request_schema(ty: &Type) -> Value {
     }
 }
 
-/// Returns the schema of a value in an answer: its type and its words, for bounds are what the service checks,
-/// and `null` or an empty text where there is none.
+/// Returns the schema of a value in a response: its type and keywords, but not its limits, which the service
+/// checks; `null` or an empty text is allowed for an absent value.
 pub(super) fn answer_schema(ty: &Type) -> Value {
     match ty {
         Type::Boolean => json!({"type": ["boolean", "null"]}),
@@ -72,8 +72,8 @@ pub(super) fn answer_schema(ty: &Type) -> Value {
     }
 }
 
-/// Returns the fields of a request that carry an attribute, each with its schema. `field` is the name on
-/// the wire, unless the attribute is a record that is spread over several.
+/// Returns the request fields of an attribute with their schemas. `field` is the name in the API, unless the
+/// attribute is a record that is spread over several fields.
 pub(super) fn request_fields(attribute: &Attribute, field: &str) -> Vec<(String, Value)> {
     if let Type::Record(parts) = attribute.ty
         && !attribute.spread.is_empty()
@@ -96,7 +96,7 @@ pub(super) fn request_fields(attribute: &Attribute, field: &str) -> Vec<(String,
     vec![(field.to_owned(), schema)]
 }
 
-/// Returns the fields of an answer that carry an attribute.
+/// Returns the response fields of an attribute with their schemas.
 pub(super) fn answer_fields(attribute: &Attribute) -> Vec<(String, Value)> {
     match attribute.ty {
         Type::Record(parts) if !attribute.spread.is_empty() => {
@@ -119,7 +119,7 @@ fn spread_parts(
     parts.iter().filter_map(|(name, ty)| Some((field(name)?.to_owned(), shown(ty)))).collect()
 }
 
-/// Lets a schema take `null` too.
+/// Allows `null` in a schema.
 pub(super) fn or_null(mut schema: Value) -> Value {
     if let Some(types) = schema["type"].as_array_mut() {
         types.push(json!("null"));
@@ -132,7 +132,7 @@ pub(super) fn or_null(mut schema: Value) -> Value {
     schema
 }
 
-/// Returns a literal's schema.
+/// Returns the schema for the type of a literal, with the literal as the default.
 pub(super) fn of_literal(literal: Literal) -> Value {
     let ty = match literal {
         Literal::Null => return json!({}),

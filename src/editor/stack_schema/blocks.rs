@@ -1,4 +1,5 @@
-//! Blocks of the language besides resources: variables, environments, declarations, policies, reuse.
+//! Schemas of the language's blocks other than resources: variables, environments, declarations, policies,
+//! modules.
 
 use serde_json::{Map, Value, json};
 
@@ -9,18 +10,18 @@ use super::vocabulary::{
 };
 use crate::config::keywords::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
 
-/// An address.
+/// Pattern of an address.
 const ADDRESS: &str = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)+$";
-/// An address, or the name of a module.
+/// Pattern of an address or a module name.
 const MODULE: &str = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$";
-/// A whole expression.
+/// Pattern of a value that is a single expression.
 const EXPRESSION: &str = r"^\$\{[\s\S]*\}$";
-/// A path that depends on nothing.
+/// Pattern of a path without references.
 const PATH: &str = "^[^$]+$";
-/// Collections of any depth.
+/// Pattern of a collection type, nested to any depth.
 const COLLECTION: &str = r"^\s*(list|set|map)\s*\(.+\)\s*$";
 
-/// Returns the schemas of the blocks that need nothing of the registry.
+/// Returns the schemas of the blocks that do not depend on the registry.
 fn plain_blocks() -> Map<String, Value> {
     named_schemas([
         ("stead", json!({"enum": [1, "1"], "description": word_summary(TOP, "stead")})),
@@ -46,7 +47,7 @@ fn plain_blocks() -> Map<String, Value> {
     ])
 }
 
-/// Returns the schemas of all blocks but kinds.
+/// Returns the schemas of all blocks other than resources.
 pub(super) fn block_properties(known: SchemaInputs<'_>) -> Map<String, Value> {
     let mut blocks = plain_blocks();
     blocks.insert("policy".to_owned(), named_blocks(&policy_block(known), word_summary(TOP, "policy")));
@@ -79,7 +80,7 @@ fn include_block() -> Value {
     })
 }
 
-/// Returns the definitions that blocks share.
+/// Returns the definitions that the blocks share.
 pub(super) fn block_definitions() -> Map<String, Value> {
     let expression = definition_ref("expression");
     let address = json!({"type": "string", "pattern": ADDRESS});
@@ -116,7 +117,7 @@ pub(super) fn block_definitions() -> Map<String, Value> {
     ])
 }
 
-/// Returns the schema of the name of a program that handles a secret.
+/// Returns the schema for the name of a program that processes a secret.
 fn program_name(what: &str) -> Value {
     let text = format!("A program of the user's own settings that {what} the secret.");
     json!({"type": "string", "pattern": "^[a-z0-9_-]{1,64}$", "description": text})
@@ -236,7 +237,7 @@ fn variable_block() -> Value {
     schema
 }
 
-/// A default has the variable's type.
+/// Returns the conditions by which a default must have the variable's type.
 fn default_conditions() -> Vec<Value> {
     let simple = [
         ("^int$", json!({"type": "integer"})),

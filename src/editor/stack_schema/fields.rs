@@ -6,13 +6,13 @@ use super::values;
 use super::vocabulary::{SchemaInputs, closed_map, with_description};
 use crate::model::schema::{Attribute, Kind, Type};
 
-/// One part of an address.
+/// Pattern of one segment of an address.
 pub(super) const NAME: &str = "^[a-z0-9_-]+$";
 
-/// What a lookup is.
+/// Description of the fields of a lookup.
 pub(super) const NAMES: &str = "What the one object is found by: plain values, locals and variables.";
 
-/// Returns the schema of a map of names, each with a block of this schema.
+/// Returns the schema of a map from names to blocks with the given schema.
 pub(super) fn named_blocks(block: &Value, text: &str) -> Value {
     json!({
         "description": text,
@@ -22,7 +22,7 @@ pub(super) fn named_blocks(block: &Value, text: &str) -> Value {
     })
 }
 
-/// Returns the schema of what an object is looked up by.
+/// Returns the schema of a lookup of a kind.
 pub(super) fn lookup_block(known: SchemaInputs<'_>, kind: &Kind) -> Value {
     let anything = json!({"type": ["string", "number", "boolean"]});
     let seen = |attribute: &&Attribute| attribute.listed && attribute.is_readable() && !attribute.secret;
@@ -32,7 +32,7 @@ pub(super) fn lookup_block(known: SchemaInputs<'_>, kind: &Kind) -> Value {
         .filter(seen)
         .map(|attribute| {
             let schema = match attribute.ty {
-                // A live object holds ids: what is written is compared with them as it is.
+                // Live objects have ids, so the value is compared with an id without conversion.
                 Type::Catalog(_) | Type::Reference(_) => anything.clone(),
                 ty => values::value_schema(known, &ty),
             };

@@ -1,4 +1,4 @@
-//! Blocks of resources: attributes, children and the words of the language.
+//! Schemas of resource blocks: attributes, children, and keywords of the language.
 
 use serde_json::{Map, Value, json};
 
@@ -35,10 +35,11 @@ fn attribute_properties(known: SchemaInputs<'_>, kind: &Kind, except: Option<&st
         .collect()
 }
 
-/// Closes a block. One that must say nothing may be nothing.
+/// Returns the schema of a block that allows only these properties. A block without required attributes may be
+/// empty.
 fn finish_block(properties: Map<String, Value>, kind: &Kind, except: Option<&str>) -> Value {
     let must = |attribute: &&Attribute| {
-        // A name defaults to the block's own.
+        // The block's own name is the default for `name`.
         attribute.presence == Presence::Required
             && attribute.name != "name"
             && except != Some(attribute.name)
@@ -51,7 +52,7 @@ fn finish_block(properties: Map<String, Value>, kind: &Kind, except: Option<&str
     with_description(schema, kind.summary)
 }
 
-/// Children under their collection's key: by name or, where the kind has such, as plain values.
+/// Returns the schema of a child collection: blocks by name or, if the kind allows it, a list of plain values.
 fn children_schema(known: SchemaInputs<'_>, child: &Kind) -> Value {
     let by_name = named_blocks(&definition_ref(child.name), child.summary);
     let plain = child.plain_entry.and_then(|name| child.attribute(name));
@@ -65,7 +66,8 @@ fn children_schema(known: SchemaInputs<'_>, child: &Kind) -> Value {
     }
 }
 
-/// Children in the block of what they refer to: a plain value, or their block without that reference.
+/// Returns the schema of child blocks inside the block that they refer to: a plain value, or a block without
+/// the reference.
 fn also_in(known: SchemaInputs<'_>, child: &Kind, also: NestedPlacement) -> Value {
     let mut properties = attribute_properties(known, child, Some(also.refers));
     properties.extend(block_words(child));
@@ -74,7 +76,7 @@ fn also_in(known: SchemaInputs<'_>, child: &Kind, also: NestedPlacement) -> Valu
     named_blocks(&json!({"anyOf": said.into_iter().chain([block]).collect::<Vec<_>>()}), child.summary)
 }
 
-/// The words that every block of a kind takes.
+/// Returns the schemas of the keywords that each block of a kind allows.
 fn block_words(kind: &Kind) -> Map<String, Value> {
     let mut words = named_schemas([
         ("for_each", with_description(definition_ref("for_each"), word_summary(BODY, "for_each"))),

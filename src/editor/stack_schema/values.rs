@@ -1,4 +1,5 @@
-//! Values of attributes: what may be written for each type, and where the language computes.
+//! Schemas of attribute values: literals by type, and references and expressions where the language allows
+//! them.
 
 use serde_json::{Map, Value, json};
 
@@ -7,11 +8,11 @@ use crate::config::keywords;
 use crate::editor::facts;
 use crate::model::schema::{Attribute, Literal, Presence, TextFormat, Type};
 
-/// A whole-value reference, or an expression anywhere in the text.
+/// Pattern of a reference that is the whole value, or of an expression anywhere in the text.
 const COMPUTED: &str = r"^\$[A-Za-z_]|\$\{";
-/// The forms in which an id of an object is read.
+/// Pattern of the accepted notations of an object's id.
 const ID: &str = r"^(urn:uuid:|\{)?[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}\}?$";
-/// Longest name of a catalog's record.
+/// Limit on the length of a catalog record's name.
 const MAX_NAME_CHARS: u16 = 128;
 
 /// Returns the definitions that values share.
@@ -29,7 +30,7 @@ pub(super) fn value_definitions() -> Map<String, Value> {
     [("expression".to_owned(), computed), ("id".to_owned(), reference)].into_iter().collect()
 }
 
-/// Returns the schema of an attribute, with its words.
+/// Returns the schema of an attribute, with its description.
 pub(super) fn attribute_schema(known: SchemaInputs<'_>, attribute: &Attribute) -> Value {
     let mut forms = literal_forms(known, &attribute.ty);
     if matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
@@ -45,7 +46,7 @@ pub(super) fn attribute_schema(known: SchemaInputs<'_>, attribute: &Attribute) -
     schema
 }
 
-/// Returns the schema of a value wherever it stands: as it is, or computed.
+/// Returns the schema of a value that may be a literal, a reference or an expression.
 pub(super) fn value_schema(known: SchemaInputs<'_>, ty: &Type) -> Value {
     let mut forms = literal_forms(known, ty);
     forms.push(definition_ref("expression"));
@@ -69,7 +70,7 @@ fn default_value(literal: Literal) -> Value {
     }
 }
 
-/// Returns what may be written for a type as it is.
+/// Returns the schemas of the literals of a type.
 fn literal_forms(known: SchemaInputs<'_>, ty: &Type) -> Vec<Value> {
     match ty {
         Type::Boolean => vec![json!({"type": "boolean"})],
@@ -122,8 +123,8 @@ fn integer_form(min: i64, max: i64) -> Value {
     }
 }
 
-/// A text may be written without quotes, even where YAML sees a number in it: the schema decides its type,
-/// from the source text.
+/// Returns the schema of a text. It may be unquoted, even if YAML reads it as a number: stead converts the
+/// source text to the type in the schema tables.
 fn text_form(min: u16, max: u16, format: TextFormat) -> Value {
     let mut schema = match format_pattern(format) {
         Some(pattern) => json!({"type": "string", "pattern": pattern}),
@@ -136,7 +137,7 @@ fn text_form(min: u16, max: u16, format: TextFormat) -> Value {
     schema
 }
 
-/// Returns what every text of a form matches; stead checks more.
+/// Returns a pattern that all texts of a format match; stead's own check is stricter.
 const fn format_pattern(format: TextFormat) -> Option<&'static str> {
     Some(match format {
         TextFormat::Any
@@ -158,7 +159,8 @@ const fn format_pattern(format: TextFormat) -> Option<&'static str> {
     })
 }
 
-/// A catalog's known names come first, for editors complete them; any other name or id may be meant too.
+/// Returns the schemas of a catalog name. The known names come first, because editors offer them for
+/// completion; any other name or id is valid, too.
 fn catalog_forms(known: SchemaInputs<'_>, table: &str) -> Vec<Value> {
     let names = known.slugs.get(table).filter(|names| !names.is_empty());
     let suggested = names.map(|names| json!({"enum": names}));

@@ -7,23 +7,23 @@ use serde_json::{Map, Value, json};
 use crate::config::keywords::{self, KeywordValue, Keywords};
 use crate::model::schema::Registry;
 
-/// The names of each catalog table that are known without asking the service. They are suggestions: a
+/// The names of each catalog table that are known without a request to the service. They are suggestions: a
 /// service may have more.
 pub type CatalogSlugs = BTreeMap<&'static str, Vec<String>>;
 
-/// What is known besides the language itself.
+/// The inputs of the schema.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaInputs<'k> {
     pub(super) registry: &'k Registry,
     pub(super) slugs: &'k CatalogSlugs,
 }
 
-/// Returns what one of the language's words says.
+/// Returns the summary of a keyword; empty if it is unknown.
 pub(super) fn word_summary(words: Keywords, name: &str) -> &'static str {
     keywords::find_word(words, name).map_or("", |word| word.summary)
 }
 
-/// Returns the few values that one of the language's words takes.
+/// Returns the fixed values that a keyword takes; empty if it takes others.
 pub(super) fn word_choices(words: Keywords, name: &str) -> Vec<&'static str> {
     match keywords::find_word(words, name).map(|word| word.takes) {
         Some(KeywordValue::OneOf(values)) => names_of(values),
@@ -31,12 +31,12 @@ pub(super) fn word_choices(words: Keywords, name: &str) -> Vec<&'static str> {
     }
 }
 
-/// Returns the names of words.
+/// Returns the names of keywords.
 pub(super) fn names_of(words: Keywords) -> Vec<&'static str> {
     keywords::word_names(words).collect()
 }
 
-/// Returns the words that must be written.
+/// Returns the names of the required keywords.
 pub(super) fn required_words(words: Keywords) -> Vec<&'static str> {
     words.iter().filter(|word| word.needed).map(|word| word.name).collect()
 }
@@ -46,7 +46,7 @@ pub(super) fn definition_ref(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// Returns the schema of a map with these keys and no others.
+/// Returns the schema of an object that allows only these keys.
 pub(super) fn closed_map(properties: Map<String, Value>, required: &[&str]) -> Value {
     let mut schema = json!({"type": "object", "additionalProperties": false});
     schema["properties"] = Value::Object(properties);
@@ -56,12 +56,12 @@ pub(super) fn closed_map(properties: Map<String, Value>, required: &[&str]) -> V
     schema
 }
 
-/// Returns properties of names and their schemas.
+/// Builds a map of properties from names and schemas.
 pub(super) fn named_schemas<const N: usize>(named: [(&str, Value); N]) -> Map<String, Value> {
     named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
-/// Puts words for people into a schema. What stands beside a `$ref` is not read, so that goes inside.
+/// Adds a description to a schema. Draft 7 ignores keys beside `$ref`, so a reference is wrapped in `allOf`.
 pub(super) fn with_description(schema: Value, text: &str) -> Value {
     if schema.get("$ref").is_some() {
         return json!({"description": text, "allOf": [schema]});

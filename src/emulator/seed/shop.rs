@@ -1,4 +1,4 @@
-//! The world of the example `shop`: what its first environment makes, by requests like anyone's.
+//! The world of the example `shop`: the objects of its first environment, created by ordinary API requests.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -11,7 +11,8 @@ use crate::emulator::world::{
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5L deploy@shop";
 
-/// Fills a world with what the example `shop` makes in its first environment. Its secrets are others.
+/// Fills a world with the objects that the example `shop` creates in its first environment, with different
+/// secrets.
 ///
 /// # Errors
 /// When a request is refused, with its answer.
@@ -25,7 +26,7 @@ pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), Stri
     let database = add_shop_database(&mut filler, vpc)?;
     let cluster = add_shop_cluster(&mut filler, vpc)?;
     let web = add_shop_apps(&mut filler)?;
-    // By then everything runs, so that things can be attached to it.
+    // After this time all objects are running, and a volume can be attached.
     filler.advance_time(jiff::SignedDuration::from_mins(3));
     filler.create_object("volumes", &json!({"name": "media", "size": 100, "vm_id": vm}))?;
     let schedule = json!({"vm_id": vm, "frequency": "daily", "hour": 3, "retention": 7});
@@ -84,7 +85,7 @@ fn add_shop_pools(filler: &mut SeedWriter<'_>, cluster: Uuid) -> Result<(), Stri
     Ok(())
 }
 
-/// Makes the apps, and returns those that use the database; the one that has a name in public comes first.
+/// Creates the apps; returns those that use the database, the app with the public domain first.
 fn add_shop_apps(filler: &mut SeedWriter<'_>) -> Result<[Uuid; 2], String> {
     let app = |name: &str, more: Value| {
         let mut app = json!({"name": name, "repo": "acme/shop", "branch": "main"});

@@ -1,8 +1,8 @@
 //! The service as a pure state machine: `handle(&mut World, &Request, Time) -> Response`.
 //!
-//! No file, socket, clock or thread: every status follows from a record's timeline and the time that
-//! is handed in, every id from a seeded counter. One file for each kind holds its routes and behaviour;
-//! `route` finds the one that a request means.
+//! It uses no file, socket, clock or thread: each status follows from a record's timeline and the time that the
+//! caller passes in, each id from a seeded counter. One file per kind contains its routes and behavior;
+//! `router` finds the route of a request.
 
 mod account;
 mod admin;
@@ -28,7 +28,7 @@ pub use self::state::world::World;
 pub(super) use self::clusters::versions::VERSIONS as KUBERNETES_VERSIONS;
 pub(super) use self::engine::catalog::{DATABASE_PLANS, NODE_PLANS, TEMPLATES, VM_PLANS};
 
-/// A moment of the world's own clock.
+/// A moment on the emulator's virtual clock.
 pub type Time = jiff::Timestamp;
 
 #[cfg(test)]

@@ -12,25 +12,25 @@ use super::state::world::World;
 use super::{Time, account, apps, clusters, compute, databases};
 use crate::model::schema::Method;
 
-/// Who may use a route.
+/// The credentials that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Everyone.
+    /// No key is needed.
     Public,
-    /// Whoever has a key; `X-Project-ID` means nothing here.
+    /// A key is needed; `X-Project-ID` is ignored.
     Account,
-    /// Whoever has a key; without `X-Project-ID` the default project is meant.
+    /// A key is needed; without `X-Project-ID` the default project applies.
     Project,
-    /// Whoever has a key; a change must say `X-Project-ID`.
+    /// A key is needed; a mutating request must have `X-Project-ID`.
     ProjectStated,
-    /// Whoever has the address, which carries a signature. The body is an archive, not JSON.
+    /// The signature in the URL is the only credential. The body is an archive, not JSON.
     Presigned,
 }
 
 /// One row of the routing table.
 pub(super) struct Route {
     pub(super) method: Method,
-    /// The path, with `{…}` for the parts that vary.
+    /// The path, with `{…}` for each variable segment.
     pub(super) template: &'static str,
     pub(super) access: Access,
     pub(super) run: fn(&mut Call<'_>) -> Reply,
@@ -46,7 +46,7 @@ impl Route {
         Self { method, template, access, run }
     }
 
-    /// Returns the varying parts of a path that the template fits.
+    /// Returns the variable segments of a path that matches the template.
     fn match_path<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
         let mut params = Vec::new();
         let mut parts = path.split('/');
@@ -62,7 +62,7 @@ impl Route {
     }
 }
 
-/// The routing table; of two that fit, the first one counts.
+/// The routing table; of two matching routes, the first one wins.
 const ROUTES: &[&[Route]] = &[
     account::public_catalog::ROUTES,
     account::project::ROUTES,
@@ -115,24 +115,24 @@ fn find_route(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)>
     routes.filter(|route| route.method == method).find_map(|route| Some((route, route.match_path(path)?)))
 }
 
-/// Returns the template that a request's path fits, for logs and faults.
+/// Returns the template that matches a request's path, for logs and faults.
 #[must_use]
 pub fn route_template(method: Method, path: &str) -> Option<&'static str> {
     find_route(method, path).map(|(route, _)| route.template)
 }
 
-/// Returns every route: its verb and its template.
+/// Returns the method and the template of each route.
 pub fn all_routes() -> impl Iterator<Item = (Method, &'static str)> {
     ROUTES.iter().flat_map(|routes| routes.iter()).map(|route| (route.method, route.template))
 }
 
-/// Answers one request at a time of the world's clock.
+/// Answers one request at a time of the virtual clock.
 pub fn handle_request(world: &mut World, request: &ApiRequest, now: Time) -> ApiResponse {
     let now = world.tick(now);
     dispatch_request(world, request, now).unwrap_or_else(ApiResponse::from)
 }
 
-/// Answers a request whose body is an archive that was read already.
+/// Answers a request whose body is an archive that the server has already read.
 pub fn handle_upload(
     world: &mut World,
     request: &ApiRequest,

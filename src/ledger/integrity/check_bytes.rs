@@ -1,5 +1,5 @@
-//! Checks of a ledger's bytes without a place: what a summary and the journal after it say, or what is
-//! wrong with them. Pure.
+//! Checks of a ledger's bytes, independent of the store. In: a checkpoint and the journal after it. Out: the ledger, or
+//! the first inconsistency. Pure.
 
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::MacVerifier;
@@ -8,16 +8,16 @@ use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::journal::{chain, checkpoint, line};
 use crate::ledger::state::ledger::Ledger;
 
-/// What bytes of a ledger say.
+/// The result of replaying the bytes of a ledger.
 #[derive(Debug)]
 pub struct ReplayResult {
-    /// The ledger; `None` when there is not one whole record.
+    /// The ledger; `None` when there is not one complete record.
     pub ledger: Option<Ledger>,
-    /// Bytes of whole lines of the journal; what follows was torn off and never acknowledged.
+    /// Bytes of complete lines of the journal; the rest is a torn write that was never acknowledged.
     pub whole: usize,
 }
 
-/// Reads a summary, where there is one, and the journal that goes on from it, and replays both.
+/// Reads a checkpoint, where there is one, and the journal that follows it, and replays both.
 ///
 /// # Errors
 /// When something but the end of the last line is not what was written.
@@ -39,7 +39,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<ReplayResu
     Ok(ReplayResult { ledger, whole: lines.whole })
 }
 
-/// Returns the bytes of a ledger's summary, from which a new journal goes on.
+/// Returns the bytes of a checkpoint of a ledger, which a new journal follows.
 ///
 /// # Errors
 /// When a part of the ledger cannot be written as JSON.

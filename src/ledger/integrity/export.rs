@@ -1,6 +1,6 @@
-//! A whole ledger as one document that describes itself and carries its own digest: for copies. Pure.
+//! Export of a whole ledger as one document with its own digest, for copies. Pure.
 //!
-//! It is a summary without a journal before it. It holds the key of the secrets' fingerprints, and no
+//! The format is a checkpoint without a journal before it. It contains the key of the secrets' fingerprints, and no
 //! secret.
 
 use super::invariants;
@@ -9,7 +9,7 @@ use crate::ledger::journal::mac::{MacKey, MacVerifier, check_ledger};
 use crate::ledger::journal::{chain, checkpoint};
 use crate::ledger::state::ledger::Ledger;
 
-/// Returns the document of a ledger.
+/// Returns the export document of a ledger.
 ///
 /// # Errors
 /// When it cannot be written as JSON.
@@ -18,7 +18,7 @@ pub fn write_document(ledger: &Ledger, key: Option<&MacKey>) -> Result<Vec<u8>, 
         .map_err(|source| StoreError::Io { action: "write", place: "the document".to_owned(), source })
 }
 
-/// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.
+/// Reads an export document. The document of an authenticated ledger has a MAC, which is verified where there is a key.
 ///
 /// # Errors
 /// When it is none, was changed, contradicts itself, or has no MAC though there is a key.

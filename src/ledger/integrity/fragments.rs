@@ -1,8 +1,8 @@
-//! Pieces: what a damaged journal still proves, line by line. Pure.
+//! Fragments: the lines of a damaged journal that can still be proven. Pure.
 //!
-//! A line's digest is made over the line before it. So the records of a line are proven by its own
-//! digest, or, where that is what was damaged, by the next line's; and a line after a lost one is
-//! proven by the digest that still stands in the lost one.
+//! A line's digest covers the line before it. So the records of a line are proven by its own digest, or, where the
+//! digest is damaged, by the next line's; and a line after a lost one is proven by the digest that is still readable in
+//! the lost one.
 
 use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::line::{self, LINE_PREFIX_CHARS};
@@ -11,44 +11,44 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::key_as_hex;
 use crate::model::hex::encode_hex;
 
-/// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
+/// Number of matching characters from which a digest counts as a damaged copy of the right one. No other text comes
 /// near.
 const MIN_MATCHING_DIGITS: usize = 56;
 
-/// A line of a journal.
+/// One line of a damaged journal.
 #[derive(Debug)]
 pub(in crate::ledger) struct Fragment {
-    /// Its number, from 1.
+    /// The line number, counted from 1.
     pub line: usize,
-    /// Its records, as far as they can be read.
+    /// The records of the line, as far as they can be read.
     pub records: Vec<Record>,
-    /// They are what was written.
+    /// A digest proves that the records are as they were written.
     pub proven: bool,
-    /// What does not fit, if anything.
+    /// A description of the damage, if there is any.
     pub damage: Option<&'static str>,
 }
 
-/// Everything that is left of a journal.
+/// Everything that can be read of a damaged journal.
 #[derive(Debug)]
 pub(in crate::ledger) struct Fragments {
-    /// Its lines.
+    /// All lines, damaged ones included.
     pub lines: Vec<Fragment>,
     /// The digest of the last proven line.
     pub head: ChainHead,
-    /// The end of the last line was never acknowledged.
+    /// The last line is incomplete and was never acknowledged.
     pub torn: bool,
-    /// What is lost stands before the first MAC: so that does not cover the lines before what is lost.
+    /// The damage precedes the first MAC, so that this MAC does not cover the lines before the damage.
     pub uncovered: bool,
 }
 
-/// Reads whatever a journal that starts after `before` still proves.
+/// Reads everything that a journal which starts after `before` still proves.
 pub(in crate::ledger) fn read_fragments(
     bytes: &[u8],
     before: ChainHead,
     mut seals: FragmentMacs<'_>,
 ) -> Fragments {
     let mut found = Fragments { lines: Vec::new(), head: before, torn: false, uncovered: false };
-    // The digest before the next line, where it is known.
+    // The digest that the next line continues, where it is known.
     let mut known = Some(before);
     let (mut rest, mut number) = (bytes, 0);
     while !rest.is_empty() {
@@ -76,8 +76,8 @@ pub(in crate::ledger) fn read_fragments(
     found
 }
 
-/// Cuts the next line off: where its digest proves its length, there; else where its length says and a
-/// line does end; else at the next line break.
+/// Splits off the next line: at the length that its digest proves; otherwise at its stated length, if a line ends
+/// there; otherwise at the next line break.
 fn split_next_line<'a>(bytes: &'a [u8], before: Option<&ChainHead>) -> (&'a [u8], &'a [u8]) {
     let by_length = line::split_line(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
@@ -93,8 +93,7 @@ fn split_next_line<'a>(bytes: &'a [u8], before: Option<&ChainHead>) -> (&'a [u8]
     (text, rest.get(1..).unwrap_or_default())
 }
 
-/// Judges a line; returns it, the digest after it if it is proven, and the digest that the next line
-/// is to be held against.
+/// Classifies a line. Returns it, the digest after it if it is proven, and the digest to check the next line against.
 fn classify_line(
     line: usize,
     text: &[u8],
@@ -138,10 +137,10 @@ fn classify_line(
     }
 }
 
-/// A line's length where it can be read, digest, JSON and MAC.
+/// The parts of a line: its length where it can be read, digest, JSON and MAC.
 type LineParts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
 
-/// Splits a line whose length may be unreadable.
+/// Splits a line whose length field may be unreadable.
 fn split_loosely(text: &[u8]) -> Option<LineParts<'_>> {
     let (prefix, rest) = text.split_at_checked(LINE_PREFIX_CHARS)?;
     let (json, mac) = line::split_mac(rest);
@@ -151,25 +150,25 @@ fn split_loosely(text: &[u8]) -> Option<LineParts<'_>> {
     }
 }
 
-/// What seals prove of the lines of a damaged journal.
+/// Verification of MACs over the lines of a damaged journal.
 pub(in crate::ledger) struct FragmentMacs<'k> {
     key: Option<&'k MacKey>,
-    /// Every line bears a MAC from here on.
+    /// From this line on, every line must have a MAC.
     begun: bool,
 }
 
 impl<'k> FragmentMacs<'k> {
-    /// Begins a reading; `begun`: what came before says that lines bear MACs.
+    /// Begins a reading; `begun`: the records before it already require MACs.
     pub(in crate::ledger) fn new(key: Option<&'k MacKey>, begun: bool) -> Self {
         Self { key, begun }
     }
 
-    /// Tells whether a line is one that was written with the key: by its own MAC, or by the next line's, which
-    /// is made over both.
+    /// Returns whether a line was written with the key: its own MAC proves it, or the next line's, which covers both
+    /// lines.
     fn verify_line_mac(&mut self, head: &ChainHead, mac: Option<&[u8]>, after: &[u8]) -> bool {
         let Some(key) = self.key.filter(|_| self.begun || mac.is_some()) else { return true };
         let sealed = mac == Some(key.of_line(head).as_bytes()) || next_is_sealed(after, head, key);
-        // Where they began is a line that may be lost.
+        // The line with the record that began the MACs may be lost, so a valid MAC also shows it.
         self.begun |= sealed;
         sealed
     }
@@ -187,7 +186,7 @@ fn is_near_match(stored: &[u8], digest: &[u8]) -> bool {
     stored.iter().zip(digest).filter(|(a, b)| a == b).count() >= MIN_MATCHING_DIGITS
 }
 
-/// Tells whether the next line was made over this digest.
+/// Returns whether the digest of the next line continues this digest.
 fn next_confirms_head(next: &[u8], head: &ChainHead) -> bool {
     let (text, _) = split_next_line(next, Some(head));
     split_loosely(text).is_some_and(|(_, stored, json, _)| {

@@ -1,5 +1,4 @@
-//! Whether a whole ledger agrees with itself: what replay guarantees, checked for one that was not
-//! replayed. Pure.
+//! Invariants of a whole ledger: the guarantees of replay, checked for a ledger that was not replayed. Pure.
 
 use std::collections::HashMap;
 
@@ -10,7 +9,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
 use crate::model::snapshot::ObjectKey;
 
-/// Returns everything in which a ledger contradicts itself, each in a sentence.
+/// Returns every contradiction in a ledger, each as a sentence.
 #[must_use]
 pub fn find_contradictions(ledger: &Ledger) -> Vec<String> {
     let mut found = shared_objects(ledger);
@@ -24,7 +23,7 @@ pub fn find_contradictions(ledger: &Ledger) -> Vec<String> {
     found
 }
 
-/// One object belongs to one address.
+/// Checks that each object belongs to one address.
 fn shared_objects(ledger: &Ledger) -> Vec<String> {
     let mut owners: HashMap<ObjectKey, &Address> = HashMap::with_capacity(ledger.entries.len());
     let mut found = Vec::new();
@@ -38,7 +37,7 @@ fn shared_objects(ledger: &Ledger) -> Vec<String> {
     found
 }
 
-/// One request at a time for each address.
+/// Checks that each address has at most one open request.
 fn duplicate_intents(ledger: &Ledger) -> Vec<String> {
     let open = ledger.intents.values().chain(ledger.questions.values().map(|question| &question.intent));
     let mut busy: HashMap<&Address, Uuid> = HashMap::new();
@@ -52,7 +51,7 @@ fn unclosed_intents(ledger: &Ledger) -> impl Iterator<Item = (&Uuid, &Intent)> {
     ledger.intents.iter().chain(&ledger.watched).chain(asked)
 }
 
-/// A request that changes or deletes is about an object of its address.
+/// Checks that an update or a deletion refers to an object of its address.
 fn foreign_object_intent(ledger: &Ledger, intent: &Intent) -> Option<String> {
     let id = match &intent.action {
         IntentAction::Create { .. } => return None,

@@ -1,4 +1,4 @@
-//! Whether a stored ledger is whole: checks of its bytes and of its meaning, repair, export and comparison.
+//! Integrity of stored ledgers: checks of bytes and invariants, repair, export and comparison.
 
 pub mod check_bytes;
 pub mod export;

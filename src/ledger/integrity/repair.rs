@@ -1,5 +1,5 @@
-//! Repair of a directory's ledger: from the last good summary on, every line that is proven. Damaged
-//! files are kept aside, never deleted.
+//! Repair of a ledger directory: restores the last good checkpoint and every proven line after it. Damaged files are
+//! renamed, never deleted.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,49 +25,49 @@ use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{self, journal_name, summary_name};
 use crate::model::address::Address;
 
-/// A repair that is ready to be written, under the ledger's lock.
+/// A prepared repair, which holds the ledger's lock.
 pub struct PreparedRepair {
     folder: DirHandle,
-    /// Held, not used.
+    /// Holds the lock; never read.
     _lock: File,
     ledger: Ledger,
     head: ChainHead,
     seal: Option<MacKey>,
-    /// What cannot be got back.
+    /// The lines that cannot be restored.
     pub lost: Vec<LostLine>,
     names: Vec<String>,
 }
 
-/// A line that cannot be got back.
+/// A line that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostLine {
-    /// The file, and the line in it.
+    /// The path of the file, with the line number.
     pub place: String,
-    /// Why.
+    /// The reason why it is lost.
     pub reason: String,
-    /// What its records were about, as far as they can be read.
+    /// Descriptions of its records, as far as they can be read.
     pub records: Vec<String>,
 }
 
-/// Whose ledger is repaired, and by whom.
+/// The ledger to repair, and the actor.
 #[derive(Debug, Clone, Copy)]
 pub struct RepairOptions<'a> {
-    /// Where the stack's ledgers are kept.
+    /// The directory with the stack's ledgers.
     pub directory: &'a Path,
     /// The stack.
     pub stack: &'a str,
     /// The environment.
     pub environment: &'a str,
-    /// Who repairs it, as `user@host`.
+    /// The actor, as `user@host`.
     pub who: &'a str,
-    /// When.
+    /// The time of the repair.
     pub now: Timestamp,
-    /// The key that seals it.
+    /// The MAC key of the ledger, if it has one.
     pub seal: Option<&'a MacKey>,
 }
 
 impl PreparedRepair {
-    /// Takes the ledger's lock and gets back what is proven; writes nothing yet.
+    /// Takes the ledger's lock and collects the proven records; writes nothing yet.
     ///
     /// # Errors
     /// When someone else has the lock, or nothing at all is proven.
@@ -82,7 +82,7 @@ impl PreparedRepair {
             salvaging.salvage_serial(&material, *serial);
         }
         let RepairProgress { point, lost, sealed, uncovered, .. } = salvaging;
-        // With another key nothing is proven: that is what is to be told.
+        // With another key no line can be proven, so report the wrong key instead of damage.
         check_writable(sealed.as_slice(), repairing.seal)?;
         let Some((mut ledger, head)) = point else {
             return Err(StoreError::Corrupt {
@@ -96,7 +96,7 @@ impl PreparedRepair {
         }
         let identity = &ledger.identity;
         same_owner(&identity.stack, &identity.environment, repairing.stack, repairing.environment)?;
-        // Beyond every number that anybody ever saw.
+        // The new serial must be higher than any that a machine has seen, lost records included.
         let missing: usize = lost.iter().map(|lost| lost.records.len().max(1)).sum();
         let highest = serials.last().copied().unwrap_or(0).max(ledger.serial);
         ledger.serial = highest + missing as u64 + 1;
@@ -104,7 +104,7 @@ impl PreparedRepair {
         let (at, who) = (repairing.now, repairing.who.to_owned());
         ledger.incidents.push_back(Incident { at, who, what, reason: None });
         if let Some(key) = repairing.seal {
-            // The line with which it began may be lost; what is written now bears one.
+            // The line that began the MACs may be lost; every line that is written now has one.
             let sealing = MacState { key: key.id().clone(), since: ledger.serial, previous: Vec::new() };
             ledger.sealed.get_or_insert(sealing);
         }
@@ -114,14 +114,14 @@ impl PreparedRepair {
         Ok(Self { folder, _lock: lock, ledger, head, seal, lost, names })
     }
 
-    /// Returns the ledger as it will be.
+    /// Returns the ledger in its repaired state.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Writes the repaired ledger, then puts the old files aside; returns what their names begin with.
-    /// Killed in between, the new ledger holds, and another repair puts the rest aside.
+    /// Writes the repaired ledger, then renames the old files; returns the common prefix of their new names. After a
+    /// crash in between, the new ledger is valid, and another repair renames the rest.
     ///
     /// # Errors
     /// When a file cannot be written or renamed.
@@ -137,24 +137,24 @@ impl PreparedRepair {
     }
 }
 
-/// What is got back so far.
+/// The state of a repair while it reads the files.
 #[derive(Default)]
 struct RepairProgress {
     point: Option<ReplayPoint>,
     lost: Vec<LostLine>,
-    /// Whose a request was.
+    /// The address of each request.
     requests: HashMap<Uuid, Address>,
-    /// The record with which MACs began, proven or not.
+    /// The record that began the MACs, proven or not.
     sealed: Option<Record>,
-    /// What it goes on from was not written with the key.
+    /// Set when the checkpoint it starts from was not written with the key.
     uncovered: Option<StoreError>,
 }
 
 impl RepairProgress {
-    /// Takes the summary of a serial and the journal after it.
+    /// Reads the checkpoint of a serial and the journal after it.
     fn salvage_serial(&mut self, material: &LedgerFiles<'_>, serial: u64) {
         match material.read_checkpoint(serial) {
-            // It holds everything that came before, lost lines included.
+            // A checkpoint contains all earlier records, lost lines included.
             Some(Ok(point)) => {
                 self.lost.clear();
                 self.uncovered = check_ledger(&point.0, material.key).err();
@@ -211,7 +211,7 @@ impl RepairProgress {
         self.lost.push(LostLine { place, reason: refused, records });
     }
 
-    /// Follows a proven line, whole or not at all.
+    /// Applies the records of a proven line, all or none.
     fn replay_line(&mut self, records: &[Record]) -> Result<(), String> {
         let Some((ledger, _)) = &mut self.point else {
             let ledger = load_ledger(records.iter().cloned()).map_err(|error| error.to_string())?;
@@ -229,7 +229,7 @@ impl RepairProgress {
         Ok(())
     }
 
-    /// Returns what a record is about, in a few words.
+    /// Returns a short description of a record.
     fn describe_record(&self, record: &Record) -> String {
         let named = |op: &Uuid| self.requests.get(op).map_or_else(|| op.to_string(), ToString::to_string);
         match record {

@@ -1,5 +1,4 @@
-//! Verifying a directory's ledger: every digest, every move, every summary that is kept, and whether
-//! they agree with one another.
+//! Verification of a ledger directory: every digest, every transition, every stored checkpoint, and whether they agree.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,46 +15,46 @@ use crate::ledger::stores::file::dir_handle::{DirHandle, file_error};
 use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{journal_name, serial_of, summary_name};
 
-/// What a check found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerificationReport {
-    /// Summaries that are kept.
+    /// Number of stored checkpoints.
     pub summaries: usize,
-    /// Journals that are kept.
+    /// Number of stored journals.
     pub journals: usize,
-    /// Records that were replayed.
+    /// Number of replayed records.
     pub records: usize,
-    /// The number of the last record that is proven.
+    /// The serial of the last proven record.
     pub serial: u64,
-    /// The end of the last line was torn off; it was never acknowledged.
+    /// The last line is incomplete; it was never acknowledged.
     pub torn: bool,
-    /// Its lines bear MACs, and there was no key to check them with.
+    /// Its lines have MACs, and there was no key to verify them.
     pub unproven: bool,
-    /// What does not fit.
+    /// Description of the detected inconsistencies.
     pub damages: Vec<LedgerDamage>,
 }
 
-/// Something that does not fit.
+/// An inconsistency in a stored ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerDamage {
-    /// The file, and the line in it.
+    /// The path of the file, with the line number.
     pub place: String,
-    /// What does not fit.
+    /// Description of the detected inconsistencies.
     pub reason: String,
 }
 
-/// The files of a directory's ledger.
+/// The files of a ledger directory.
 pub(in crate::ledger) struct LedgerFiles<'k> {
-    /// The key that seals it.
+    /// The MAC key of the ledger, if it has one.
     pub key: Option<&'k MacKey>,
     pub summaries: BTreeMap<u64, Vec<u8>>,
     pub journals: BTreeMap<u64, Vec<u8>>,
 }
 
-/// A ledger, and the digest of all lines up to it.
+/// A ledger, and the digest of all lines up to that state.
 pub(in crate::ledger) type ReplayPoint = (Ledger, ChainHead);
 
-/// Checks everything that a directory keeps of an environment's ledger, without changing anything.
+/// Verifies all files that a directory has of an environment's ledger, without changing anything.
 ///
 /// # Errors
 /// When it cannot be read at all.
@@ -72,7 +71,7 @@ pub fn check_directory(
 }
 
 impl<'k> LedgerFiles<'k> {
-    /// Reads the files.
+    /// Reads all files of the ledger from a directory.
     pub fn read(folder: &DirHandle, key: Option<&'k MacKey>) -> Result<Self, StoreError> {
         let mut found = Self { key, summaries: BTreeMap::new(), journals: BTreeMap::new() };
         for name in folder.names().map_err(file_error("read", folder.path()))? {
@@ -89,7 +88,7 @@ impl<'k> LedgerFiles<'k> {
         Ok(found)
     }
 
-    /// Returns every serial that stands in a file's name, in order.
+    /// Returns every serial that occurs in a file name, in order.
     pub fn serials(&self) -> Vec<u64> {
         let mut serials: Vec<u64> = self.summaries.keys().chain(self.journals.keys()).copied().collect();
         serials.sort_unstable();
@@ -97,7 +96,7 @@ impl<'k> LedgerFiles<'k> {
         serials
     }
 
-    /// Reads a summary and checks all that it says of itself.
+    /// Reads a checkpoint and verifies its own digest and MAC.
     pub fn read_checkpoint(&self, serial: u64) -> Option<Result<ReplayPoint, String>> {
         let bytes = self.summaries.get(&serial)?;
         Some(match checkpoint::parse(bytes, &mut MacVerifier::new(self.key)) {
@@ -120,7 +119,7 @@ impl<'k> LedgerFiles<'k> {
         let (mut point, mut sealed) = (None, Ok(()));
         for serial in &serials {
             let base = self.starting_point(*serial, point, &mut report);
-            // The lines after it do not cover it.
+            // The MACs of the later lines do not cover the checkpoint.
             sealed = base.as_ref().map_or(Ok(()), |(ledger, _)| check_ledger(ledger, self.key));
             point = self.replay_journal(*serial, base, serials.last() == Some(serial), &mut report);
         }
@@ -134,7 +133,7 @@ impl<'k> LedgerFiles<'k> {
         report
     }
 
-    /// Returns the ledger with which a journal begins; the summary must agree with what came before.
+    /// Returns the ledger at the start of a journal; the checkpoint must agree with the records before it.
     fn starting_point(
         &self,
         serial: u64,
@@ -162,7 +161,7 @@ impl<'k> LedgerFiles<'k> {
         }
     }
 
-    /// Replays a journal; `None` when what it ends with is not certain.
+    /// Replays a journal; `None` when its final state is not certain.
     fn replay_journal(
         &self,
         serial: u64,
@@ -209,8 +208,8 @@ impl<'k> LedgerFiles<'k> {
     }
 }
 
-/// Tells whether a summary says what the records before it say. MACs may begin with it, or a new key's; earlier
-/// versions did not write that there were entries.
+/// Returns whether a checkpoint agrees with the records before it. MACs, or a new key, may begin with it; earlier
+/// versions did not record that there were entries.
 fn is_consistent((before, head): &ReplayPoint, (ledger, summed): &ReplayPoint) -> bool {
     let (sealed, had_entries) = (ledger.sealed.clone(), ledger.had_entries);
     head == summed && Ledger { sealed, had_entries, ..before.clone() } == *ledger

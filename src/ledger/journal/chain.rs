@@ -1,13 +1,13 @@
-//! The digest chain of a journal: each line is digested together with the digest of the line before it, so that a line
-//! cannot be changed, removed or moved without a trace.
+//! The digest chain of a journal: each digest covers the line and the digest of the line before it, so that no line can
+//! be changed, removed or moved unnoticed.
 
 use sha2::Digest;
 use sha2::Sha256;
 
-/// The digest of everything up to a line.
+/// The digest of all lines up to a position.
 pub(in crate::ledger) type ChainHead = [u8; 32];
 
-/// The digest that the first journal of a ledger starts with.
+/// Returns the digest with which the first journal of a ledger starts.
 pub(in crate::ledger) fn first_head() -> ChainHead {
     Sha256::digest(b"stead journal 1").into()
 }

@@ -1,5 +1,5 @@
-//! Summaries: a whole ledger at one moment, with its own digest and the head of the lines that it sums
-//! up. Pure but for the writer that is handed in.
+//! Checkpoints: a whole ledger at one moment, with its own digest and the head of the lines that it replaces. Pure
+//! except for the writer that the caller passes in.
 
 use std::io::{self, BufWriter, Write};
 
@@ -12,16 +12,16 @@ use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::hex::encode_hex;
 
-/// The form of a summary.
+/// Format version of a checkpoint.
 const CHECKPOINT_FORMAT: u32 = 1;
 
-/// What stands between a summary's ledger and its digest.
+/// The bytes between a checkpoint's ledger and its digest.
 const DIGEST_DELIMITER: &[u8] = b",\"sha256\":\"";
 
-/// What stands between the digest and the MAC of a sealed ledger.
+/// The bytes between the digest and the MAC of an authenticated ledger.
 const MAC_DELIMITER: &[u8] = b"\",\"mac\":\"";
 
-/// What a summary ends with.
+/// The last bytes of a checkpoint.
 const CHECKPOINT_END: &[u8] = b"\"}\n";
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct Checkpoint {
     ledger: Ledger,
 }
 
-/// Writes a summary, piece by piece. Returns the writer, so that it can be made durable.
+/// Writes a checkpoint incrementally. Returns the writer, so that the caller can make it durable.
 pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     out: W,
     ledger: &Ledger,
@@ -46,7 +46,7 @@ pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     let digest: ChainHead = digest.finalize().into();
     let mut tail = DIGEST_DELIMITER.to_vec();
     tail.extend_from_slice(encode_hex(&digest).as_bytes());
-    // A ledger that was never sealed is not: a key at hand does not make it so.
+    // A ledger whose journal never began MACs gets none, even if a key is available.
     if let Some(key) = key.filter(|_| ledger.sealed.is_some()) {
         tail.extend_from_slice(MAC_DELIMITER);
         tail.extend_from_slice(key.of_summary(&digest).as_bytes());
@@ -56,7 +56,7 @@ pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     Ok(inner)
 }
 
-/// Reads a summary; the error says what does not fit.
+/// Reads a checkpoint; the error describes the inconsistency.
 pub(in crate::ledger) fn parse(
     bytes: &[u8],
     seals: &mut MacVerifier<'_>,
@@ -80,13 +80,13 @@ pub(in crate::ledger) fn parse(
     Ok((summary.ledger, head.0))
 }
 
-/// Cuts 64 digits and the key before them off the end.
+/// Splits 64 digits and the key before them off the end.
 fn split_trailing_digest<'b>(bytes: &'b [u8], key: &[u8]) -> Option<(&'b [u8], &'b [u8])> {
     let (open, digits) = bytes.split_at_checked(bytes.len().checked_sub(64)?)?;
     Some((open.strip_suffix(key)?, digits))
 }
 
-/// A place, and the digest of what was written to it.
+/// A writer that computes the digest of everything written to it.
 struct DigestWriter<W> {
     inner: W,
     digest: Sha256,

@@ -1,31 +1,31 @@
-//! Errors of stores, and of records that must not follow a ledger.
+//! Errors of stores, and of records that are not legal in the current state of a ledger.
 
 use thiserror::Error;
 
 use crate::model::address::Name;
 
-/// A record that is no legal move from where the ledger stands.
+/// A record that is not a legal transition from the current state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("record {serial} is no legal move: {reason}")]
 pub struct IllegalRecord {
-    /// Its number.
+    /// The serial of the record.
     pub serial: u64,
-    /// Why not.
+    /// The reason why it is not legal.
     pub reason: &'static str,
 }
 
-/// Why a sealed ledger cannot be used.
+/// The reason why an authenticated ledger cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MacError {
-    /// It would be written without seals.
+    /// There is no key, and the lines would be written without MACs.
     #[error("the ledger's lines bear MACs, and the key that makes them is not given")]
     MissingKey,
-    /// The key is another one.
+    /// The key differs from the ledger's key.
     #[error("the ledger's lines bear MACs of the key {found}, and the one that is given is {given}")]
     WrongKey {
-        /// The ledger's.
+        /// The id of the ledger's key.
         found: Name,
-        /// The one at hand.
+        /// The id of the given key.
         given: Name,
     },
     /// There is a key, and the ledger has no MACs.
@@ -33,79 +33,79 @@ pub enum MacError {
     MissingMacs,
 }
 
-/// Why a store cannot be used.
+/// The reason why a store cannot be used.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// Someone else is writing.
+    /// Another process is writing.
     #[error("the ledger is locked by {holder}")]
     Locked {
         /// `user@host, process 123, since 12:01:02`.
         holder: String,
     },
-    /// What is there is not what was written.
+    /// The stored bytes differ from what was written.
     #[error("{place} is damaged: {reason}")]
     Corrupt {
-        /// File and record.
+        /// The file and the record.
         place: String,
-        /// What does not fit.
+        /// A description of the inconsistency.
         reason: String,
     },
-    /// It is another stack's or environment's ledger.
+    /// It is the ledger of another stack or environment.
     #[error("the ledger belongs to {found}, not to {wanted}")]
     Foreign {
-        /// `stack/environment` found.
+        /// The `stack/environment` in the ledger.
         found: String,
-        /// `stack/environment` expected.
+        /// The `stack/environment` that was expected.
         wanted: String,
     },
     /// Reading or writing failed.
     #[error("cannot {action} {place}")]
     Io {
-        /// `read`, `write`, `lock` …
+        /// The failed operation: `read`, `write`, `lock` and so on.
         action: &'static str,
-        /// The file.
+        /// The path of the file.
         place: String,
-        /// Why.
+        /// The cause of the failure.
         #[source]
         source: std::io::Error,
     },
-    /// The records are no legal move from where the ledger stands; nothing was written.
+    /// The records are not a legal transition from the state of the ledger; nothing was written.
     #[error(transparent)]
     Illegal(#[from] IllegalRecord),
-    /// A shared place did not do as it was told.
+    /// An operation of a shared backend failed.
     #[error("cannot {action} {place}: {reason}")]
     Shared {
-        /// `read`, `write`, `lock` …
+        /// The failed operation: `read`, `write`, `lock` and so on.
         action: &'static str,
-        /// The place.
+        /// The location of the ledger, for messages.
         place: String,
-        /// Why.
+        /// The cause of the failure.
         reason: String,
     },
-    /// Its lines bear MACs, and not the key at hand's.
+    /// Its lines have MACs of another key than the given one.
     #[error(transparent)]
     Sealed(#[from] MacError),
-    /// Someone else took the place over.
+    /// Another process took over the ledger.
     #[error("the ledger was taken over by {by}; nothing more is recorded or sent")]
     Displaced {
-        /// Who, as far as is known.
+        /// The other holder, as far as it is known.
         by: String,
     },
-    /// It is kept elsewhere now.
+    /// The ledger was moved to another location.
     #[error("the ledger was moved to {to}; nothing is read or recorded here any more")]
     Moved {
-        /// Where.
+        /// The new location of the ledger.
         to: String,
     },
-    /// The place lets two write at the same time: it is not used.
+    /// The backend does not exclude concurrent writers, so it is not used.
     #[error("{place} does not keep its word: {what}")]
     Lax {
-        /// The place.
+        /// The location of the ledger, for messages.
         place: String,
-        /// What it did.
+        /// A description of the violated guarantee.
         what: &'static str,
     },
-    /// An earlier write failed: nothing is certain any more.
+    /// An earlier write failed, so that the stored state is uncertain.
     #[error("an earlier write to the ledger failed; nothing more is recorded")]
     Poisoned,
 }

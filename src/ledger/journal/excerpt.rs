@@ -9,7 +9,7 @@ use super::record::{IntentResolution, Record};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 
-/// Returns a small ledger with everything that the legality of these records depends on.
+/// Returns a small ledger with everything that determines whether these records are legal.
 pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> Ledger {
     let mut addresses: BTreeSet<&Address> = BTreeSet::new();
     let mut ops: BTreeSet<Uuid> = BTreeSet::new();
@@ -57,7 +57,7 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
             | Record::Released { .. } => {}
         }
     }
-    // What is said of a request is judged by all that is open at its address.
+    // Whether a record about a request is legal depends on all open requests of its address.
     addresses.extend(ops.iter().filter_map(|op| address_of(ledger, *op)));
     let mut excerpt = copy_selected(ledger, &addresses, &ops, &plans);
     excerpt.secrets = ledger.secrets.excerpt(&secrets);
@@ -114,7 +114,7 @@ fn copy_selected(
     excerpt
 }
 
-/// Returns the id of an object that a record makes an address's.
+/// Returns the id of an object that a record binds to an address.
 fn newly_owned(record: &Record) -> Option<&Name> {
     match record {
         Record::Bound { object, .. }

@@ -1,4 +1,4 @@
-//! `Journal`: a store and the ledger that its records make, kept in step.
+//! `Journal`: a store and the ledger replayed from its records, kept in step.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Incident, IncidentKind};
 
-/// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
-/// stays linear.
+/// Minimum number of records before a new checkpoint, and at least the number of entries: so the total work stays
+/// linear.
 const CHECKPOINT_AFTER_RECORDS: u64 = 4_096;
 
-/// A ledger open for writing. Commits wait for one another, in order; many may read.
+/// A ledger open for writing. Commits are serialized, in order; there may be many readers.
 pub struct Journal<S> {
     store: S,
-    /// Held by the commit that is under way.
+    /// Held by the commit in progress.
     turn: Mutex<()>,
     ledger: RefCell<Ledger>,
-    /// The serial up to which the store's records are summed up.
+    /// The serial of the newest checkpoint.
     condensed: Cell<u64>,
     poisoned: Cell<bool>,
 }
@@ -59,11 +59,11 @@ impl<S: Store> Journal<S> {
         self.ledger.borrow()
     }
 
-    /// Makes records durable, then part of the ledger: all or none.
+    /// Makes records durable, then applies them to the ledger: all or none.
     ///
     /// # Errors
-    /// When a record is no legal move (nothing is written), or the store fails: then nothing is
-    /// certain any more, and every later commit fails.
+    /// When a record is no legal move (nothing is written), or the store fails: then nothing is certain any more, and
+    /// every later commit fails.
     pub async fn commit(&self, records: &[Record]) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         if self.poisoned.get() {
@@ -75,7 +75,7 @@ impl<S: Store> Journal<S> {
         }
         self.write_or_poison(self.store.append(records)).await?;
         {
-            // What is durable and cannot be taken in leaves nobody certain either.
+            // Records that are durable but cannot be applied leave the state uncertain, too.
             let unsure = PoisonGuard(Some(&self.poisoned));
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
@@ -86,9 +86,9 @@ impl<S: Store> Journal<S> {
         if self.is_long() { self.condense().await } else { Ok(()) }
     }
 
-    /// Waits for a write of the store. One that fails, or is dropped half-way, leaves nobody certain:
-    /// nothing is written any more. While it is under way, what was durable before stays so, and what was
-    /// intended before may be sent: others do not wait for it.
+    /// Waits for a write of the store. If it fails or is dropped before it finishes, the state is uncertain and no
+    /// further write is allowed. While it is in progress, everything durable stays durable, and requests with a durable
+    /// intent may be sent: other tasks do not wait for it.
     async fn write_or_poison(
         &self,
         write: impl Future<Output = Result<(), StoreError>>,
@@ -104,14 +104,14 @@ impl<S: Store> Journal<S> {
         ledger.serial - self.condensed.get() >= CHECKPOINT_AFTER_RECORDS.max(ledger.entries.len() as u64)
     }
 
-    /// Makes MACs of a key cover the ledger from here on, in place of none or of another key's. The history keeps that
-    /// it was begun. Killed at any moment, the ledger is as before or as afterwards.
+    /// Begins MACs of a key over the ledger, in place of none or of another key's. The run history records it. After a
+    /// crash at any moment, the ledger is in the state before or after.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn enable_macs(&self, key: &MacKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
         let what = IncidentKind::Sealed { key: key.id().clone() };
-        // A line of its own: what is summed up up to it was never summed up before.
+        // This incident needs a line of its own, so that the store has no checkpoint at this serial yet.
         let incident = Incident { at, who: who.to_owned(), what, reason: None };
         self.commit(&[Record::Noted(incident)]).await?;
         let _turn = self.turn.lock().await;
@@ -126,13 +126,13 @@ impl<S: Store> Journal<S> {
         Ok(())
     }
 
-    /// Returns the digests that its store knows.
+    /// Returns the digests that the store knows.
     pub fn trail(&self) -> HeadHistory {
         self.store.trail()
     }
 
-    /// Ends the writing well: sums the records up, so that the next load is short, and gives the place
-    /// back. After a failed write it only gives the place back, as far as that goes.
+    /// Closes the journal: writes a checkpoint, so that the next load is short, and releases the lock. After a failed
+    /// write it only tries to release the lock.
     ///
     /// # Errors
     /// When the store fails; what was committed stays durable.
@@ -144,34 +144,34 @@ impl<S: Store> Journal<S> {
         self.store.release().await
     }
 
-    /// Gives the place back without summing anything up: the process ends in a hurry. What was
-    /// committed stays durable; an open request is looked up by the next run.
+    /// Releases the lock without a checkpoint, because the process ends in a hurry. Committed records stay durable; the
+    /// next run resolves an open request.
     pub async fn abandon(&self) {
         self.poisoned.set(true);
-        // There is nobody left to tell.
+        // The process is ending, so there is no caller to report an error to.
         let _ = self.store.release().await;
     }
 
-    /// Keeps the place while work goes on. When it is lost, nothing is committed any more and no
-    /// request may leave; returns why.
+    /// Renews the lease while work is in progress. Returns the reason when the lease is lost; then no commit and no
+    /// request is allowed any more.
     pub async fn keep_lease(&self) -> StoreError {
         let lost = self.store.keep_lease().await;
         self.poisoned.set(true);
         lost
     }
 
-    /// Tells for how long nobody else can take the place; `None`: as long as this process lives.
+    /// Returns the duration for which no other process can take the ledger; `None`: for the lifetime of this process.
     pub fn held_for(&self) -> Option<Duration> {
         if self.poisoned.get() { Some(Duration::ZERO) } else { self.store.held_for() }
     }
 
-    /// Tells whether what became of a lost request must always be asked.
+    /// Returns whether the user must always resolve a request whose outcome is unknown.
     pub fn is_strict(&self) -> bool {
         self.store.is_strict()
     }
 
     async fn condense(&self) -> Result<(), StoreError> {
-        // A copy, because a future may not hold the borrow while it waits.
+        // A copy, because the future must not hold the borrow while it waits.
         let ledger = self.ledger.borrow().clone();
         self.write_or_poison(self.store.condense(&ledger)).await?;
         self.condensed.set(ledger.serial);
@@ -179,7 +179,7 @@ impl<S: Store> Journal<S> {
     }
 }
 
-/// Poisons a journal when it is dropped, unless it was spared.
+/// Poisons a journal on drop, unless it was disarmed.
 struct PoisonGuard<'j>(Option<&'j Cell<bool>>);
 
 impl PoisonGuard<'_> {

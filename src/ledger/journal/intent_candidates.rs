@@ -1,4 +1,4 @@
-//! Which live objects could be what an open creation made: pure, for plan and apply alike.
+//! Candidates for an ambiguous creation: the live objects that it may have created. Pure; plan and apply both use it.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,26 +14,26 @@ use crate::model::schema::{Attribute, Registry};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 
-/// What is said of an object that turns up after its request was given up.
+/// The explanation for an object that appears after its request was given up.
 pub const LATE_EFFECT_REASON: &str =
     "this looks like the late effect of an earlier request that was given up";
 
-/// How long a creation that was presumed without effect is watched.
+/// The time for which a creation that was presumed to have no effect is watched.
 pub const WATCH_DURATION: Duration = Duration::from_hours(7 * 24);
 
-/// Tells whether a request that was given up is still watched at this time. A clock that was set back
-/// ends no watch.
+/// Returns whether a request that was given up is still watched at this time. A clock that was set back does not end
+/// the watch.
 #[must_use]
 pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
     Duration::try_from(now.duration_since(intent.at)).is_ok_and(|age| age <= WATCH_DURATION)
         || now < intent.at
 }
 
-/// Returns the objects that could have come of an open creation: of its kind, in its project or
-/// under its parent, not in its baseline, owned by no address, never deleted by us, and showing every expected attribute.
+/// Returns the objects that an open creation may have created: of its kind, in its project or under its parent, not
+/// among the preexisting objects, owned by no address, never deleted by us, and with every expected attribute.
 ///
-/// What a list leaves out speaks against no object: one candidate too many asks a human, one too few
-/// makes a second object.
+/// An attribute that a list omits excludes no object: a superfluous candidate only causes a question to the user, a
+/// missing one causes a second object.
 #[must_use]
 pub fn creation_candidates<'a>(
     registry: Registry,
@@ -60,15 +60,15 @@ pub fn creation_candidates<'a>(
     objects.into_iter().filter(could_be).collect()
 }
 
-/// Returns the ids of the kind (under the parent) that some address has.
+/// Returns the ids of the kind (under the parent) that addresses own.
 fn owned_ids<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
     let entries = ledger.entries.values().filter(|entry| entry.kind == intent.kind);
     let objects = entries.flat_map(|entry| entry.current.iter().chain(&entry.deposed));
     objects.filter(|object| object.parent == intent.parent).map(|object| &object.id).collect()
 }
 
-/// Tells whether an object can be one of which an attribute was sent. What the service does not show, and what a list
-/// shows as empty, speaks against nothing.
+/// Returns whether an object can be the one that was sent with this attribute. A value that the service does not show,
+/// or that a list shows as empty, excludes nothing.
 fn may_match_sent(object: &Object, attribute: &Attribute, sent: &Value) -> bool {
     match AttributeReading::new(attribute, object) {
         AttributeReading::NotReturned | AttributeReading::InTransition => true,
@@ -77,8 +77,8 @@ fn may_match_sent(object: &Object, attribute: &Attribute, sent: &Value) -> bool 
     }
 }
 
-/// Compares what was sent with what is shown, by what their type means. Nobody can compare a secret, and a map may
-/// have keys that others set.
+/// Compares the sent value with the live one by their type. Secrets cannot be compared, and a map may have keys that
+/// others set.
 fn is_same(attribute: &Attribute, sent: &Value, live: &Value) -> bool {
     match (sent, live) {
         (Value::Secret(_) | Value::Unknown(_), _) | (_, Value::Secret(_)) => true,

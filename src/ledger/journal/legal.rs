@@ -1,4 +1,4 @@
-//! Which records are legal, from where a ledger stands: the one place that knows.
+//! Legality of records: decides, in one place, which records may follow the current state of a ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::super::state::ledger::Ledger;
 use crate::ledger::state::entry::entry_owns_id;
 use crate::model::address::Address;
 
-/// Says whether a record is legal, and why not.
+/// Checks whether a record is legal; the error is the reason.
 pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'static str> {
     if ledger.moved_to.is_some() && !matches!(record, Record::Released { .. }) {
         return Err("the ledger is kept elsewhere");
@@ -67,7 +67,7 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
     }
 }
 
-/// What a record says of the ledger itself: its lease, its place, its copies.
+/// Checks a record about the ledger itself: its lease, its location, its copies.
 fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str> {
     match record {
         Record::Account { account } => match &ledger.identity.account {
@@ -105,7 +105,7 @@ fn check_intent(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
     require_legal(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
     match &intent.action {
         IntentAction::Create { .. } => check_birth(ledger, intent),
-        // An older object may have to let go of another one before it can be deleted.
+        // A deposed object may need an update that detaches another object before it can be deleted.
         IntentAction::Update { id, .. } | IntentAction::Delete { object: OwnedObject { id, .. } } => {
             require_legal(
                 entry.is_some_and(|entry| entry_owns_id(entry, id)),
@@ -124,7 +124,7 @@ fn check_bound(ledger: &Ledger, op: Uuid, object: &OwnedObject) -> Result<(), &'
     require_legal(!baseline.contains(&object.id), "the object was there before the request")
 }
 
-/// A creation must not drop an object that the address has.
+/// Checks that a creation does not drop an object of its address.
 fn check_birth(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
     let IntentAction::Create { deposes, .. } = &intent.action else {
         return Err("only a creation makes an object");
@@ -154,7 +154,7 @@ fn check_moves(ledger: &Ledger, moves: &BTreeMap<Address, Address>) -> Result<()
     first_illegal_move(ledger, moves).map_or(Ok(()), |(_, reason)| Err(reason))
 }
 
-/// Returns the old address of the first of some moves that is none, and why it is none.
+/// Returns the old address of the first illegal move, and the reason.
 #[must_use]
 pub fn first_illegal_move<'m>(
     ledger: &Ledger,
@@ -195,7 +195,7 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Resul
     let known = ledger.intents.get(&op).or(asked).or_else(|| ledger.watched.get(&op));
     let intent = known.ok_or("there is no such intent or question")?;
     if matches!(answer, IntentResolution::Made { .. } | IntentResolution::Surplus { .. }) {
-        // What that one makes would find the address's place taken.
+        // Otherwise the object that the other request creates would have no free address.
         let other = |open: &Intent| open.op != op && open.address == intent.address;
         require_legal(
             !ledger.intents.values().any(other),
@@ -220,19 +220,20 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Resul
     }
 }
 
-/// Ids are never given again. A child's may be its name, which is.
+/// Checks that an object was not deleted: the service never reuses ids. A child's id may be its name, which can be
+/// reused.
 fn check_alive(ledger: &Ledger, kind: &str, object: &OwnedObject) -> Result<(), &'static str> {
     let ghost = object.parent.is_none() && ledger.is_buried(kind, &object.id);
     require_legal(!ghost, "the object was deleted and proven gone")
 }
 
-/// An address has an object once: what steps down is not what takes its place.
+/// Checks that the address does not own the object yet: a deposed object cannot be its own replacement.
 fn check_new(ledger: &Ledger, address: &Address, object: &OwnedObject) -> Result<(), &'static str> {
     let is_new = ledger.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
     require_legal(is_new, "the object is the address's already")
 }
 
-/// One request at a time for each address, and none while a human is asked.
+/// Checks that the address has no open request and no ambiguous intent.
 fn check_quiet(ledger: &Ledger, address: &Address) -> Result<(), &'static str> {
     let open = ledger.intents.values().any(|intent| intent.address == *address);
     require_legal(!open, "another request for the address is open")?;

@@ -1,40 +1,40 @@
-//! Journal lines: `LENGTH DIGEST JSON`, one for each append, each digest made over the one before; and
-//! after a blank a MAC of that digest, where the ledger is sealed. Pure.
+//! Journal lines: `LENGTH DIGEST JSON`, one per append, with each digest over the one before; an authenticated ledger
+//! adds a blank and a MAC of that digest. Pure.
 //!
-//! A line holds all records of one append, so that they are durable together or not at all. JSON has
-//! no raw line break; so a break ends a line, and what follows the last one was torn off.
+//! A line contains all records of one append, so that they become durable together or not at all. JSON has no raw line
+//! break; so a line break ends a line, and bytes after the last one are a torn write.
 
 use super::chain::{ChainHead, line_digest};
 use super::mac::{self, MacKey, MacVerifier};
 use super::record::Record;
 use crate::model::hex::encode_hex;
 
-/// Characters before the JSON: length, space, digest, space.
+/// Number of characters before the JSON: length, space, digest, space.
 pub(in crate::ledger) const LINE_PREFIX_CHARS: usize = 8 + 1 + 64 + 1;
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug)]
 pub(in crate::ledger) struct ParsedJournal {
-    /// All records of whole lines.
+    /// All records of complete lines.
     pub records: Vec<Record>,
-    /// The digest of the last whole line.
+    /// The digest of the last complete line.
     pub head: ChainHead,
-    /// Bytes of whole lines; what follows was torn off and never acknowledged.
+    /// Bytes of complete lines; the rest is a torn write that was never acknowledged.
     pub whole: usize,
-    /// The number of records up to the end of each line, and the digest there.
+    /// For the end of each line, the number of records so far and the digest.
     pub ends: Vec<(usize, ChainHead)>,
 }
 
-/// A line that is not what was written.
+/// A line that differs from what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ledger) struct DamagedLine {
-    /// Its number, from 1.
+    /// The line number, counted from 1.
     pub line: usize,
-    /// What does not fit.
+    /// A description of the damage.
     pub reason: &'static str,
 }
 
-/// Returns the line of one append, and the digest after it.
+/// Returns the line for one append, and the digest after it.
 pub(in crate::ledger) fn encode_line(
     records: &[Record],
     before: &ChainHead,
@@ -52,7 +52,7 @@ pub(in crate::ledger) fn encode_line(
     Ok((line, head))
 }
 
-/// Reads a journal that starts after `before`. Only the end may be missing.
+/// Reads a journal that starts after `before`. Only the end of the last line may be missing.
 pub(in crate::ledger) fn decode_lines(
     bytes: &[u8],
     before: ChainHead,
@@ -85,10 +85,10 @@ pub(in crate::ledger) fn decode_lines(
     Ok(lines)
 }
 
-/// Tells whether the end of a line is missing, and nothing else is wrong that can be seen.
+/// Returns whether only the end of a line is missing, as far as can be seen.
 fn is_torn(line: &[u8]) -> bool {
     match split_line(line) {
-        // Of a sealed line the MAC may be torn.
+        // The MAC of an authenticated line may be torn, too.
         Some((length, _, json)) => {
             let torn =
                 |rest: &[u8]| rest.len() <= 1 + mac::MAC_CHARS && rest.first().is_none_or(|b| *b == b' ');
@@ -98,7 +98,8 @@ fn is_torn(line: &[u8]) -> bool {
     }
 }
 
-/// Returns a line's JSON and its MAC. A list of records ends with a bracket: what follows one is none of it.
+/// Returns a line's JSON and its MAC. The list of records ends with a bracket, so the bytes after it are not part of
+/// it.
 pub(in crate::ledger) fn split_mac(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     let at = rest.len().checked_sub(1 + mac::MAC_CHARS);
     match at.and_then(|at| rest.split_at_checked(at)) {

@@ -1,9 +1,9 @@
-//! Seals: MACs of a ledger's lines and summaries under a key that is kept elsewhere than the ledger, so that whoever
-//! can write the ledger's place, and has not the key, can change nothing in it unseen. Pure.
+//! MACs over a ledger's lines and checkpoints under a key that is stored apart from the ledger: an actor who can write
+//! the ledger's location, but lacks the key, can change nothing unnoticed. Pure.
 //!
-//! A line's MAC is made over the digest after it, which is made over the line and all lines before. From the record
-//! `Sealed` on every line bears one, and so does every summary of a ledger that knows that record. What MACs do not
-//! show, because it was right once, is an older copy that was put back: that is the waterline's to notice.
+//! A line's MAC covers the digest after it, which covers the line and all lines before. From the record `Sealed` on,
+//! every line has one, and so does every checkpoint of a ledger that contains that record. MACs cannot detect an older
+//! copy that was restored, because it was valid once: the high-water mark detects that.
 
 use std::fmt;
 
@@ -18,32 +18,32 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::hex::encode_hex;
 
-/// The shortest secret that a key is made of.
+/// Minimum length of a secret from which a key is made, in bytes.
 const MIN_SECRET_BYTES: usize = 32;
 
-/// Characters of a MAC.
+/// Number of characters of a MAC.
 pub(in crate::ledger) const MAC_CHARS: usize = 64;
 
 const MISSING_MAC: &str = "it bears no MAC, and the ledger's lines do";
 const UNEXPECTED_MAC: &str = "it bears a MAC, and the ledger's lines bear none";
 const WRONG_MAC: &str = "its MAC does not match: it is not what was written with the key";
 
-/// The key that seals ledgers.
+/// The MAC key of a ledger.
 #[derive(Clone)]
 pub struct MacKey {
     key: [u8; 32],
     id: Name,
-    /// A ledger without MACs is read all the same, for who looks at it before it gets them.
+    /// Accepts a ledger without MACs, for reading it before they begin.
     accepts_unsealed: bool,
 }
 
-/// Why a text is no secret for a key.
+/// The error for a text that is too short for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("it has {0} bytes, and a key is made of {MIN_SECRET_BYTES} at least")]
 pub struct MacKeyTooShort(usize);
 
 impl MacKey {
-    /// Makes a key of the bytes of a file. A line break that an editor leaves at the end of a text does not count.
+    /// Derives a key from the bytes of a file. A line break at the end, as editors add it, is ignored.
     ///
     /// # Errors
     /// When they are too few to be a secret.
@@ -58,19 +58,19 @@ impl MacKey {
         Ok(Self { key: keyed_mac(bytes, &[b"stead ledger key"]), id: id.into(), accepts_unsealed: false })
     }
 
-    /// Returns the same key for reading a ledger that may have no MACs; those that it has are checked.
+    /// Returns the same key for reading a ledger that may have no MACs; existing ones are verified.
     #[must_use]
     pub fn accepting_unsealed(&self) -> Self {
         Self { accepts_unsealed: true, ..self.clone() }
     }
 
-    /// Returns what tells this key from another one, and nothing more of it.
+    /// Returns an id that distinguishes this key from others and reveals nothing else about it.
     #[must_use]
     pub fn id(&self) -> &Name {
         &self.id
     }
 
-    /// Returns the MAC of a line, by the digest after it.
+    /// Returns the MAC of a line, computed over the digest after it.
     pub(in crate::ledger) fn of_line(&self, head: &ChainHead) -> String {
         encode_hex(&keyed_mac(&self.key, &[b"line", head]))
     }
@@ -81,7 +81,7 @@ impl MacKey {
         encode_hex(&keyed_mac(&self.key, &[b"high-water mark", mark]))
     }
 
-    /// Returns the MAC of a summary, by its digest.
+    /// Returns the MAC of a checkpoint, computed over its digest.
     pub(in crate::ledger) fn of_summary(&self, digest: &ChainHead) -> String {
         encode_hex(&keyed_mac(&self.key, &[b"summary", digest]))
     }
@@ -94,7 +94,7 @@ impl fmt::Debug for MacKey {
 }
 
 fn keyed_mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    // A key of any length is one for HMAC.
+    // HMAC accepts a key of any length, so this does not fail.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Sha256::digest(key).into() };
     for part in parts {
         mac.update(part);
@@ -102,25 +102,25 @@ fn keyed_mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// What is asked of lines and summaries while they are read, one after the other.
+/// The verification state while lines and checkpoints are read in order.
 pub(in crate::ledger) struct MacVerifier<'k> {
     key: Option<&'k MacKey>,
-    /// The key of the seals that everything must bear from here on.
+    /// The id of the key whose MAC everything must have from here on.
     begun: Option<Name>,
 }
 
 impl<'k> MacVerifier<'k> {
-    /// Begins a reading; without a key no seal can be checked.
+    /// Begins a reading; without a key no MAC can be verified.
     pub(in crate::ledger) fn new(key: Option<&'k MacKey>) -> Self {
         Self { key, begun: None }
     }
 
-    /// Begins a reading of what follows on a ledger.
+    /// Begins a reading of the lines that follow a ledger.
     pub(in crate::ledger) fn from_ledger(key: Option<&'k MacKey>, ledger: &Ledger) -> Self {
         Self { key, begun: ledger.sealed.as_ref().map(|sealing| sealing.key.clone()) }
     }
 
-    /// Checks the next line.
+    /// Verifies the MAC of the next line.
     pub(in crate::ledger) fn check_line(
         &mut self,
         records: &[Record],
@@ -133,7 +133,7 @@ impl<'k> MacVerifier<'k> {
         self.check_mac(mac, |key| key.of_line(head))
     }
 
-    /// Checks a summary.
+    /// Verifies the MAC of a checkpoint.
     pub(in crate::ledger) fn check_checkpoint(
         &mut self,
         ledger: &Ledger,
@@ -150,7 +150,7 @@ impl<'k> MacVerifier<'k> {
         };
         let Some(key) = self.key else { return Ok(()) };
         match mac {
-            // Seals of another key: whoever asked for the ledger is told, once it is read.
+            // MACs of another key: the caller reports the wrong key after the whole ledger is read.
             _ if key.id != *begun => Ok(()),
             None => Err(MISSING_MAC),
             Some(mac) if mac == made(key).as_bytes() => Ok(()),
@@ -159,7 +159,7 @@ impl<'k> MacVerifier<'k> {
     }
 }
 
-/// Returns the key with which records say that they are sealed.
+/// Returns the id of the key in the record that begins the MACs.
 fn sealing_key(records: &[Record]) -> Option<&Name> {
     records.iter().find_map(|record| match record {
         Record::Sealed { key } => Some(key),
@@ -168,13 +168,13 @@ fn sealing_key(records: &[Record]) -> Option<&Name> {
     })
 }
 
-/// Returns the record with which a ledger's seals begin; `None` where they have, or there is no key.
+/// Returns the record that begins the MACs of a ledger; `None` where they have begun, or there is no key.
 pub(in crate::ledger) fn mac_start_record(records: &[Record], key: Option<&MacKey>) -> Option<Record> {
     let key = key.filter(|_| sealing_key(records).is_none())?;
     Some(Record::Sealed { key: key.id.clone() })
 }
 
-/// Checks that what was read can be written on with a key.
+/// Checks that a ledger can be extended with a key.
 pub(in crate::ledger) fn check_writable(
     records: &[Record],
     key: Option<&MacKey>,
@@ -185,8 +185,8 @@ pub(in crate::ledger) fn check_writable(
     }
 }
 
-/// Checks that MACs of the key cover all that was read, where there is a key. Without one nothing is checked, and
-/// whoever reads says so.
+/// Checks that MACs of the key cover everything that was read. Without a key nothing is checked, and the caller reports
+/// that.
 pub(in crate::ledger) fn check_readable(
     records: &[Record],
     key: Option<&MacKey>,
@@ -208,13 +208,13 @@ pub(in crate::ledger) fn check_ledger(ledger: &Ledger, key: Option<&MacKey>) -> 
     }
 }
 
-/// Tells whether MACs cover everything that records say. The first MAC covers all lines before it, because digests
-/// are chained. It covers no summary: of that, only a MAC of its own proves more than the digest of the last line.
+/// Returns whether MACs cover all records. The first MAC covers all lines before it, because digests are chained. It
+/// does not cover a checkpoint: only the checkpoint's own MAC proves more than the digest of the last line.
 fn is_covered(records: &[Record]) -> bool {
     match records.first() {
         Some(Record::Condensed(ledger)) if ledger.sealed.is_some() => true,
         Some(Record::Condensed(ledger)) if !ledger.is_blank() => false,
-        // Nothing is decided by a ledger that says nothing: its MACs begin with the next line.
+        // A ledger without any facts cannot mislead a decision; its MACs begin with the next line.
         _ => sealing_key(records).is_some() || records.iter().all(says_nothing),
     }
 }

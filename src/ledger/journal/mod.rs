@@ -1,5 +1,6 @@
-//! The journal: records, their lines, digests and MACs, and the replay that makes a ledger of them. In: records in
-//! order. Out: a `Ledger`, or the first record that is illegal. Invariant: replay is pure, and the same records give
+//! The journal: records, their lines, digests and MACs, and the replay that builds a ledger from them. In: records in
+//! order. Out: a `OtherLedger`, or the first record that is illegal. Invariant: replay is pure, and the same records
+//! give
 //! the same ledger.
 
 pub(super) mod chain;

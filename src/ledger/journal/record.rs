@@ -1,4 +1,4 @@
-//! `Record`: one line of the journal. A ledger is what its records say, in order.
+//! `Record`: one fact in the journal. The ledger is the result of its records, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,212 +17,210 @@ use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 
-/// One fact.
+/// One fact about a stack's resources or about its ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "record")]
 pub enum Record {
-    /// The first record of all.
+    /// The first record of every ledger.
     Born {
-        /// See `LedgerIdentity`.
+        /// The lineage id, see `LedgerIdentity`.
         lineage: Uuid,
         /// The stack.
         stack: Name,
         /// The environment.
         environment: Name,
-        /// 64 hexadecimal digits.
+        /// The fingerprint key, as 64 hexadecimal digits.
         key: String,
     },
-    /// Everything up to here in one: stands first, in place of the records that it sums up.
+    /// A checkpoint: comes first and replaces the records before it.
     Condensed(Box<Ledger>),
-    /// The account was seen for the first time.
+    /// An apply used the account for the first time.
     Account {
         /// The id of its default project.
         account: Name,
     },
-    /// An apply starts.
+    /// An apply has started.
     Begin {
-        /// The run.
+        /// The id of the run.
         run: Uuid,
-        /// The plan's nonce.
+        /// The nonce of the plan.
         plan: Uuid,
-        /// Who, as `user@host`.
+        /// The actor, as `user@host`.
         who: String,
-        /// When.
+        /// The time by the actor's clock.
         at: Timestamp,
-        /// What the plan was made from.
+        /// The source of the plan.
         #[serde(default)]
         origin: RunOrigin,
     },
-    /// Someone took the lease of a shared ledger: nothing that an earlier epoch sends is recorded any
-    /// more.
+    /// A holder took the lease of a shared ledger: records of an earlier epoch are refused from now on.
     Took {
-        /// The lease's number.
+        /// The fencing token of the lease.
         epoch: u64,
-        /// Who.
+        /// The new holder of the lease.
         holder: LeaseHolder,
-        /// The holder before sends nothing any more: it gave the lease back, or is proven dead. If not,
-        /// its open requests are foreign from now on.
+        /// The previous holder sends no more requests: it released the lease, or is proven dead. Otherwise its open
+        /// requests are foreign from now on.
         proven: bool,
-        /// Why the lease was taken from a holder that had it, if a human did it.
+        /// The reason for which the user took the lease from its holder, if so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// From this line on every line bears a MAC.
+    /// From this line on, every line has a MAC.
     Sealed {
-        /// What tells the key from another one.
+        /// The id of the MAC key.
         key: Name,
     },
-    /// The lease is given back: its holder sends nothing any more.
+    /// The lease was released: its holder sends no more requests.
     Released {
-        /// The lease's number.
+        /// The fencing token of the lease.
         epoch: u64,
     },
-    /// A request is about to be sent.
+    /// The program is about to send a request.
     Intent(Intent),
-    /// A creation is known to have made this object.
+    /// A creation is known to have created this object.
     Bound {
-        /// The intent.
+        /// The id of the intent.
         op: Uuid,
-        /// The object.
+        /// The object that was created.
         object: OwnedObject,
     },
-    /// A request is known to have had its effect (update), or to have had none (any).
+    /// A request is known to have had its effect (update), or no effect (any).
     Closed {
-        /// The intent.
+        /// The id of the intent.
         op: Uuid,
-        /// How it ended.
+        /// The outcome of the request.
         outcome: ClosedOutcome,
     },
-    /// An owned object is proven gone (deletion done, or found gone).
+    /// An owned object is proven to be gone (deleted, or found missing).
     Gone {
-        /// The intent, when a deletion of ours did it.
+        /// The intent, when a deletion of ours removed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         op: Option<Uuid>,
-        /// Whose it was.
+        /// The address that owned it.
         address: Address,
-        /// The object's id.
+        /// The id of the object.
         id: Name,
     },
-    /// All calls for a resource are done: this is what was applied.
+    /// All calls for a resource have finished: the record has the last applied state.
     Applied {
-        /// The resource.
+        /// The address of the resource.
         address: Address,
-        /// Everything that is remembered of it but `current` and `deposed`, which stay.
+        /// The new entry without `current` and `deposed`, which stay.
         entry: Box<Entry>,
     },
     /// Some attributes were applied (one call of several).
     Merged {
-        /// The resource.
+        /// The address of the resource.
         address: Address,
-        /// The attributes; `Null` removes one.
+        /// The applied attributes; `Null` removes one.
         attributes: Attributes,
     },
-    /// A live object now belongs to an address.
+    /// A live object was adopted by an address.
     Adopted {
-        /// The resource.
+        /// The address of the resource.
         address: Address,
-        /// What is remembered, with `current`.
+        /// The new entry, with `current`.
         entry: Box<Entry>,
     },
-    /// stead lets go of an object, which stays live. Older ones that are still to be deleted stay owned.
+    /// An object was forgotten: it stays live and is no longer managed. Deposed objects stay owned.
     Forgotten {
-        /// The resource.
+        /// The address of the resource.
         address: Address,
     },
-    /// Entries have new addresses, all at once.
+    /// Entries have new addresses; all moves take effect together.
     Moved {
-        /// The new ones, by the old ones.
+        /// New addresses by old addresses.
         moves: BTreeMap<Address, Address>,
     },
-    /// Only a human can say what became of a request.
+    /// The intent is ambiguous: only the user can state its outcome.
     Asked(Box<AmbiguousIntent>),
-    /// A human said it; the intent or its question is no more.
+    /// The user resolved an ambiguous intent, which is now removed.
     Answered {
-        /// The intent, open, asked about or watched.
+        /// The id of the intent, open, ambiguous or watched.
         op: Uuid,
-        /// What was said.
+        /// The outcome that the user stated.
         answer: IntentResolution,
     },
-    /// Another copy of the ledger takes this one's place: everything in it holds from here on.
+    /// Another copy of the ledger replaces this one from here on.
     Pushed {
-        /// The copy.
+        /// The copy, as a whole ledger.
         ledger: Box<Ledger>,
-        /// Who, as `user@host`.
+        /// The actor, as `user@host`.
         who: String,
-        /// When.
+        /// The time by the actor's clock.
         at: Timestamp,
     },
-    /// A secret was generated and is where it should be: only now it may be sent.
+    /// A secret was generated and delivered: only from now on may a request use it.
     Generated {
-        /// The path of its variable.
+        /// The path of the variable.
         variable: Name,
-        /// What is remembered of it.
+        /// The stored facts about the secret.
         generated: GeneratedSecret,
     },
-    /// A secret is about to be written to a sink. It is recorded before it is written: whatever a crash
-    /// leaves there is known.
+    /// A secret is about to be written to a secret sink. The record precedes the write, so that the content after a
+    /// crash is recognized.
     Delivered {
-        /// The sink's target, in one spelling.
+        /// The target of the sink, in normalized form.
         target: Name,
-        /// What is remembered of the content.
+        /// The stored facts about the content.
         delivery: SinkDelivery,
     },
-    /// From here on secrets are encrypted to these recipients.
+    /// From here on, secrets are encrypted to these recipients.
     SecretRecipients {
-        /// The recipients, `age1…`.
+        /// The age recipients, `age1…`.
         recipients: BTreeSet<Name>,
     },
-    /// A secret is kept, encrypted: only now a sink or a request may have it.
+    /// An encrypted secret was stored: only from now on may a sink or a request use it.
     SecretKept {
-        /// `vars.token` of a generated variable, else the resource.
+        /// `vars.token` for a generated variable, otherwise the resource's address.
         address: Name,
-        /// The value.
+        /// The encrypted value and its version.
         value: Box<KeptVersion>,
-        /// It is in use once its rotation is done.
+        /// It comes into use when its rotation is finished.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pending: bool,
     },
-    /// A rotation of a secret goes on.
+    /// A step of a secret's rotation was done.
     SecretRotation {
-        /// The secret's address.
+        /// The address of the secret.
         address: Name,
-        /// How.
+        /// The step that was done.
         step: RotationStep,
     },
-    /// Something happened to the ledger itself.
+    /// An incident of the ledger itself.
     Noted(Incident),
-    /// From here on it is applied from these directories and from no other.
+    /// From here on, the stack is applied from these directories only.
     Origins {
-        /// The directories.
+        /// The directories and their repositories.
         origins: BTreeSet<StackOrigin>,
     },
-    /// The ledger is kept elsewhere from now on: nothing follows but the lease's return.
+    /// The ledger was moved to another location: only the release of the lease may follow.
     MovedAway {
-        /// Where, without a password.
+        /// The new location, without a password.
         to: String,
     },
-    /// An apply ended.
+    /// An apply has ended.
     Ended {
-        /// The run.
+        /// The id of the run.
         run: Uuid,
-        /// The plan's nonce: it cannot be applied again.
+        /// The nonce of the plan, which cannot be applied again.
         plan: Uuid,
-        /// Whether every step was done.
+        /// Whether every step succeeded.
         complete: bool,
-        /// When.
+        /// The time by the actor's clock.
         at: Timestamp,
-        /// Resources by how they ended.
+        /// The number of resources by outcome.
         #[serde(default)]
         tally: ResourceCounts,
-        /// The stack's outputs, secrets sealed: other stacks read them. `None` where that was not
-        /// recorded.
+        /// The stack's outputs with redacted secrets, for other stacks to read. `None` where they were not recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outputs: Option<Attributes>,
     },
 }
 
 impl Record {
-    /// Returns the record with which the ledger of an identity begins.
+    /// Returns the first record of a ledger with this identity.
     #[must_use]
     pub fn birth(identity: &LedgerIdentity) -> Self {
         Self::Born {
@@ -234,36 +232,36 @@ impl Record {
     }
 }
 
-/// What a human said became of a request.
+/// The outcome of an ambiguous intent, as stated by the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum IntentResolution {
-    /// It made this object, which is the address's now.
+    /// It created this object, which the address now owns.
     Made {
-        /// The object.
+        /// The object that was created.
         object: OwnedObject,
     },
-    /// It made this object, which is one too many: the next plan deletes it.
+    /// It created this object, which is superfluous: the next plan deletes it.
     Surplus {
-        /// The object.
+        /// The object that was created.
         object: OwnedObject,
     },
-    /// It made nothing. It stays watched for late effects.
+    /// It created nothing. The intent stays watched for late effects.
     Nothing,
-    /// Whatever it made is none of this ledger's business.
+    /// This ledger ignores anything that it may have created.
     Dropped,
 }
 
-/// How a request without a new object ended.
+/// The outcome of a request that created no object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClosedOutcome {
-    /// It did what it should.
+    /// The request had its intended effect.
     Done,
-    /// The service said no.
+    /// The service refused the request.
     Refused,
-    /// Not a byte left.
+    /// No byte of the request was sent.
     NotSent,
-    /// Nothing came of it within the bounds; a creation is watched for late effects.
+    /// No effect was visible within the time limit; a creation is watched for late effects.
     PresumedAbsent,
 }

@@ -1,19 +1,20 @@
-//! Salvage: facts that an earlier run could not record, put in once the ledger can be written. Pure.
+//! Replay of a recovery file: facts that an earlier run could not record, added as soon as the ledger can be written.
+//! Pure.
 
 use super::record::{ClosedOutcome, IntentResolution, Record};
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
 
-/// Returns what of the kept facts the ledger does not hold yet, as records that are legal now.
+/// Returns the facts that the ledger does not contain yet, as records that are legal now.
 ///
-/// The failed append may have been written after all, and a later run may have found out by itself:
-/// a fact counts only while its request is open, or asked about.
+/// The failed append may have been written after all, and a later run may have resolved the request itself: a fact
+/// counts only while its request is open or ambiguous.
 #[must_use]
 pub fn records_to_replay(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
     let mut trial = ledger.clone();
     let mut found = Vec::new();
     let mut follows_change = false;
-    // A secret counts only with the object that showed it, whose binding stands behind it.
+    // A secret counts only with the object that showed it, whose binding follows it in the file.
     let mut secret: Option<&Record> = None;
     for fact in kept {
         if matches!(fact, Record::SecretKept { .. }) {
@@ -35,7 +36,7 @@ pub fn records_to_replay(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
                 continue;
             }
             Record::Gone { op: None, .. } => continue,
-            // Attributes belong to the call whose end stands before them.
+            // Attributes belong to the call whose completion precedes them.
             Record::Merged { .. } if !follows_change => continue,
             Record::Bound { .. }
             | Record::Closed { .. }

@@ -1,4 +1,4 @@
-//! Replay: what a record does to a ledger. Pure.
+//! Replay: the effect of each record on a ledger. Pure.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, R
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
 
-/// How long a deleted object is remembered: longer than any list could show its ghost.
+/// The time for which a deleted object is remembered: longer than any list may still show it.
 const TOMBSTONE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Replays records into a ledger. The first one says whose it is.
+/// Replays records into a ledger. The first record identifies the stack and environment.
 ///
 /// # Errors
 /// When there are none, or one is no legal move: the ledger was not written by stead alone.
@@ -47,7 +47,7 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     Ok(ledger)
 }
 
-/// Checks whose ledger records are, that it still is kept here, and that whoever has this key can write it.
+/// Checks the owner of the records, that the ledger was not moved away, and that this key can extend it.
 pub(in crate::ledger) fn check_owner(
     records: &[Record],
     identity: &LedgerIdentity,
@@ -64,13 +64,13 @@ pub(in crate::ledger) fn check_owner(
     let (stack, environment) = match records.first() {
         Some(Record::Born { stack, environment, .. }) => (stack, environment),
         Some(Record::Condensed(ledger)) => (&ledger.identity.stack, &ledger.identity.environment),
-        // Replay refuses it.
+        // Without an identity record, replay reports the error.
         _ => return Ok(()),
     };
     same_owner(stack, environment, &identity.stack, &identity.environment)
 }
 
-/// Checks that a stack and an environment are the wanted ones.
+/// Checks that a stack and an environment are the expected ones.
 pub fn same_owner(stack: &str, environment: &str, wanted: &str, wanted_in: &str) -> Result<(), StoreError> {
     if stack == wanted && environment == wanted_in {
         return Ok(());
@@ -81,7 +81,7 @@ pub fn same_owner(stack: &str, environment: &str, wanted: &str, wanted_in: &str)
     })
 }
 
-/// Checks that a ledger still is kept where it was read.
+/// Checks that a ledger was not moved to another location.
 pub(in crate::ledger) fn check_not_moved(ledger: &Ledger) -> Result<(), StoreError> {
     match &ledger.moved_to {
         Some(to) => Err(StoreError::Moved { to: to.clone() }),
@@ -100,7 +100,7 @@ fn born_as(born: &Record) -> Option<LedgerIdentity> {
     })
 }
 
-/// Makes a record part of the ledger.
+/// Applies a record to the ledger.
 ///
 /// # Errors
 /// When it is no legal move; the ledger is as before then.
@@ -108,13 +108,13 @@ pub fn apply_record(ledger: &mut Ledger, record: &Record) -> Result<(), IllegalR
     let serial = ledger.serial + 1;
     check_record(ledger, record).map_err(|reason| IllegalRecord { serial, reason })?;
     ledger.serial = serial;
-    // Before the record: it may remove the last entry.
+    // Before the record is applied, because it may remove the last entry.
     ledger.had_entries |= !ledger.entries.is_empty();
     apply_legal(ledger, record);
     Ok(())
 }
 
-/// Does what a legal record says.
+/// Applies a legal record.
 fn apply_legal(ledger: &mut Ledger, record: &Record) {
     match record {
         Record::Condensed(_) | Record::Born { .. } => {}
@@ -128,7 +128,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         }
         Record::Bound { op, object } => {
             let intent = ledger.intents.remove(op);
-            // What was only found may be somebody else's, and ours still to come.
+            // An unconfirmed object may belong to someone else, and ours may still appear, so keep watching.
             let found = intent.clone().filter(|_| object.provisional);
             ledger.watched.extend(found.map(|intent| (*op, intent)));
             bind(ledger, intent, object);
@@ -177,7 +177,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
     }
 }
 
-/// Remembers how a run ended.
+/// Records the end of a run in the history.
 fn end_run(ledger: &mut Ledger, run: Uuid, end: RunEnd) {
     if end.complete {
         ledger.last_applied = Some(end.at);
@@ -187,7 +187,7 @@ fn end_run(ledger: &mut Ledger, run: Uuid, end: RunEnd) {
     }
 }
 
-/// Does what a legal record says of the ledger itself.
+/// Applies a legal record about the ledger itself.
 fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
     match record {
         Record::Took { epoch, holder, proven, reason } => {
@@ -224,7 +224,7 @@ fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
     }
 }
 
-/// Does a step of a rotation. A variable's new value is the one that plans compare with from then on.
+/// Applies a rotation step. From then on, plans compare a variable with its new value.
 fn rotate_secret(ledger: &mut Ledger, address: &Name, step: RotationStep) {
     ledger.secrets.rotate(address, step);
     let variable = address.strip_prefix(VARIABLE_PREFIX).filter(|_| step == RotationStep::Done);
@@ -236,8 +236,8 @@ fn rotate_secret(ledger: &mut Ledger, address: &Name, step: RotationStep) {
     }
 }
 
-/// Lets go of an address's object: what it is known to have had is no late effect of a request that was
-/// given up. What is still to be deleted stays: nobody else knows of it.
+/// Forgets the object of an address and stops watching for late effects that it explains. Deposed objects stay:
+/// they are recorded in no other place.
 fn let_go(ledger: &mut Ledger, address: &Address) {
     let Some(entry) = ledger.entries.get_mut(address) else { return };
     let current = entry.current.take();
@@ -276,19 +276,19 @@ fn add_incident(ledger: &mut Ledger, incident: Incident) {
     ledger.incidents.push_back(incident);
 }
 
-/// Takes everything from a copy but what belongs to this place: its own number of records, its
-/// lease, and what happened here.
+/// Takes over a copy, except for the parts that belong to this location: its number of records, its lease and its
+/// incidents.
 fn become_copy(ledger: &mut Ledger, copy: &Ledger, who: &str, at: Timestamp) {
     let (epoch, holder) = (ledger.epoch, ledger.holder.take());
     let serial = ledger.serial.max(copy.serial + 1);
     let before = std::mem::take(&mut ledger.incidents);
-    // The lines of this place bear what they bear, whatever the copy's bore; with the same key, since then.
+    // Whether the lines at this location have MACs does not depend on the copy.
     let key = |sealing: &MacState| sealing.key.clone();
     let own = ledger.sealed.take();
     let as_there = copy.sealed.clone().filter(|there| own.as_ref().map(key) == Some(key(there)));
     let had_entries = ledger.had_entries || copy.had_entries;
     *ledger = Ledger { serial, epoch, holder, sealed: as_there.or(own), had_entries, ..copy.clone() };
-    // A place that was empty has nothing to tell; one that was not knows of more than the copy.
+    // An empty location has no incidents of its own; otherwise it may have more than the copy.
     if before.len() > ledger.incidents.len() {
         ledger.incidents = before;
     }
@@ -313,7 +313,7 @@ fn apply_answer(ledger: &mut Ledger, op: Uuid, answer: &IntentResolution) {
         }
         IntentResolution::Nothing => {
             if let IntentAction::Create { baseline, .. } = &mut intent.action {
-                // What was none of its making is not asked about again.
+                // The user said that these objects are not its result, so they are not candidates again.
                 baseline.extend(candidates);
                 ledger.watched.insert(op, intent);
             }
@@ -336,7 +336,7 @@ fn merge(ledger: &mut Ledger, address: &Address, attributes: &Attributes) {
     }
 }
 
-/// The object of a creation becomes the address's; the one before it steps down.
+/// Binds the object of a creation to its address; the previous object becomes deposed.
 fn bind(ledger: &mut Ledger, intent: Option<Intent>, object: &OwnedObject) {
     let Some(Intent { address, action: IntentAction::Create { entry, .. }, .. }) = intent else {
         return;
@@ -346,7 +346,7 @@ fn bind(ledger: &mut Ledger, intent: Option<Intent>, object: &OwnedObject) {
     settle_in(ledger, &address, entry);
 }
 
-/// Puts an entry at an address. What was live there before is still to be deleted.
+/// Puts an entry at an address. An object that was live there before becomes deposed.
 fn settle_in(ledger: &mut Ledger, address: &Address, mut entry: Entry) {
     if let Some(known) = ledger.entries.remove(address) {
         entry.deposed = known.deposed;
@@ -370,7 +370,7 @@ fn add_tombstone(ledger: &mut Ledger, address: &Address, id: &Name) {
     let Some(entry) = ledger.entries.get(address) else { return };
     let mut objects = entry.current.iter().chain(&entry.deposed);
     let is_child = objects.any(|object| object.id == *id && object.parent.is_some());
-    // What there is once has its kind's name for an id, and comes back with it.
+    // A singleton has its kind's name as its id and may reappear with the same id.
     let comes_back = is_child || *id == entry.kind;
     let at = ledger.history.back().map(|run| run.at);
     if let Some(at) = at.filter(|_| !comes_back) {
@@ -378,7 +378,7 @@ fn add_tombstone(ledger: &mut Ledger, address: &Address, id: &Name) {
     }
 }
 
-/// An entry without any object is no entry.
+/// Drops an object of an address, and the entry when it has no object left.
 fn drop_object(ledger: &mut Ledger, address: &Address, id: &str) {
     let Some(entry) = ledger.entries.get_mut(address) else { return };
     if entry.current.as_ref().is_some_and(|object| object.id == id) {
@@ -388,12 +388,12 @@ fn drop_object(ledger: &mut Ledger, address: &Address, id: &str) {
     }
     if entry.current.is_none() && entry.deposed.is_empty() {
         ledger.entries.remove(address);
-        // The secret of an object that is gone opens nothing.
+        // The secret of a deleted object is of no use.
         ledger.secrets.values.remove(address.as_str());
     }
 }
 
-/// Moves entries, and every mention of them.
+/// Moves entries and updates every reference to their addresses.
 fn move_entries(ledger: &mut Ledger, moves: &BTreeMap<Address, Address>) {
     for (from, to) in moves {
         if let Some(entry) = ledger.entries.remove(from) {

@@ -1,4 +1,4 @@
-//! `Store`: where a journal is kept. A record is durable when `append` returns.
+//! `Store`: the storage of a journal. A record is durable when `append` returns.
 
 use std::time::Duration;
 
@@ -8,24 +8,25 @@ use super::record::Record;
 use super::trail::HeadHistory;
 use crate::ledger::state::ledger::Ledger;
 
-/// A journal's place. Opening one for writing takes its lock; dropping it gives the lock back.
+/// The storage of one journal. Opening it for writing takes its lock; dropping it releases the lock.
 pub trait Store {
     /// Returns all records, oldest first.
     fn load(&self) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
 
-    /// Adds records, all or none; durable on return.
+    /// Appends records, all or none; they are durable on return.
     ///
-    /// After an error the store is poisoned: every later call fails, nothing is retried.
+    /// After an error the store is poisoned: every later call fails, and no call retries.
     fn append(&self, records: &[Record]) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Sums up everything appended so far as `ledger`, so that the next load is short. Durable on
-    /// return; a store that has no use for it does nothing. Poisons like `append`.
+    /// Writes a checkpoint of everything appended so far, so that the next load is short. Durable on return; a store
+    /// without checkpoints does nothing. An error poisons it like one of `append`.
     fn condense(&self, _ledger: &Ledger) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
     }
 
-    /// Sums up everything as `condense` does, in one write that takes effect whole or not at all, after which MACs of
-    /// this key cover the ledger. `ledger` says so, and its last record is not summed up yet. Poisons like `append`.
+    /// Writes a checkpoint as `condense` does, in one atomic write after which MACs of this key cover the ledger.
+    /// `ledger` already contains that fact, and no checkpoint has its last record yet. An error poisons it like one of
+    /// `append`.
     fn condense_with_macs(
         &self,
         ledger: &Ledger,
@@ -34,30 +35,30 @@ pub trait Store {
         self.condense(ledger)
     }
 
-    /// Returns the digests of the lines that were read when it was opened, and written since. A store without
-    /// digests knows none.
+    /// Returns the digests of the lines that were read at opening and written since. A store without digests returns an
+    /// empty trail.
     fn trail(&self) -> HeadHistory {
         HeadHistory::default()
     }
 
-    /// Returns for how long nobody else can take the place; `None`: as long as this process lives. No
-    /// request may leave that could be under way for longer.
+    /// Returns the duration for which no other process can take the ledger; `None`: for the lifetime of this process.
+    /// No request may be sent that could take longer.
     fn held_for(&self) -> Option<Duration> {
         None
     }
 
-    /// Keeps the place while work goes on; ends only when it is lost. Polled beside the work.
+    /// Renews the lease while work is in progress; ends only when the lease is lost. Polled concurrently with the work.
     fn keep_lease(&self) -> impl Future<Output = StoreError> {
         std::future::pending()
     }
 
-    /// Gives the place back: its holder sends nothing any more.
+    /// Releases the ledger: its holder sends no more requests.
     fn release(&self) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
     }
 
-    /// Tells whether what became of a lost request must always be asked: the place cannot refuse a
-    /// writer that was displaced.
+    /// Returns whether the user must always resolve a request whose outcome is unknown, because the storage cannot
+    /// refuse a displaced writer.
     fn is_strict(&self) -> bool {
         false
     }

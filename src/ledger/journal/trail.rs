@@ -1,33 +1,34 @@
-//! `HeadHistory`: the digest of all lines up to a record, for those records that a store knows it of: where a line ends.
-//! In: what a store read and wrote. Out: whether a ledger goes on from a version that was seen earlier. Pure.
+//! `HeadHistory`: the digests of all lines up to those records at which a line ends. In: the lines that a store read
+//! and
+//! wrote. Out: whether a ledger continues a version that was seen earlier. Pure.
 
 use super::chain::ChainHead;
 use super::line::ParsedJournal;
 use super::record::Record;
 use crate::model::hex::encode_hex;
 
-/// Digests by the number of the record after which they hold, in order.
+/// Digests by the serial of the record after which they are valid, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadHistory(Vec<(u64, ChainHead)>);
 
 impl HeadHistory {
-    /// Begins after a record.
+    /// Begins a trail after this record.
     pub(in crate::ledger) fn new(serial: u64, head: ChainHead) -> Self {
         Self(vec![(serial, head)])
     }
 
-    /// Goes on with the records of one line, and the digest after it.
+    /// Adds the records of one line, and the digest after it.
     pub(in crate::ledger) fn advance(&mut self, records: &[Record], head: ChainHead) {
         let before = self.0.last().map_or(0, |(serial, _)| *serial);
         let serial = records.iter().fold(before, |serial, record| match record {
-            // A copy keeps its number, if that is higher.
+            // A pushed copy keeps its own serial if that is higher.
             Record::Pushed { ledger, .. } => (serial + 1).max(ledger.serial + 1),
             _ => serial + 1,
         });
         self.0.push((serial, head));
     }
 
-    /// Goes on with lines that were read.
+    /// Adds lines that were read.
     pub(in crate::ledger) fn extend_with_lines(&mut self, lines: &ParsedJournal) {
         let mut begin = 0;
         for (end, head) in &lines.ends {
@@ -36,14 +37,14 @@ impl HeadHistory {
         }
     }
 
-    /// Returns the last digest, as 64 hexadecimal digits.
+    /// Returns the newest digest, as 64 hexadecimal digits.
     #[must_use]
     pub fn head(&self) -> Option<String> {
         self.0.last().map(|(_, head)| encode_hex(head))
     }
 
-    /// Tells whether the ledger had another digest after this record, or no line that ended with it. What lies before
-    /// the trail is not known.
+    /// Returns whether the ledger had another digest after this record, or no line that ended with it. Records before
+    /// the trail cannot be checked.
     #[must_use]
     pub fn contradicts(&self, serial: u64, head: &str) -> bool {
         let covers =

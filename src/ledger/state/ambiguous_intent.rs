@@ -1,4 +1,5 @@
-//! Questions: how they are told, found by the first digits of their request, and answered. Pure.
+//! Ambiguous intents: their description, their lookup by the first digits of the request's id, and the possible
+//! answers. Pure.
 
 use std::fmt::Write;
 
@@ -9,36 +10,36 @@ use super::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 
-/// Digits of a request's id that are shown, at least.
+/// Minimum number of digits of a request's id that are displayed.
 const MIN_ID_DIGITS: usize = 8;
 
-/// Why no request could be found.
+/// The reason why no request was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IntentLookupError {
-    /// No question or watched request begins so.
+    /// No ambiguous or watched request begins with these digits.
     #[error("there is no open question {asked}{}", near.as_deref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
     NotFound {
-        /// What was asked for.
+        /// The digits that the user gave.
         asked: String,
-        /// What it is closest to.
+        /// The most similar id, if there is one.
         near: Option<String>,
     },
-    /// Several do.
+    /// Several requests begin with these digits.
     #[error("{asked} could be {}", all.join(" or "))]
     MultipleMatches {
-        /// What was asked for.
+        /// The digits that the user gave.
         asked: String,
-        /// What it could be.
+        /// All ids that begin with the digits.
         all: Vec<String>,
     },
 }
 
-/// Returns the requests that can be answered: those asked about, and those watched for late effects.
+/// Returns the requests that can be resolved: the ambiguous ones, and those watched for late effects.
 fn answerable_intents(ledger: &Ledger) -> impl Iterator<Item = Uuid> {
     ledger.questions.keys().chain(ledger.watched.keys()).copied()
 }
 
-/// Returns the first digits of a request's id, enough to tell it from the others.
+/// Returns the first digits of a request's id, enough to distinguish it from the others.
 #[must_use]
 pub fn short_handle(ledger: &Ledger, op: Uuid) -> String {
     let whole = op.to_string();
@@ -46,7 +47,7 @@ pub fn short_handle(ledger: &Ledger, op: Uuid) -> String {
         answerable_intents(ledger).filter(|other| *other != op).map(|other| other.to_string()).collect();
     let unique = |length: &usize| !others.iter().any(|other| other.starts_with(&whole[..*length]));
     let length = (MIN_ID_DIGITS..whole.len()).find(unique).unwrap_or(whole.len());
-    // A dash at the end would look odd.
+    // Avoids a trailing dash in the displayed id.
     whole[..length].trim_end_matches('-').to_owned()
 }
 
@@ -73,10 +74,10 @@ pub fn find_by_prefix(ledger: &Ledger, asked: &str) -> Result<Uuid, IntentLookup
     }
 }
 
-/// Returns the answers that a request can have, as the words after `stead resolve OP`.
+/// Returns the answers that a request can have, as arguments after `stead resolve OP`.
 #[must_use]
 pub fn possible_answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -> Vec<String> {
-    // A change or a deletion makes no object: it has no effect any more, or it is of no interest.
+    // An update or a deletion creates no object, so it can only be without effect or be ignored.
     let IntentAction::Create { deposes, .. } = &intent.action else {
         return vec!["absent".to_owned(), "forget".to_owned()];
     };
@@ -96,19 +97,19 @@ pub fn possible_answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -
     words
 }
 
-/// Returns an open question in one line, with the ways to answer it.
+/// Returns the description of an ambiguous intent in one line, with the commands that resolve it.
 #[must_use]
 pub fn describe_ambiguous_intent(ledger: &Ledger, op: Uuid) -> Option<String> {
     let question = ledger.questions.get(&op)?;
     let mut text = format!("{}; answer: stead resolve {} ", question.text, short_handle(ledger, op));
     let words = possible_answers(ledger, &question.intent, &question.candidates);
-    // Writing to a text cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write!(text, "{}", words.join(" | "));
     Some(text)
 }
 
-/// Returns, each in one line, the open requests of holders that lost the ledger and are not proven
-/// dead: the next apply may ask about them.
+/// Returns one line for each open request of a holder that lost the ledger and is not proven dead: the next apply may
+/// ask the user about it.
 #[must_use]
 pub fn likely_ambiguous_intents(ledger: &Ledger) -> Vec<String> {
     let foreign = ledger.intents.values().filter(|intent| intent.foreign);

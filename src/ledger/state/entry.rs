@@ -1,4 +1,4 @@
-//! `Ledger`: which live object each address owns, what was last applied, and what is under way.
+//! Entries of a ledger: owned objects, last applied values, and requests in progress.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,32 +12,32 @@ use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Attributes;
 
-/// An object that was let go of and stayed live.
+/// An object that was forgotten and stayed live.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgottenObject {
-    /// The kind's name.
+    /// The name of the object's kind.
     pub kind: Name,
-    /// The object.
+    /// The id of the object.
     pub id: Name,
-    /// When the apply began that let go of it.
+    /// The start of the apply that forgot it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }
 
-/// What is remembered of a secret that was delivered to a sink.
+/// The stored facts about a secret that was delivered to a secret sink.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SinkDelivery {
-    /// The resource or variable whose secret it was.
+    /// The resource or variable that the secret belonged to.
     pub address: Name,
-    /// Key of the fingerprint: of this delivery alone, so that it is known in a ledger that owns nothing yet.
+    /// Key of the fingerprint: for this delivery only, so that it is recognized in a ledger that owns nothing yet.
     #[serde(with = "key_as_hex")]
     pub key: FingerprintKey,
-    /// Fingerprint of the content.
+    /// Fingerprint of the delivered content.
     pub fingerprint: Name,
 }
 
 impl SinkDelivery {
-    /// Returns what is remembered of a secret; `None` for one that is not at hand.
+    /// Returns the facts to store about a secret; `None` for one without a text.
     #[must_use]
     pub fn new(address: Name, secret: &Secret, random: &impl Random) -> Option<Self> {
         let key = fresh_key(random);
@@ -45,7 +45,7 @@ impl SinkDelivery {
         Some(Self { address, key, fingerprint })
     }
 
-    /// Tells whether a content is the one that was delivered.
+    /// Returns whether this content is the delivered one.
     #[must_use]
     pub fn is_of(&self, content: &Secret) -> bool {
         content.fingerprint(&self.key).is_some_and(|found| found == self.fingerprint)
@@ -59,89 +59,89 @@ impl PartialEq for SinkDelivery {
     }
 }
 
-/// What is remembered of a generated secret.
+/// The stored facts about a generated secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneratedSecret {
-    /// Its fingerprint.
+    /// The fingerprint of its text.
     pub fingerprint: Name,
-    /// Its number of characters.
+    /// The number of its characters.
     pub length: usize,
 }
 
-/// Whose ledger it is. The key of the secrets' fingerprints never leaves the ledger.
+/// The identity of a ledger. The key of the secrets' fingerprints never leaves the ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LedgerIdentity {
-    /// Told apart from every other ledger, forks of it included.
+    /// A unique id that distinguishes it from every other ledger, its forks included.
     pub lineage: Uuid,
-    /// The stack.
+    /// The name of the stack.
     pub stack: Name,
-    /// The environment.
+    /// The name of the environment.
     pub environment: Name,
     /// The account, once an apply has seen it: the id of its default project.
     pub account: Option<Name>,
-    /// Key of the fingerprints of secrets.
+    /// The key for fingerprints of secrets.
     #[serde(with = "key_as_hex")]
     pub key: FingerprintKey,
 }
 
-/// An owned object and what was last applied to it.
+/// An owned object and its last applied attributes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The kind's name.
+    /// The name of the object's kind.
     pub kind: Name,
-    /// The object, with its birth certificate. `None` after a delete-first replacement lost the old
-    /// object and before the new one is bound.
+    /// The object with its creation facts. `None` between the deletion of the old object and the binding of the new one
+    /// in a delete-first replacement.
     pub current: Option<OwnedObject>,
-    /// Older objects of a replacement that are still to be deleted.
+    /// Deposed objects, which are still to be deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deposed: Vec<OwnedObject>,
-    /// The parent's address, for a child.
+    /// The address of the parent, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Address>,
-    /// What was last applied: written attributes only, ids for names, secrets sealed.
+    /// Last applied values: written attributes only, ids instead of names, secrets as fingerprints.
     pub applied: Attributes,
-    /// What it depends on: deletions go the other way.
+    /// Addresses that it depends on; deletions use the reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Address>,
-    /// Remembered `lifecycle.protect`.
+    /// The last applied value of `lifecycle.protect`.
     #[serde(default)]
     pub protect: bool,
-    /// Remembered `lifecycle.on_remove: keep`.
+    /// Whether `lifecycle.on_remove: keep` was last applied.
     #[serde(default)]
     pub keep_on_remove: bool,
-    /// Remembered `lifecycle.on_remove: delete`, where it was written: consent to lose its data.
+    /// Whether `lifecycle.on_remove: delete` was written explicitly: approval to lose its data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delete_on_remove: bool,
-    /// Creation or a change of several calls did not finish; a plan completes or replaces it.
+    /// A creation, or an update of several calls, did not finish; a plan completes or replaces the object.
     #[serde(default)]
     pub unfinished: bool,
-    /// Its secret was shown once and did not reach its sink: nobody can use the object as it is.
+    /// The service showed its secret once, and it did not reach its sink: the object is unusable as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secret_lost: bool,
-    /// Remembered `lifecycle.final_snapshot`.
+    /// The last applied value of `lifecycle.final_snapshot`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,
-    /// What the object showed of `applied` after the last write; `None` in an entry of an earlier version, and
-    /// until the write is finished.
+    /// The live values of `applied` after the last write; `None` in an entry of an earlier version, and until the write
+    /// is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
 }
 
-/// A live object that stead made or was told to adopt.
+/// A live object that the program created or adopted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedObject {
-    /// Its id.
+    /// The id of the object.
     pub id: Name,
-    /// Its parent object's id, for a child.
+    /// The parent object's id, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Name>,
-    /// The project it was made in.
+    /// The project in which it was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
-    /// When the service made it, as the service wrote it.
+    /// The creation time, in the service's notation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Name>,
-    /// It was found, not answered: deleting or replacing it asks a human.
+    /// It was bound from an ambiguous intent and is unconfirmed: deleting or replacing it needs the user's answer.
     #[serde(default)]
     pub provisional: bool,
 }
@@ -154,112 +154,112 @@ impl OwnedObject {
     }
 }
 
-/// A deleted object.
+/// A record of a deleted object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// Its kind.
+    /// The name of the object's kind.
     pub kind: Name,
-    /// When the run began that deleted it.
+    /// The start of the run that deleted it.
     pub at: Timestamp,
 }
 
-/// A mutating request about to be sent.
+/// A mutating request that the program is about to send.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
     /// Its own id: every attempt has a new one.
     pub op: Uuid,
-    /// For which resource.
+    /// The address of the resource.
     pub address: Address,
-    /// The kind's name.
+    /// The name of the object's kind.
     pub kind: Name,
     /// The parent object's id, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Name>,
-    /// The project of the request.
+    /// The project that the request states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
-    /// When it was recorded, wall time.
+    /// The wall time of the record.
     pub at: Timestamp,
-    /// Whoever recorded it lost its lease and is not proven dead: the request may still leave. What
-    /// became of it is asked, never presumed.
+    /// Its recorder lost the lease and is not proven dead: the request may still be sent. Its outcome must be resolved,
+    /// never presumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
-    /// What it does.
+    /// The operation of the request.
     pub action: IntentAction,
 }
 
-/// What a request is about to do.
+/// The operation that a request performs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub enum IntentAction {
-    /// A creation.
+    /// The creation of an object.
     Create {
-        /// What the new object must show: the sent attributes that answers carry; no secrets.
+        /// Attributes that the new object must show: the sent ones that responses carry; no secrets.
         expected: Attributes,
-        /// Ids of the kind in the project (or under the parent) that existed before.
+        /// Ids of preexisting objects of the kind in the project (or under the parent).
         baseline: Vec<Name>,
-        /// The service's `Date` when the baseline was read.
+        /// The service's `Date` when the preexisting objects were read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server_date: Option<Name>,
-        /// What the entry will remember once it is bound: parent, dependencies, lifecycle, and the
-        /// attributes that the request carries (secrets sealed).
+        /// The future entry of the address: parent, dependencies, lifecycle, and the attributes in the request (secrets
+        /// as fingerprints).
         entry: Box<Entry>,
-        /// The current object steps down to `deposed` when the new one is bound.
+        /// The current object becomes deposed when the new one is bound.
         #[serde(default)]
         deposes: bool,
     },
     /// One call of an update.
     Update {
-        /// The object.
+        /// The id of the object.
         id: Name,
         /// The call's name in the kind's table.
         call: Name,
-        /// The attributes before, as read.
+        /// The attributes before the call, as read.
         before: Attributes,
-        /// The attributes after; secrets sealed.
+        /// The attributes after the call; secrets as fingerprints.
         target: Attributes,
     },
-    /// A deletion.
+    /// The deletion of an object.
     Delete {
-        /// The object, with its birth certificate.
+        /// The object with its creation facts.
         object: OwnedObject,
     },
 }
 
-/// What only a human can answer.
+/// An ambiguous intent, which only the user can resolve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AmbiguousIntent {
-    /// The request that it is about.
+    /// The request whose outcome is unknown.
     pub intent: Intent,
-    /// Objects that could be the answer.
+    /// Ids of objects that it may have created.
     pub candidates: Vec<Name>,
-    /// The question, in a sentence.
+    /// The question to the user, as a sentence.
     pub text: String,
 }
 
-/// That a ledger's lines bear MACs.
+/// The fact that a ledger's lines have MACs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MacState {
-    /// What tells their key from another one.
+    /// The id of the MAC key.
     pub key: Name,
-    /// The number of the record with which they began: taken away and begun anew, it is another one.
+    /// The serial of the record with which they began; MACs that were removed and begun again have another one.
     pub since: u64,
-    /// The keys before it, oldest first: each was given up for the next one by who had both.
+    /// Former keys, oldest first: an actor with both keys replaced each one by the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous: Vec<FormerKey>,
 }
 
-/// A key whose MACs a ledger had before the present one's.
+/// A MAC key that a ledger had before the present one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormerKey {
-    /// What tells it from another one.
+    /// The id of the former key.
     pub key: Name,
-    /// As in `MacState`.
+    /// The serial of the record with which its MACs began.
     pub since: u64,
 }
 
 impl LedgerIdentity {
-    /// Returns the identity of a ledger that was never begun. Its key makes no fingerprints.
+    /// Returns the identity of a ledger that does not exist yet. Its key makes no fingerprints.
     #[must_use]
     pub fn new_placeholder(stack: &str, environment: &str) -> Self {
         Self {
@@ -271,7 +271,7 @@ impl LedgerIdentity {
         }
     }
 
-    /// Returns the identity of a ledger that is born now.
+    /// Returns a new identity for a ledger that is created now.
     #[must_use]
     pub fn new_random(stack: &str, environment: &str, random: &impl Random) -> Self {
         let key = fresh_key(random);
@@ -303,19 +303,19 @@ fn fresh_key(random: &impl Random) -> FingerprintKey {
     FingerprintKey(digest.finalize().into())
 }
 
-/// The key as 64 hexadecimal digits.
+/// Serialization of the key as 64 hexadecimal digits.
 pub mod key_as_hex {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
     use crate::model::hex::encode_hex;
     use crate::model::secret::FingerprintKey;
 
-    /// Writes the digits.
+    /// Returns the key as 64 hexadecimal digits.
     pub fn to_hex(key: &FingerprintKey) -> String {
         encode_hex(&key.0)
     }
 
-    /// Reads the digits.
+    /// Parses 64 hexadecimal digits; `None` for other texts.
     pub fn parse(text: &str) -> Option<FingerprintKey> {
         if text.len() != 64 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
             return None;
@@ -327,12 +327,12 @@ pub mod key_as_hex {
         Some(FingerprintKey(key))
     }
 
-    /// For serde.
+    /// Serde adapter for the hexadecimal form of the key.
     pub fn serialize<S: Serializer>(key: &FingerprintKey, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&to_hex(key))
     }
 
-    /// For serde.
+    /// Serde adapter for the hexadecimal form of the key.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FingerprintKey, D::Error> {
         let text = String::deserialize(deserializer)?;
         parse(&text).ok_or_else(|| de::Error::custom("the key is not 64 hexadecimal digits"))
@@ -340,7 +340,7 @@ pub mod key_as_hex {
 }
 
 impl Entry {
-    /// Returns what is known of the last applied value of an attribute, or of one key of it.
+    /// Returns the confirmation of the last applied value of an attribute, or of one key of it.
     #[must_use]
     pub fn confirmation(&self, path: &str) -> ValueVerification<'_> {
         let Some(verified) = &self.verified else { return ValueVerification::Unknown };

@@ -1,4 +1,4 @@
-//! Who has a ledger open for writing.
+//! The holder of a ledger that is open for writing.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,22 +6,22 @@ use uuid::Uuid;
 
 use crate::model::address::Name;
 
-/// Who holds a lease.
+/// The holder of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseHolder {
-    /// Told apart from every other holder, of the same process too.
+    /// A unique id that distinguishes it from every other holder, of the same process too.
     pub session: Uuid,
-    /// `user@host`.
+    /// The actor, as `user@host`.
     pub who: String,
-    /// Its process, where that can be proven dead.
+    /// The process, where its death can be proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessIdentity>,
-    /// Since when, by its own clock: for people.
+    /// The start time by its own clock, for display.
     pub since: Timestamp,
 }
 
 impl LeaseHolder {
-    /// Returns the holder in words: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
+    /// Returns the display text: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let process = self.process.as_ref().map_or_else(String::new, |p| format!(", process {}", p.id));
@@ -29,15 +29,15 @@ impl LeaseHolder {
     }
 }
 
-/// A process, told apart from every other one that ever ran anywhere.
+/// A process, with a worldwide unique identification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
-    /// Random id of the machine's boot.
+    /// The random id of the machine's boot.
     pub boot: Name,
-    /// The namespace in which its number counts: containers of one machine share the boot.
+    /// The namespace of its number: containers of one machine share the boot.
     pub namespace: Name,
-    /// Its number.
+    /// The number of the process on its machine.
     pub id: u32,
-    /// When it started, in ticks since the boot.
+    /// The start time, in ticks since the boot.
     pub started: u64,
 }

@@ -1,7 +1,7 @@
-//! `KeptSecrets`: what a ledger keeps of secrets that nothing shows again: encrypted values, and to whom. Pure.
+//! `KeptSecrets`: encrypted secrets in a ledger that the service does not show again, and their recipients. Pure.
 //!
-//! In: records, by replay. Out: which value of an address counts now. Invariants: a value is encrypted to a set of
-//! recipients that was pinned; versions of an address only grow; nobody but a record changes the set.
+//! In: records, by replay. Out: the valid value of an address. Invariants: a value is encrypted to a pinned set of
+//! recipients; versions of an address only grow; only a record changes the set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,67 +10,67 @@ use serde::{Deserialize, Serialize};
 use crate::model::address::{Address, Name};
 use crate::model::recipient::MAX_RECIPIENTS;
 
-/// What stands in front of a variable's name in an address of a secret.
+/// The prefix of a variable's name in the address of a secret.
 pub const VARIABLE_PREFIX: &str = "vars.";
 
-/// The kept secrets of a ledger.
+/// The stored secrets of a ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSecrets {
-    /// Who can read them; empty before the first apply of a stack that names somebody.
+    /// The pinned recipients; empty before the first apply of a stack with recipients.
     pub recipients: BTreeSet<Name>,
-    /// Counts the sets of recipients.
+    /// The number of the current set of recipients.
     pub generation: u32,
-    /// The values, by address: `vars.token` of a generated variable, else the resource's.
+    /// The values by address: `vars.token` for a generated variable, otherwise the resource's address.
     pub values: BTreeMap<Name, KeptSecret>,
-    /// Resources whose secret is to be replaced, with the object that showed it.
+    /// Resources whose secret is to be rotated by replacing the object that showed it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub rotating: BTreeSet<Name>,
 }
 
-/// What is kept of one secret.
+/// The stored values of one secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSecret {
     /// The value in use.
     #[serde(flatten)]
     pub current: KeptVersion,
-    /// The value that a rotation brings into use.
+    /// The value that becomes current when the rotation is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<KeptVersion>,
 }
 
-/// One value of a secret, encrypted.
+/// One encrypted value of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptVersion {
-    /// Which one; each address counts from 1.
+    /// The version number; each address counts from 1.
     pub version: u64,
-    /// The value's fingerprint.
+    /// The fingerprint of the value.
     pub fingerprint: Name,
-    /// Base64 of an age file.
+    /// The age file in base64.
     pub ciphertext: String,
-    /// To which set of recipients it is encrypted.
+    /// The number of the set of recipients that it is encrypted to.
     pub generation: u32,
-    /// The address under which it was encrypted, where the resource moved since. Its object did not change.
+    /// The address under which it was encrypted, if the resource has moved since. Its object did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Name>,
-    /// Who could read it once and is no recipient any more: older copies of the ledger still hold that.
+    /// Former recipients, who could decrypt it once: older copies of the ledger still have such a ciphertext.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub former: BTreeSet<Name>,
 }
 
-/// How a rotation goes on.
+/// A step of a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RotationStep {
-    /// The resource's object is to be replaced. A variable's rotation begins with its pending value.
+    /// The resource's object is to be replaced. The rotation of a variable begins with its pending value.
     Begin,
-    /// The pending value is in use: the one before is dropped.
+    /// The pending value becomes current, and the previous one is dropped.
     Done,
     /// The pending value is dropped.
     Drop,
 }
 
 impl KeptSecret {
-    /// Returns the value that is to be in use: the pending one while there is one.
+    /// Returns the desired value: the pending one while there is one.
     #[must_use]
     pub fn effective_version(&self) -> &KeptVersion {
         self.pending.as_ref().unwrap_or(&self.current)
@@ -82,32 +82,32 @@ impl KeptSecret {
 }
 
 impl KeptSecrets {
-    /// Tells whether nothing was ever kept.
+    /// Returns whether the ledger never stored a secret.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the addresses whose values are encrypted to an earlier set of recipients.
+    /// Returns the addresses with values that are encrypted to an earlier set of recipients.
     pub fn outdated_addresses(&self) -> impl Iterator<Item = &Name> {
         let old = |version: &KeptVersion| version.generation != self.generation;
         let is_old = move |one: &KeptSecret| old(&one.current) || one.pending.as_ref().is_some_and(old);
         self.values.iter().filter(move |(_, one)| is_old(one)).map(|(address, _)| address)
     }
 
-    /// Returns who could read a value once and is no recipient now.
+    /// Returns the former recipients who could decrypt a value once.
     pub fn former_recipients<'s>(&'s self, version: &'s KeptVersion) -> impl Iterator<Item = &'s Name> {
         version.former.iter().filter(|name| !self.recipients.contains(*name))
     }
 
-    /// Returns the number of the next value of an address.
+    /// Returns the next version number of an address.
     #[must_use]
     pub fn next_version(&self, address: &str) -> u64 {
         let known = self.values.get(address);
         known.map_or(1, |one| one.effective_version().version.max(one.current.version) + 1)
     }
 
-    /// Says why a set cannot be pinned.
+    /// Checks a set of recipients; the error is the reason for the refusal.
     pub(in crate::ledger) fn check_recipients(recipients: &BTreeSet<Name>) -> Result<(), &'static str> {
         match recipients.len() {
             1..=MAX_RECIPIENTS => Ok(()),
@@ -115,7 +115,7 @@ impl KeptSecrets {
         }
     }
 
-    /// Says why a value cannot be kept.
+    /// Checks a value before it is stored; the error is the reason for the refusal.
     pub(in crate::ledger) fn check_value(
         &self,
         address: &str,
@@ -136,7 +136,7 @@ impl KeptSecrets {
         if again || version.version > newest { Ok(()) } else { Err("the secret's version is an older one") }
     }
 
-    /// Says why a rotation cannot go on so.
+    /// Checks a rotation step; the error is the reason for the refusal.
     pub(in crate::ledger) fn check_rotation(
         &self,
         address: &str,
@@ -164,7 +164,7 @@ impl KeptSecrets {
         self.generation += 1;
     }
 
-    /// Keeps a value.
+    /// Stores an encrypted value.
     pub(in crate::ledger) fn store_version(
         &mut self,
         address: &Name,
@@ -177,7 +177,7 @@ impl KeptSecrets {
             return;
         };
         if let Some(before) = known.versions_mut().find(|before| before.version == version.version) {
-            // The same value, encrypted once more: who could read it, could.
+            // The same value, re-encrypted: earlier recipients could decrypt it.
             version.former.clone_from(&before.former);
         }
         if pending {
@@ -188,7 +188,7 @@ impl KeptSecrets {
         }
     }
 
-    /// Does a step of a rotation.
+    /// Applies a step of a rotation.
     pub(in crate::ledger) fn rotate(&mut self, address: &Name, step: RotationStep) {
         if step == RotationStep::Begin {
             self.rotating.insert(address.clone());
@@ -201,7 +201,7 @@ impl KeptSecrets {
         }
     }
 
-    /// Follows resources to their new addresses. What is encrypted says the old one.
+    /// Moves secrets to the new addresses of their resources. The ciphertext still contains the old address.
     pub(in crate::ledger) fn follow_moves(&mut self, moves: &BTreeMap<Address, Address>) {
         let moved: Vec<_> = moves
             .iter()
@@ -215,7 +215,7 @@ impl KeptSecrets {
         }
     }
 
-    /// Returns what the legality of records about these addresses depends on.
+    /// Returns the part that determines whether records about these addresses are legal.
     pub(in crate::ledger) fn excerpt(&self, addresses: &BTreeSet<&Name>) -> Self {
         let known =
             |address: &&Name| self.values.get(*address).map(|one| ((*address).clone(), one.clone()));

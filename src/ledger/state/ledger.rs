@@ -1,5 +1,5 @@
-//! `Ledger`: which live object each address owns, what was last applied, and what is under way. Replaying the records
-//! of a journal makes it.
+//! `Ledger`: the live object of each address, its last applied values, and the requests in progress. Built by replaying
+//! the records of a journal.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,81 +20,80 @@ use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::model::value::Attributes;
 
-/// Objects that were let go of and are remembered.
+/// Maximum number of forgotten objects that are remembered.
 pub(in crate::ledger) const MAX_FORGOTTEN_OBJECTS: usize = 256;
 
-/// Deliveries to one target that are remembered.
+/// Maximum number of deliveries per target that are remembered.
 const MAX_SINK_DELIVERIES: usize = 8;
 
-/// Former keys that are remembered.
+/// Maximum number of former keys that are remembered.
 const MAX_FORMER_KEYS: usize = 64;
 
-/// Everything that stead remembers of one stack in one environment. Built by replaying records.
+/// All facts about one stack in one environment. Built by replaying records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Whose ledger this is; set once.
+    /// The identity of the ledger; set once.
     pub identity: LedgerIdentity,
     /// Number of records replayed since the beginning.
     pub serial: u64,
     /// Owned objects.
     pub entries: BTreeMap<Address, Entry>,
-    /// Requests that were about to be sent and whose outcome is not recorded: resolved before
-    /// anything else.
+    /// Requests without a recorded outcome: they are resolved before any other work.
     pub intents: BTreeMap<Uuid, Intent>,
-    /// Creations that are presumed to have had no effect: watched for late effects.
+    /// Creations that are presumed to have had no effect; they are watched for late effects.
     pub watched: BTreeMap<Uuid, Intent>,
-    /// Addresses whose open question only a human can answer.
+    /// Ambiguous intents, which only the user can resolve.
     pub questions: BTreeMap<Uuid, AmbiguousIntent>,
     /// Nonces of saved plans that were applied.
     pub applied_plans: BTreeSet<Uuid>,
-    /// When an apply last ended well.
+    /// The end of the last successful apply.
     pub last_applied: Option<Timestamp>,
-    /// Generated secrets that were used, by the paths of their variables.
+    /// Generated secrets in use, by the path of their variable.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub generated: BTreeMap<Name, GeneratedSecret>,
-    /// What was delivered to each sink, by the sink's target, oldest first: only such content is replaced.
+    /// Deliveries to each secret sink, by the sink's target, oldest first: only such content may be overwritten.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub delivered: BTreeMap<Name, Vec<SinkDelivery>>,
-    /// Secrets that it keeps, encrypted, and their recipients.
+    /// Stored secrets, encrypted, and their recipients.
     #[serde(default, skip_serializing_if = "KeptSecrets::is_empty")]
     pub secrets: KeptSecrets,
-    /// What the stack gave when an apply last ended, secrets sealed; `None` before that.
+    /// The stack's outputs after the last apply, with secrets as fingerprints; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Attributes>,
-    /// The last applies, oldest first.
+    /// The most recent applies, oldest first.
     #[serde(default)]
     pub history: VecDeque<Run>,
-    /// What happened to the ledger itself, oldest first.
+    /// Incidents of the ledger itself, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub incidents: VecDeque<Incident>,
-    /// Since when its lines bear MACs, and of which key; `None`: they bear none.
+    /// The MAC key of its lines and the serial since which it is used; `None` without MACs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<MacState>,
-    /// Where it is kept now, if not here any more: nothing is recorded here then.
+    /// The new location, if the ledger was moved away: then no record may be added here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
-    /// The epoch of the lease under which the last records were written; 0 where there is no lease.
+    /// The fencing token of the last records; 0 without a lease.
     #[serde(default)]
     pub epoch: u64,
-    /// Objects that were deleted and proven gone, by id: whatever a list still shows of them is a ghost.
+    /// Objects that were deleted and are proven to be gone, by id: a list that still shows one is outdated.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tombstones: BTreeMap<Name, Tombstone>,
-    /// Objects that were let go of and stayed live, by the addresses that they had: they can be taken back.
+    /// Objects that were forgotten and stayed live, by their former addresses: they can be adopted again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<Address, ForgottenObject>,
-    /// Who took the lease and has not given it back.
+    /// The holder that took the lease and has not released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<LeaseHolder>,
-    /// It had entries once. Ask `has_owned`: ledgers of earlier versions do not say it here.
+    /// Whether it ever had entries. Use `has_owned`: ledgers of earlier versions do not have this field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub had_entries: bool,
-    /// Where it is applied from, on a shared backend; empty in ledgers of earlier versions.
+    /// The directories from which it is applied, on a shared backend; empty in ledgers of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub origins: BTreeSet<StackOrigin>,
 }
 
 impl Ledger {
-    /// Returns a ledger that remembers nothing.
+    /// Returns an empty ledger with this identity.
     #[must_use]
     pub fn new(identity: LedgerIdentity) -> Self {
         Self {
@@ -125,7 +124,7 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Tells whether it says nothing but whose it is and who has it open.
+    /// Returns whether it contains nothing but its identity, its holder and the facts about its MACs.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         let (serial, epoch, holder) = (self.serial, self.epoch, self.holder.clone());
@@ -133,8 +132,8 @@ impl Ledger {
         self.identity.account.is_none() && *self == Self { sealed: self.sealed.clone(), ..blank }
     }
 
-    /// Tells whether an object was ever bound or adopted. A ledger of an earlier version shows it by what it
-    /// remembers besides: deleted objects, objects that it let go of, runs that did something.
+    /// Returns whether an object was ever bound or adopted. A ledger of an earlier version shows it by other facts:
+    /// deleted objects, forgotten objects, runs that changed something.
     #[must_use]
     pub fn has_owned(&self) -> bool {
         let did_something = |run: &Run| run.end.as_ref().is_some_and(|end| end.tally.done > 0);
@@ -145,7 +144,7 @@ impl Ledger {
             || self.history.iter().any(did_something)
     }
 
-    /// Tells whether neither an object nor a request that may have made one is recorded in it.
+    /// Returns whether it records neither an object nor a request that may have created one.
     #[must_use]
     pub fn owns_nothing(&self) -> bool {
         self.entries.is_empty()
@@ -154,8 +153,8 @@ impl Ledger {
             && self.watched.is_empty()
     }
 
-    /// Makes a key's MACs cover it from here on. The keys before it are remembered: so a machine that saw the
-    /// ledger under one of them can tell a change of the key from MACs that were removed and begun again.
+    /// Records that MACs of this key cover it from here on. Former keys are remembered, so that a machine that saw the
+    /// ledger under one of them can distinguish a change of the key from MACs that were removed and begun again.
     pub fn seal_with(&mut self, key: &Name) {
         let before = self.sealed.take();
         let former = before.iter().map(|before| FormerKey { key: before.key.clone(), since: before.since });
@@ -165,7 +164,7 @@ impl Ledger {
         self.sealed = Some(MacState { key: key.clone(), since: self.serial, previous });
     }
 
-    /// Tells whether an object was deleted and proven gone: ids are never given again.
+    /// Returns whether an object was deleted and is proven to be gone: the service never reuses ids.
     #[must_use]
     pub fn is_buried(&self, kind: &str, id: &str) -> bool {
         self.tombstones.get(id).is_some_and(|stone| stone.kind == kind)
@@ -176,7 +175,7 @@ impl Ledger {
         self.entries.get(address)?.current.as_ref()
     }
 
-    /// Remembers an object that stays live, so that it can be taken back; of very many, the last ones.
+    /// Remembers a forgotten object, so that it can be adopted again; only the most recent ones are kept.
     pub(in crate::ledger) fn remember_kept(
         &mut self,
         address: &Address,
@@ -193,8 +192,8 @@ impl Ledger {
         }
     }
 
-    /// Remembers a delivery. Several are kept of each target: a crash between record and write leaves the
-    /// content of an earlier one there.
+    /// Remembers a delivery. Several are remembered per target: after a crash between record and write, the target has
+    /// the content of an earlier one.
     pub(in crate::ledger) fn remember_delivery(&mut self, target: &Name, delivery: &SinkDelivery) {
         let known = self.delivered.entry(target.clone()).or_default();
         if known.len() >= MAX_SINK_DELIVERIES {
@@ -203,15 +202,15 @@ impl Ledger {
         known.push(delivery.clone());
     }
 
-    /// Tells whether a content was delivered to a target.
+    /// Returns whether this content was delivered to a target.
     #[must_use]
     pub fn delivered_there(&self, target: &str, content: &Secret) -> bool {
         self.delivered.get(target).is_some_and(|known| known.iter().any(|delivery| delivery.is_of(content)))
     }
 
-    /// Returns the ledger as plans see it. One that owns nothing yet is like one that was never begun:
-    /// so a plan made before the first apply fits the ledger which that apply begins, and two plans of
-    /// the same stack are the same to the byte.
+    /// Returns the ledger as plans use it. A ledger that owns nothing yet equals one that does not exist: so a plan
+    /// made before the first apply fits the ledger that this apply creates, and two plans of the same stack are
+    /// identical byte for byte.
     #[must_use]
     pub fn for_plans(mut self) -> Self {
         if self.entries.is_empty() {
@@ -219,7 +218,7 @@ impl Ledger {
                 LedgerIdentity::new_placeholder(&self.identity.stack, &self.identity.environment);
             self.serial = 0;
             self.generated.clear();
-            // Who may read what comes next stays pinned: another set would be another plan.
+            // The recipients stay pinned: another set would give another plan.
             self.secrets.values.clear();
             self.secrets.rotating.clear();
         }
@@ -228,7 +227,7 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Returns where a value of an address belongs.
+    /// Returns the ledger position for a value of an address.
     #[must_use]
     pub fn secret_place(&self, address: &str, version: u64) -> SecretLocation {
         let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARIABLE_PREFIX));
@@ -242,7 +241,7 @@ impl Ledger {
         }
     }
 
-    /// Encrypts a value to the pinned recipients. `object`: whose value it is, where it is not bound yet.
+    /// Encrypts a value to the pinned recipients. `object`: the object that showed it, where it is not bound yet.
     ///
     /// # Errors
     /// When nobody is pinned, or the value is not at hand or too large.

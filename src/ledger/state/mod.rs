@@ -1,5 +1,5 @@
-//! What a ledger remembers, as plain data: entries, kept secrets, earlier readings, runs and open questions. Nothing here
-//! reads or writes a file.
+//! State of a ledger as plain data: entries, stored secrets, verifications, runs and ambiguous intents. No file access
+//! here.
 
 pub mod ambiguous_intent;
 pub mod entry;

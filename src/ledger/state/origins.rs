@@ -1,6 +1,6 @@
-//! `StackOrigin`: where a stack is applied from, as a repository and a directory in it, and whether a directory is
-//! one of those that a ledger remembers. Two stacks of one name on one shared backend share one ledger: this tells
-//! them apart. Pure; absolute paths count for nothing.
+//! `StackOrigin`: the repository and directory from which a stack is applied, and whether it is one that a ledger
+//! remembers. Two stacks with the same name on one shared backend would share one ledger: the origin distinguishes
+//! them. Pure; absolute paths are not compared.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,9 +12,9 @@ use crate::model::address::Name;
 /// A directory of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StackOrigin {
-    /// Host and path of the repository's remote `origin`.
+    /// Host and path of the remote `origin`.
     pub repository: Name,
-    /// The directory below the repository's root, `.` for the root itself.
+    /// The directory relative to the repository's root, `.` for the root itself.
     pub directory: Name,
 }
 
@@ -25,8 +25,8 @@ impl fmt::Display for StackOrigin {
 }
 
 impl StackOrigin {
-    /// Reads `REPOSITORY` or `REPOSITORY//DIRECTORY`, as `STEAD_ORIGIN` has it. What it leaves out is the directory
-    /// that is given.
+    /// Parses `REPOSITORY` or `REPOSITORY//DIRECTORY`, the format of `STEAD_ORIGIN`. The given directory is the default
+    /// for the second part.
     #[must_use]
     pub fn parse(text: &str, directory: &str) -> Option<Self> {
         let start = text.find("://").map_or(0, |at| at + 3);
@@ -44,31 +44,31 @@ impl StackOrigin {
     }
 }
 
-/// Returns host and path of a remote's address; `None` for a path on this machine, which another machine may use
-/// for another repository.
+/// Returns host and path of a remote's URL; `None` for a path on this machine, which may be another repository on
+/// another machine.
 #[must_use]
 pub fn repository_of(url: &str) -> Option<Name> {
     let (authority, path) = match url.split_once("://") {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => return None,
         Some((_, rest)) => rest.split_once('/')?,
-        // `user@host:path`, unless the first `/` says that it is a path with a colon in it.
+        // `user@host:path`, unless a `/` before the colon shows that it is a path.
         None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
     };
     let host = authority.rsplit('@').next().unwrap_or_default();
     let port = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let host = port.map_or(host, |(host, _)| host).to_lowercase();
     let path = without_ends(path);
-    // One letter before a colon is a disk of Windows.
+    // One letter before a colon is a Windows drive.
     (host.len() > 1 && !path.is_empty()).then(|| Name::new(format!("{host}/{path}")))
 }
 
-/// Returns a path without slashes around it and without `.git`.
+/// Returns a path without leading and trailing slashes and without `.git`.
 fn without_ends(path: &str) -> &str {
     let path = path.trim().trim_matches('/');
     path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/')
 }
 
-/// Returns a relative path in one spelling; `None` for one that leads out of the repository.
+/// Returns a relative path in normalized form; `None` for one that leaves the repository.
 fn normalize_relative_path(path: &str) -> Option<Name> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.contains(&"..") {
@@ -77,34 +77,34 @@ fn normalize_relative_path(path: &str) -> Option<Name> {
     Some(if parts.is_empty() { Name::new(".") } else { Name::new(parts.join("/")) })
 }
 
-/// Where a stack is planned from.
+/// The location from which a stack is planned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CurrentOrigin {
-    /// Its origin; `None` without a repository, or one without a remote `origin`.
+    /// The origin; `None` without a repository, or without a remote `origin`.
     pub origin: Option<StackOrigin>,
-    /// Directories of the ledger's origins in which no stack of this name stands in this checkout.
+    /// Directories among the ledger's origins in which this checkout has no stack with this name.
     pub vacated: BTreeSet<Name>,
-    /// The checkout leaves files out, so that it does not show what stands in a directory.
+    /// The checkout is sparse, so that a missing directory proves nothing.
     pub sparse: bool,
 }
 
-/// Whether a directory is one that a ledger is applied from.
+/// The relation between a directory and the origins of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OriginMatch {
-    /// It is.
+    /// The directory is one of the origins.
     Same,
     /// The stack was moved here from another directory of the repository.
     Moved,
-    /// Nothing tells: the ledger names no origin, or this directory has none.
+    /// It cannot be decided: the ledger has no origin, or this directory has none.
     Unknown,
-    /// A stack of the same name stands in another directory of the repository.
+    /// Another directory of the repository has a stack with the same name.
     OtherDirectory,
     /// The ledger is applied from another repository.
     OtherRepository,
 }
 
 impl CurrentOrigin {
-    /// Compares the directory with the origins that a ledger remembers.
+    /// Compares the directory with the origins in a ledger.
     #[must_use]
     pub fn compare(&self, known: &BTreeSet<StackOrigin>) -> OriginMatch {
         let Some(origin) = self.origin.as_ref().filter(|_| !known.is_empty()) else {
@@ -123,9 +123,9 @@ impl CurrentOrigin {
         }
     }
 
-    /// Returns the origins that a ledger remembers once it is applied from here; `None` when they stay.
+    /// Returns the new origins of a ledger after an apply from here; `None` when they stay.
     ///
-    /// The directory before a move is dropped: a copy that is made there later is another stack.
+    /// The directory before a move is dropped: a copy made there later is another stack.
     #[must_use]
     pub fn after_apply(
         &self,

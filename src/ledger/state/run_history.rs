@@ -1,5 +1,5 @@
-//! `Run`: one apply as the ledger remembers it: who, from which commit, which plan, how it ended; and
-//! `Incident`: what happened to the ledger itself.
+//! `Run`: one apply in the ledger's history: actor, commit, plan and outcome; and `Incident`: an event that concerns
+//! the ledger itself.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,150 +7,150 @@ use uuid::Uuid;
 
 use crate::model::address::Name;
 
-/// Runs that a ledger remembers.
+/// Maximum number of runs that a ledger remembers.
 pub const MAX_RUNS: usize = 200;
 
-/// One apply.
+/// One apply in the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its id.
+    /// The id of the run.
     pub run: Uuid,
-    /// The plan's nonce.
+    /// The nonce of the plan.
     pub plan: Uuid,
-    /// Who, as `user@host`.
+    /// The actor, as `user@host`.
     pub who: String,
-    /// When it began.
+    /// The start of the run.
     pub at: Timestamp,
-    /// What the plan was made from, and its fingerprint.
+    /// The source of the plan, and its fingerprint.
     #[serde(default)]
     pub origin: RunOrigin,
-    /// How it ended; `None` when it was killed, or still runs.
+    /// The outcome; `None` when the run was killed, or is still in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,
 }
 
-/// Where a run's plan came from.
+/// The source of a run's plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOrigin {
-    /// The commit that the configuration stands at, where it is known.
+    /// The commit of the configuration, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Name>,
-    /// The plan's fingerprint; earlier versions recorded its first eight digits, as people see it.
+    /// The plan's fingerprint; earlier versions recorded only its first eight digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Name>,
     /// The digest of the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Name>,
-    /// What others had changed and the plan put back, as `ADDRESS.ATTRIBUTE`; the first few.
+    /// Changes by others that the plan reverted, as `ADDRESS.ATTRIBUTE`; the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<Name>,
-    /// Policies that said no and were overridden.
+    /// Policies that denied the plan and were overridden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<Name>,
-    /// Why, in the words of whoever did it.
+    /// The reason in the actor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// Whether every step was done.
+    /// Whether every step succeeded.
     pub complete: bool,
-    /// Resources by how they ended.
+    /// The number of resources by outcome.
     #[serde(default)]
     pub tally: ResourceCounts,
 }
 
-/// Resources by how they ended.
+/// The number of resources by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceCounts {
-    /// Done.
+    /// Resources that were changed successfully.
     pub done: usize,
-    /// Failed.
+    /// Resources with a failed change.
     pub failed: usize,
-    /// Not begun.
+    /// Resources whose change was not started.
     pub skipped: usize,
-    /// Questions that were open at the end.
+    /// Ambiguous intents at the end of the run.
     pub questions: usize,
 }
 
-/// Something that happened to the ledger itself, by a human's will.
+/// An event that concerns the ledger itself and that a user caused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
-    /// Who, as `user@host`.
+    /// The actor, as `user@host`.
     pub who: String,
-    /// What.
+    /// The kind of the event.
     pub what: IncidentKind,
-    /// Why, in their words.
+    /// The reason in the actor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What happened to a ledger.
+/// An event that concerns a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum IncidentKind {
-    /// Its lock was broken.
+    /// The user broke its lock.
     Broken {
-        /// Who had it, as far as is known.
+        /// The former holder, as far as it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<String>,
     },
-    /// It was damaged, and what could be got back was.
+    /// The damaged ledger was repaired.
     Repaired {
-        /// Records that could not be.
+        /// The number of records that were lost.
         lost: usize,
     },
-    /// It was lost, and rebuilt from the configuration and the live objects.
+    /// The lost ledger was rebuilt from the configuration and the live objects.
     Recovered {
-        /// Objects that were found again.
+        /// The number of objects that were found again.
         objects: usize,
     },
-    /// Another copy of it was put in its place.
+    /// Another copy of the ledger replaced it.
     Pushed {
-        /// The copy's number of records.
+        /// The serial of the copy.
         serial: u64,
     },
-    /// MACs of this key were asked for, in place of none or of another key's.
+    /// MACs of this key were begun, in place of none or of another key's.
     Sealed {
-        /// What tells the key from another one.
+        /// The id of the MAC key.
         key: Name,
     },
-    /// An action was done to an object that it owns. It is recorded before the request leaves, and again
-    /// with how it ended: the second takes the first one's place.
+    /// The user ran an action on an object that it owns. It is recorded before the request is sent, and again with the
+    /// outcome: the second record replaces the first.
     Acted {
-        /// Its own id.
+        /// The id of this action.
         op: Uuid,
-        /// The action's name.
+        /// The name of the action.
         action: Name,
-        /// To what: the resource's address.
+        /// The address of the resource.
         on: Name,
-        /// How it ended.
+        /// The outcome of the action.
         end: ActionOutcome,
     },
 }
 
-/// How an action ended.
+/// The outcome of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionOutcome {
-    /// Nobody recorded its end.
+    /// No end was recorded.
     Open,
-    /// The service did it.
+    /// The service confirmed it.
     Done,
     /// It had no effect.
     Refused,
-    /// What became of it is not known.
+    /// The outcome is unknown.
     Unknown,
 }
 
 impl ActionOutcome {
-    /// Returns it in words.
+    /// Returns the display text of the outcome.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -163,7 +163,7 @@ impl ActionOutcome {
 }
 
 impl Incident {
-    /// Tells whether this one is the end of that one.
+    /// Returns whether this event records the end of the other one.
     #[must_use]
     pub fn is_end_of(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {

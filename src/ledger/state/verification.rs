@@ -1,7 +1,7 @@
-//! `Verification`: what an object showed of its written attributes after the last write. In: recorded by apply, once
-//! the object is ready. Out: what a plan may say of a difference: that the service did not keep what was sent, or
-//! that somebody changed it since. Invariant: without an earlier reading that showed the applied value, no difference
-//! is called a change by somebody else.
+//! `Verification`: the live values of an object's written attributes after the last write. In: recorded by apply as
+//! soon as the object is ready. Out: how a plan explains a difference: the service did not keep the sent value, or
+//! somebody changed it since. Invariant: without an earlier reading that showed the applied value, no difference is
+//! attributed to somebody else.
 
 use std::collections::BTreeSet;
 
@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 
-/// What an object showed of its written attributes after the last write. An attribute that is in neither list was
-/// shown as it was sent.
+/// The live values of an object's written attributes after the last write. An attribute in neither list had the sent
+/// value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
-    /// What the object showed in place of what was sent, by `name` or `name.key`: secrets by fingerprint, `Null` for
-    /// nothing.
+    /// Live values that differ from the sent ones, by `name` or `name.key`: secrets as fingerprints, `Null` for an
+    /// empty value.
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     pub not_kept: Attributes,
-    /// Attributes of which nothing was shown.
+    /// Attributes that the object did not show.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub not_shown: BTreeSet<Name>,
 }
 
-/// What is known of an attribute's last applied value.
+/// What a verification proves about an attribute's last applied value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ValueVerification<'v> {
-    /// The object showed it.
+    /// The object showed the applied value.
     Confirmed,
-    /// The object showed this instead.
+    /// The object showed this value instead.
     Different(&'v Value),
-    /// Nothing showed it.
+    /// No reading showed the attribute.
     Unknown,
 }
 
 impl Verification {
-    /// Leaves out what is known of an attribute: it is written again, and was not read since.
+    /// Removes an attribute: it was written again, and has not been read since.
     pub(in crate::ledger) fn drop_attribute(&mut self, attribute: &Name) {
         self.not_kept.retain(|path, _| attribute_of(path) != attribute.as_str());
         self.not_shown.insert(attribute.clone());
     }
 
-    /// Takes over what was known before of an attribute that the present reading does not confirm.
+    /// Takes over the earlier result for an attribute that the present reading does not confirm.
     pub fn take_over(&mut self, earlier: Option<&Self>, attribute: &str) {
         let is_shown = earlier.is_some_and(|earlier| !earlier.not_shown.contains(attribute));
         if !is_shown {
@@ -53,7 +53,7 @@ impl Verification {
     }
 }
 
-/// Returns the attribute that a path is of.
+/// Returns the attribute name at the start of a path.
 pub(in crate::ledger) fn attribute_of(path: &str) -> &str {
     path.split_once('.').map_or(path, |(attribute, _)| attribute)
 }

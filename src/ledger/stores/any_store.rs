@@ -1,4 +1,4 @@
-//! `AnyStore`: a ledger in whatever place the settings name.
+//! `AnyStore`: a ledger in any of the supported storage locations.
 
 use std::time::Duration;
 
@@ -31,26 +31,26 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;
 
-/// What opening a ledger for writing needs to know, wherever it is.
+/// The parameters for opening a ledger for writing, in any location.
 pub struct StoreOptions<'a> {
-    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    /// The identity for a new ledger; for an existing one stack and environment must match.
     pub identity: &'a LedgerIdentity,
-    /// Who opens it.
+    /// The holder that opens it.
     pub holder: LeaseHolder,
-    /// When.
+    /// The time of the opening.
     pub now: Timestamp,
-    /// The bound within which a request of a displaced holder has its effect.
+    /// The maximum time until a request of a displaced holder takes effect.
     pub effect: Duration,
-    /// Says of a process that it is proven dead.
+    /// Returns whether a process is proven dead.
     pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
-    /// Takes the lease from whoever has it, for this reason.
+    /// The reason for taking the lease from its holder, if that is requested.
     pub force: Option<&'a str>,
-    /// The key that seals it.
+    /// The MAC key of the ledger, if it has one.
     pub seal: Option<&'a MacKey>,
 }
 
 impl<'a> StoreOptions<'a> {
-    /// Returns the same for a shared place.
+    /// Returns the parameters for a shared backend.
     #[must_use]
     pub fn shared_options(&self) -> shared::lease_rules::SharedStoreOptions<'a> {
         shared::lease_rules::SharedStoreOptions {
@@ -63,7 +63,7 @@ impl<'a> StoreOptions<'a> {
         }
     }
 
-    /// Returns the same for a state server.
+    /// Returns the parameters for a state server.
     #[must_use]
     pub fn http_options(&self) -> http::store::HttpStoreOptions<'a> {
         http::store::HttpStoreOptions {
@@ -76,17 +76,17 @@ impl<'a> StoreOptions<'a> {
     }
 }
 
-/// A ledger open for writing, in any place.
+/// A ledger open for writing, in any location.
 pub enum AnyStore<K> {
-    /// In a directory.
+    /// In a local directory.
     File(Box<FileStore>, std::marker::PhantomData<K>),
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
     Postgres(Box<SharedStore<PostgresBackend, K>>),
-    /// In a bucket.
+    /// In an S3 bucket.
     #[cfg(feature = "s3")]
     S3(Box<SharedStore<S3Backend, K>>),
-    /// On a state server.
+    /// On an HTTP state server.
     Http(Box<HttpStore<K>>),
 }
 
@@ -137,7 +137,7 @@ impl<K: Clock> AnyStore<K> {
         }
     }
 
-    /// Reads a ledger without taking anything; `None` when there is none.
+    /// Reads a ledger without a lock; `None` when there is none.
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
@@ -150,7 +150,7 @@ impl<K: Clock> AnyStore<K> {
         Ok(Self::read_with_trail(place, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
 
-    /// As `read`, with the digests of the lines that were read.
+    /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
     /// As `read`.
@@ -189,8 +189,8 @@ impl<K: Clock> AnyStore<K> {
     }
 }
 
-/// Lists the ledgers that are kept in the same shared place as one, that one included: stack and environment. A
-/// directory is listed by whoever knows what it is shared for; a state server cannot say what it has.
+/// Lists the ledgers in the same shared location, the given one included: stack and environment. A directory is listed
+/// by the caller, which knows what it is shared for; a state server cannot list its documents.
 ///
 /// # Errors
 /// When the place cannot be read.
@@ -225,8 +225,8 @@ fn listing_error(place: &LedgerLocation, error: &shared::backend::BackendError) 
     StoreError::Shared { action: "list", place: place.to_string(), reason: error.to_string() }
 }
 
-/// Returns a text that is the same for all ways to write a place, and has no password: by it, what a machine knows of
-/// a ledger there is filed. A directory is written as its full path.
+/// Returns a normalized text of a location without its password: a machine stores its knowledge about a ledger under
+/// it. A directory is written as its full path.
 #[must_use]
 pub fn normalize_location(place: &LedgerLocation) -> String {
     match place {
@@ -244,7 +244,7 @@ pub fn normalize_location(place: &LedgerLocation) -> String {
         ),
         #[cfg(feature = "s3")]
         LedgerLocation::S3 { .. } => {
-            // The same name is another bucket at another service.
+            // The same bucket name is another bucket at another service.
             let named = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
             let mut endpoints: Vec<_> = backend::s3_variables().into_iter().filter(named).collect();
             endpoints.sort();
@@ -254,7 +254,7 @@ pub fn normalize_location(place: &LedgerLocation) -> String {
         LedgerLocation::Http(address) => reqwest::Url::parse(address).map_or_else(
             |_| place.to_string(),
             |mut url| {
-                // Neither fails for an address with a host.
+                // Neither call fails for a URL with a host.
                 let _ = (url.set_username(""), url.set_password(None));
                 url.to_string()
             },
@@ -263,19 +263,19 @@ pub fn normalize_location(place: &LedgerLocation) -> String {
     }
 }
 
-/// Whose ledger, and how a lease of it is judged.
+/// The parameters for inspecting the lease of a ledger.
 pub struct InspectOptions<'a> {
-    /// The ledger's stack and environment.
+    /// The identity of the ledger's stack and environment.
     pub identity: &'a LedgerIdentity,
-    /// Who looks: a state server tells of a lock only whoever tries to take it.
+    /// The inspecting process: a state server shows a lock only to a client that tries to take it.
     pub holder: LeaseHolder,
-    /// The bound within which a request of a displaced holder has its effect.
+    /// The maximum time until a request of a displaced holder takes effect.
     pub effect: Duration,
-    /// Says of a process that it is proven dead.
+    /// Returns whether a process is proven dead.
     pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
 }
 
-/// Tells who has a ledger open for writing, without taking anything; `None` when nobody has.
+/// Returns the holder of a ledger without taking the lease; `None` when it is free.
 ///
 /// # Errors
 /// When the place cannot be read.

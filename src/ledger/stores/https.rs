@@ -1,5 +1,5 @@
-//! HTTPS for shared places: no redirect is followed, nothing is sent twice, plain http stays on this
-//! machine, and no proxy stands between a program and its own machine.
+//! HTTPS client for shared backends: follows no redirect, sends nothing twice, allows plain HTTP only on this machine,
+//! and uses no proxy for connections to this machine.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::model::roots;
 
-/// Time allowed for connecting.
+/// Timeout for the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest silence while an answer is read.
+/// Maximum pause while a response is read.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How a client travels.
+/// The transport of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionMode {
     /// TLS, through a proxy if the machine's settings name one.
     Tls,
-    /// TLS, straight.
+    /// TLS without a proxy, for this machine.
     DirectTls,
-    /// No TLS, straight: for this machine.
+    /// Plain HTTP without a proxy, for this machine.
     DirectPlaintext,
 }
 
 impl ConnectionMode {
-    /// Returns how an address is reached.
+    /// Returns the transport for an address.
     pub(crate) fn for_url(url: &Url) -> Self {
         match (url.scheme(), is_loopback(url)) {
             ("https", false) => Self::Tls,
@@ -39,7 +39,7 @@ impl ConnectionMode {
     }
 }
 
-/// Reads an address that a key or a ledger may be sent to.
+/// Parses an address to which a key or a ledger may be sent.
 ///
 /// # Errors
 /// When it is none, or what is sent there could be read on the way.
@@ -56,14 +56,14 @@ pub(crate) fn parse_server_url(text: &str) -> Result<Url, &'static str> {
     }
 }
 
-/// Tells whether an address is this machine's own.
+/// Returns whether an address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
-/// Returns a client.
+/// Returns an HTTP client for a transport.
 ///
 /// # Errors
 /// When TLS cannot start.
@@ -85,7 +85,7 @@ pub(crate) fn build_client(way: ConnectionMode) -> Result<Client, String> {
     builder.build().map_err(|error| root_cause_text(&error))
 }
 
-/// Returns the TLS settings: the platform's roots. Plain http needs none, and works without them.
+/// Returns the TLS settings with the platform's roots. Plain HTTP needs none, and works without them.
 fn http_tls_config(way: ConnectionMode) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
@@ -97,7 +97,7 @@ fn http_tls_config(way: ConnectionMode) -> Result<ClientConfig, String> {
     platform_verified(builder).map_err(|error| error.to_string())
 }
 
-/// Returns TLS settings that trust the platform's authorities, or those of the program where it has none.
+/// Returns TLS settings that trust the platform's authorities, or the built-in ones where it has none.
 pub(in crate::ledger) fn platform_verified(
     builder: ConfigBuilder<ClientConfig, WantsVerifier>,
 ) -> Result<ClientConfig, rustls::Error> {
@@ -108,13 +108,13 @@ pub(in crate::ledger) fn platform_verified(
     roots::tls_with_fallback(builder, platform, some_are_named())
 }
 
-/// Tells whether the environment names authorities in the place of the platform's.
+/// Returns whether the environment names authorities to use instead of the platform's.
 #[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
 fn some_are_named() -> bool {
     roots::CA_VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// Returns the last cause of an error: the words that say what happened, without the address.
+/// Returns the innermost cause of an error: it states what happened, without the address.
 pub(crate) fn root_cause_text(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
@@ -123,7 +123,7 @@ pub(crate) fn root_cause_text(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// Returns a server's words as they may be shown: on one line, no control characters, not long.
+/// Returns a server's text for display: one line, no control characters, limited length.
 pub(crate) fn sanitize_server_text(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()

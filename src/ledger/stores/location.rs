@@ -1,4 +1,4 @@
-//! `LedgerLocation`: where a ledger is kept, as trusted settings say it. Pure: opening one is elsewhere.
+//! `Place`: the location of a ledger, parsed from trusted settings. Pure: the stores open it.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,36 @@ use thiserror::Error;
 
 use crate::model::redact::redact_address;
 
-/// Where ledgers are kept. Its `Debug` holds no password either.
+/// The location of ledgers. Its `Debug` output contains no password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum LedgerLocation {
     /// A directory of this machine: `file:DIR`.
     Directory(PathBuf),
     /// A database: `postgres://user@host/database`.
     Postgres(String),
-    /// A bucket, and what the names of its objects begin with: `s3://bucket/prefix`.
+    /// A bucket and the prefix of its object names: `s3://bucket/prefix`.
     S3 {
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// What the names begin with; no slash at the ends.
+        /// The prefix of the object names, without slashes at the ends.
         prefix: String,
     },
     /// A state server with locks: `https://host/path`.
     Http(String),
 }
 
-/// Why a text names no place.
+/// The reason why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{shown}` names no place for a ledger: {reason}")]
 pub struct LedgerLocationError {
     /// The text, without a password.
     pub shown: String,
-    /// What is wrong with it.
+    /// A description of the error.
     pub reason: &'static str,
 }
 
 impl LedgerLocation {
-    /// Reads a place.
+    /// Parses a location.
     ///
     /// # Errors
     /// When it is none, or could leak what is sent to it.
@@ -64,7 +64,7 @@ impl std::fmt::Debug for LedgerLocation {
 }
 
 impl std::fmt::Display for LedgerLocation {
-    /// Writes it as settings say it, without a password.
+    /// Writes it in the notation of the settings, without a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Directory(directory) => write!(f, "file:{}", directory.display()),
@@ -100,7 +100,7 @@ fn is_loopback(rest: &str) -> bool {
     name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Returns an address without its password: for messages.
+/// Returns an address without its password, for messages.
 #[must_use]
 pub fn without_password(text: &str) -> String {
     redact_address(text)

@@ -1,4 +1,4 @@
-//! `MemoryStore`: a store in memory that fails when it is told to, for tests and simulations.
+//! `MemoryStore`: a store in memory that fails on request, for tests and simulations.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,16 +9,16 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
 
-/// How an append fails.
+/// The moment at which an append fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppendFault {
-    /// Nothing was written.
+    /// It fails before anything is written.
     BeforeWrite,
-    /// Everything was written, and yet an error is reported.
+    /// It reports an error although everything was written.
     AfterWrite,
 }
 
-/// Records in memory. What is durable survives a crash: `restarted` returns a new store with it.
+/// Records in memory. Durable records survive a crash: `restarted` returns a new store with them.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     records: RefCell<Vec<Record>>,
@@ -28,7 +28,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Returns the store of a ledger that is born now.
+    /// Returns the store of a new ledger.
     #[must_use]
     pub fn new(identity: &LedgerIdentity) -> Self {
         Self::with_records(vec![Record::birth(identity)])
@@ -40,31 +40,31 @@ impl MemoryStore {
         Self { records: RefCell::new(records), ..Self::default() }
     }
 
-    /// Makes the append of a number, counted from 0, fail.
+    /// Makes the append with this number, counted from 0, fail.
     pub fn fail_at(&self, append: usize, fault: AppendFault) {
         self.fault.set(Some((append, fault)));
     }
 
-    /// Returns what is durable.
+    /// Returns the durable records.
     #[must_use]
     pub fn durable_records(&self) -> Vec<Record> {
         self.records.borrow().clone()
     }
 
-    /// Returns how many appends there were, failed ones included.
+    /// Returns the number of appends, failed ones included.
     #[must_use]
     pub fn append_count(&self) -> usize {
         self.appends.get()
     }
 
-    /// Returns a new store with what is durable: the world after a crash.
+    /// Returns a new store with the durable records: the state after a crash.
     #[must_use]
     pub fn after_restart(&self) -> Self {
         Self::with_records(self.durable_records())
     }
 }
 
-/// A store that a test keeps a hand on.
+/// Lets a test keep access to the store that it passes to a journal.
 impl Store for &MemoryStore {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
         Ok(self.durable_records())

@@ -1,5 +1,5 @@
-//! Where a journal is kept: a directory, memory, an HTTP state server, PostgreSQL or S3. Each store appends a record
-//! durably before it says so, and admits one writer at a time.
+//! Stores of a journal: a directory, memory, an HTTP state server, PostgreSQL or S3. Each store makes a record durable
+//! before it acknowledges it, and admits one writer at a time.
 
 pub mod any_store;
 pub mod file;

@@ -5,7 +5,7 @@ use super::item::CelValue;
 use crate::model::diagnostic::nearest_name;
 use crate::model::value::Value;
 
-/// Most keys of a map that one message names.
+/// Maximum number of map keys in one message.
 const MAX_LISTED_KEYS: usize = 10;
 
 /// Computes `operand[key]`.
@@ -29,7 +29,7 @@ pub(super) fn evaluate_index<'a>(
     select_member(operand, &key, evaluation.hides_arguments())
 }
 
-/// Returns the entry that a path names, or a key that may be secret.
+/// Returns the entry of a map under a key; the error names the key only if it is not `secret`.
 pub(super) fn select_member<'a>(operand: &CelValue<'a>, field: &str, secret: bool) -> EvaluationResult<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);

@@ -1,4 +1,4 @@
-//! Numbers: whole ones and exact decimals, never rounded to binary.
+//! Arithmetic on whole numbers and exact decimals, without binary rounding.
 
 use cel::common::ast::operators;
 use rust_decimal::Decimal;
@@ -23,7 +23,7 @@ pub(super) fn compute_arithmetic<'a>(
 ) -> EvaluationResult<'a> {
     let sign = operator.trim_matches('_');
     let wrong = || {
-        // What is put together is a text with something else in it.
+        // The operands are a text and another type, so the user most likely wants to concatenate.
         let helps = operator == operators::ADD && is_text(left) != is_text(right);
         let hint = if helps { "; `string(…)` makes a text of a number" } else { "" };
         let (left, right) = (left.type_name(), right.type_name());

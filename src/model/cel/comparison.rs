@@ -9,7 +9,7 @@ use crate::model::address::Address;
 use crate::model::expression::EvaluationError;
 use crate::model::value::Value;
 
-/// Tells whether two items are equal; `Err` holds what the answer waits for.
+/// Returns whether two items are equal; `Err` has the resources on which the result depends.
 #[allow(clippy::type_complexity)]
 pub(super) fn are_equal<'a>(
     evaluation: &mut Evaluation<'_, 'a>,

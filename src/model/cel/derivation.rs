@@ -1,8 +1,8 @@
-//! The canonical form of an expression over secrets. In: its tree and what it names. Out: a `Derivation`, or the
-//! resources that it waits for.
+//! The canonical form of an expression over secrets. In: its tree and the values that it names. Out: a `Derivation`, or
+//! the resources that it depends on.
 //!
-//! Invariant: it depends on what the expression names, and never on the text of a secret. So every branch is part of
-//! it, also one that is not taken.
+//! Invariant: it depends on what the expression names and never on the text of a secret. So it includes every branch,
+//! also one that the evaluation does not take.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +19,9 @@ use crate::model::derived::Derivation;
 use crate::model::expression::EvaluationError;
 use crate::model::value::Value;
 
-/// Why there is no derivation.
+/// The reason why there is no derivation.
 pub(super) enum DerivationError {
-    /// The expression waits for these resources.
+    /// The expression depends on these resources, which are unknown.
     Unknown(Vec<Address>),
     /// Something that it names cannot be read.
     Unreadable,
@@ -40,7 +40,7 @@ pub(super) fn derive_tree(
 
 struct Deriver<'s, 'a> {
     scope: &'s ExpressionScope<'a>,
-    /// The attributes that the expression can read of an object that a macro goes through; `None`: any.
+    /// The attributes that the expression can read of an object that a macro iterates over; `None`: any.
     fields: Option<BTreeSet<&'s str>>,
 }
 
@@ -95,7 +95,7 @@ impl<'s> Deriver<'s, '_> {
         })
     }
 
-    /// Follows a path as far as its names lead; what remains of it is computed.
+    /// Follows a path as far as its segments are names; the rest of the path is computed.
     fn derive_path(
         &self,
         path: &ReferencePath,
@@ -116,7 +116,7 @@ impl<'s> Deriver<'s, '_> {
             rest = after;
         }
         let base = match rest {
-            // A name that is not there: nothing else of the map enters the expression.
+            // A missing name: no other part of the map enters the expression.
             [PathSegment::Name(_), ..] => Derivation::node("absent", &[path.root.as_str()], []),
             rest => self.derive_item(&item, rest.is_empty())?,
         };
@@ -176,9 +176,9 @@ impl<'s> Deriver<'s, '_> {
         }
     }
 
-    /// Takes a file by its content.
+    /// Includes a file by its content.
     fn derive_file(&self, path: &'s Expr) -> Result<Derivation, DerivationError> {
-        // The path may be computed, but of nothing secret: it is then the same in every run.
+        // The path may be computed, but not from a secret: it is then the same in every run.
         let tree = IdedExpr { id: 0, expr: path.clone() };
         let own = Budget::default();
         let evaluated = evaluate_tree(&tree, self.scope, self.scope.budget.unwrap_or(&own));
@@ -195,8 +195,8 @@ impl<'s> Deriver<'s, '_> {
     }
 }
 
-/// Returns the failure of an expression that calls a function which does not exist: that it does so is written in it,
-/// and says nothing of a secret.
+/// Returns the error for an expression that calls a function which does not exist: the source shows the call, so the
+/// message reveals nothing about a secret.
 pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
     if let Expr::Call(call) = expr
         && call.func_name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -207,7 +207,7 @@ pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
     child_nodes(expr).into_iter().find_map(missing_function)
 }
 
-/// Collects every name that can be an attribute's. Returns whether there is no other way to name one.
+/// Collects every name that may be an attribute. Returns whether the expression cannot name attributes in another way.
 fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
     let mut is_static = true;
     match expr {
@@ -225,7 +225,7 @@ fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
     child_nodes(expr).into_iter().fold(is_static, |all, part| collect_fields(part, into) && all)
 }
 
-/// Returns the keys of a path that are computed, outermost last.
+/// Returns the computed keys of a path, outermost last.
 fn computed_keys(expr: &Expr) -> Vec<&Expr> {
     let mut found = Vec::new();
     let mut open = Some(expr);

@@ -35,8 +35,8 @@ pub fn evaluate_program(
 
 /// Computes the value of a tree.
 ///
-/// Where a secret is looked into, the whole value is one secret: what it holds, how many, and whether it is there at
-/// all could tell something of it. A secret that is only passed on stays a part of the list or map that is written.
+/// Where an expression inspects a secret, the whole value is one secret: its content, its size and whether it exists
+/// could all reveal something. A secret that is only passed on stays an entry of the list or map around it.
 fn evaluate_to_secret(
     tree: &IdedExpr,
     scope: &ExpressionScope<'_>,
@@ -61,7 +61,7 @@ fn evaluate_to_secret(
     let derived = match evaluated.outcome {
         Ok(value) if value.is_unknown() => return Ok(Value::Unknown(value.waits_for())),
         Ok(value) => DerivedSecret::new(derivation, value),
-        // It fails on what stands in for a secret; on the secret it may not.
+        // The evaluation fails on the substitute of a withheld secret; with the real secret it may succeed.
         Err(_) if evaluated.fails_on_withheld => DerivedSecret::unavailable(derivation),
         Err(_) => return Err(EvaluationError::Sensitive),
     };

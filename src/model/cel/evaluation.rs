@@ -11,36 +11,36 @@ use crate::model::expression::EvaluationError;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
 
-/// How many steps an evaluation may take: some tens of milliseconds.
+/// Maximum number of steps of one evaluation: some tens of milliseconds.
 pub const MAX_STEPS: usize = 1_000_000;
 
-/// What a step of the walk gives.
+/// The result of one step of the walk.
 pub(super) type EvaluationResult<'a> = Result<CelValue<'a>, EvaluationError>;
 
-/// Returns a failure in words.
+/// Returns an evaluation error with this text.
 pub(super) fn evaluation_failure(text: impl Into<String>) -> EvaluationError {
     EvaluationError::Failed(text.into())
 }
 
-/// What secrets had to do with something.
+/// How secrets influenced a result.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sensitivity {
-    /// A secret was looked into.
+    /// The expression inspected a secret.
     pub(super) secret: bool,
-    /// One was looked into that is kept from this run.
+    /// The expression inspected a secret that is withheld from this run.
     pub(super) withheld: bool,
 }
 
-/// One evaluation.
+/// The state of one evaluation.
 pub(super) struct Evaluation<'s, 'a> {
     pub(super) scope: &'s ExpressionScope<'a>,
-    /// What is built is charged to it first.
+    /// The budget that is charged before a value is built.
     pub(super) budget: &'s Budget,
-    /// Variables of the comprehensions around, innermost last.
+    /// Variables of the enclosing comprehensions, innermost last.
     pub(super) locals: Vec<(&'s str, CelValue<'a>)>,
     steps: usize,
     pub(super) taint: Sensitivity,
-    /// A call failed after a secret was looked into that is kept from this run.
+    /// A call failed after the expression inspected a withheld secret.
     pub(super) fails_on_withheld: bool,
 }
 
@@ -57,25 +57,25 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         }
     }
 
-    /// Counts work; copying and comparing count by size.
+    /// Charges steps of work; copies and comparisons count by size.
     pub(super) fn charge(&mut self, steps: usize) -> Result<(), EvaluationError> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS { Err(EvaluationError::TooLong(MAX_STEPS)) } else { Ok(()) }
     }
 
-    /// Charges a text of so many bytes, which is about to be built.
+    /// Charges a text of this length before it is built.
     pub(super) fn charge_text(&mut self, bytes: usize) -> Result<(), EvaluationError> {
         self.charge(bytes / 8)?;
         Ok(self.budget.charge_text(bytes)?)
     }
 
-    /// Charges so many items, which are about to be kept.
+    /// Charges this number of items before they are stored.
     pub(super) fn charge_items(&mut self, items: usize) -> Result<(), EvaluationError> {
         self.charge(items)?;
         Ok(self.budget.charge_nodes(items)?)
     }
 
-    /// Returns the elements of a list, which are charged.
+    /// Charges and returns the elements of a list.
     pub(super) fn charged_elements(
         &mut self,
         list: &CelValue<'a>,
@@ -87,7 +87,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         Ok(list.elements())
     }
 
-    /// Returns the entries of a map, which are charged.
+    /// Charges and returns the entries of a map.
     pub(super) fn charged_entries(
         &mut self,
         map: &CelValue<'a>,
@@ -99,7 +99,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         Ok(map.entries())
     }
 
-    /// Looks into an item: from here on everything depends on a secret that it is.
+    /// Inspects an item: if it is a secret, the rest of the result depends on it.
     pub(super) fn open_secret(&mut self, item: CelValue<'a>) -> EvaluationResult<'a> {
         let CelValue::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
         self.taint.secret = true;
@@ -117,12 +117,12 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         opened.ok_or_else(|| evaluation_failure("the secret's text is not at hand"))
     }
 
-    /// Tells whether a message must not name what it is about.
+    /// Returns whether messages must not show values, because they may depend on a secret.
     pub(super) const fn hides_arguments(&self) -> bool {
         self.taint.secret
     }
 
-    /// Returns how a message names one of the arguments of the call that is under way.
+    /// Returns the text for an argument of the current call in a message.
     pub(super) fn display_argument(&self, argument: &impl ToString) -> String {
         if self.hides_arguments() { "(secret)".to_owned() } else { argument.to_string() }
     }
@@ -139,7 +139,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         })
     }
 
-    /// Returns the text of a text or a secret; a secret makes the result one.
+    /// Returns the text of a text or a secret; a secret makes the result sensitive.
     pub(super) fn text_of(&mut self, item: &CelValue<'a>) -> Result<Name, EvaluationError> {
         match self.open_secret(item.clone())? {
             CelValue::Scalar(Value::Text(text)) => Ok(text),
@@ -157,7 +157,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     }
 }
 
-/// Returns one unknown for those among the items, if there are any.
+/// Returns one unknown that combines all unknown items, if there are any.
 pub(super) fn merge_unknowns<'a>(items: &[CelValue<'a>]) -> Option<CelValue<'a>> {
     let mut waits: Vec<Address> =
         items.iter().filter_map(CelValue::unknown_addresses).flatten().cloned().collect();

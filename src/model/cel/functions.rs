@@ -43,7 +43,7 @@ pub(super) const FUNCTION_NAMES: &[&str] = &[
     "values",
 ];
 
-/// Functions of other tools, and what stands for them.
+/// Functions of other tools, and the equivalents in this language.
 const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
     ("base64encode", "base64(text)"),
     ("cidrsubnet", "cidr_subnet(network, bits, number)"),
@@ -64,7 +64,7 @@ const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
     ("upper", "upperAscii(text)"),
 ];
 
-/// Longest text that a function makes, in bytes.
+/// Maximum length of a text that a function returns, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Calls a function; a method's target is the first argument.
@@ -235,7 +235,7 @@ fn to_string_item<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) 
     }
 }
 
-/// Returns the text of an item of which a copy is about to be made.
+/// Charges and returns the text of an item that is about to be copied.
 fn charged_text<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     item: &CelValue<'a>,
@@ -266,7 +266,7 @@ fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> Ev
         .ok_or_else(|| evaluation_failure("this is no number"))
 }
 
-/// Returns the text that a number is read from.
+/// Returns the text from which a number is parsed.
 fn numeric_text<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     function: &str,
@@ -298,7 +298,7 @@ fn matches_pattern<'a>(
     pattern: &CelValue<'a>,
 ) -> EvaluationResult<'a> {
     let (text, pattern) = (evaluation.text_of(text)?, evaluation.text_of(pattern)?);
-    // Compiling costs more than most expressions.
+    // Compiling a regular expression costs more than most expressions.
     evaluation.charge(1000 + pattern.len() + text.len())?;
     let regex =
         regex::RegexBuilder::new(&pattern).size_limit(1 << 18).nest_limit(50).build().map_err(|_| {
@@ -453,7 +453,7 @@ fn read_file<'a>(evaluation: &mut Evaluation<'_, 'a>, path: &CelValue<'a>) -> Ev
         .scope
         .read
         .ok_or_else(|| evaluation_failure(format!("`{shown}` can be read while loading only")))?;
-    // The reader's own words name the path.
+    // The error of `read` names the path, which may depend on a secret.
     let text = read(&path).map_err(|error| {
         evaluation_failure(if evaluation.hides_arguments() {
             "the file that a secret names cannot be read".to_owned()

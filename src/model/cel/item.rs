@@ -1,4 +1,4 @@
-//! `CelValue`: a value during an evaluation: borrowed where it was bound, shared where it was made.
+//! `CelValue`: a value during an evaluation: borrowed from the bindings, or shared when the evaluation built it.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -8,32 +8,32 @@ use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::secret::Secret;
 use crate::model::value::{Attributes, Value};
 
-/// What is known of a live object.
+/// The known state of a live object.
 #[derive(Debug, Clone)]
 pub struct CelObject {
-    /// The resource.
+    /// The address of the resource.
     pub address: Address,
     /// Its known attributes, `id` included.
     pub attributes: Attributes,
-    /// Whether that is all there will be.
+    /// Whether these are all attributes that the object will have.
     pub complete: bool,
 }
 
-/// A value during an evaluation. Clones are cheap.
+/// A value during an evaluation; clones are cheap.
 #[derive(Debug, Clone)]
 pub enum CelValue<'a> {
-    /// No list and no map.
+    /// A value that is neither a list nor a map.
     Scalar(Value),
-    /// A bound list.
+    /// A list borrowed from the bindings.
     ListRef(&'a [Value]),
-    /// A bound map.
+    /// A map borrowed from the bindings.
     MapRef(&'a BTreeMap<Name, Value>),
-    /// A list made on the way.
+    /// A list that the evaluation built.
     List(Rc<Vec<CelValue<'a>>>),
-    /// A map made on the way.
+    /// A map that the evaluation built.
     Map(Rc<BTreeMap<Name, CelValue<'a>>>),
-    /// A live object: a map of its attributes, and its id where a single value is wanted. The second
-    /// part holds collections of children that are bound below it.
+    /// A live object: a map of its attributes, or its id where a single value is expected. The second field holds the
+    /// collections of children that are bound below it.
     Object(&'a CelObject, Rc<BTreeMap<Name, CelValue<'a>>>),
 }
 
@@ -48,7 +48,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the item of a value that was made on the way.
+    /// Returns the item of a value that the evaluation built.
     pub(super) fn from_value(value: Value) -> Self {
         match value {
             Value::List(items) => Self::List(Rc::new(items.into_iter().map(Self::from_value).collect())),
@@ -91,8 +91,8 @@ impl<'a> CelValue<'a> {
         Self::List(Rc::new(items))
     }
 
-    /// Returns the map to put entries into; anything else becomes a map, a bound one entry by entry. An
-    /// object takes them as its children.
+    /// Returns a mutable map for inserting entries; any other item becomes a map first, a bound one entry by entry. On
+    /// an object the entries are its children.
     pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, CelValue<'a>>> {
         if !matches!(self, Self::Map(_) | Self::Object(..)) {
             let entries = match &*self {
@@ -109,7 +109,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns what an item that is not known waits for.
+    /// Returns the resources that an unknown item depends on.
     pub(super) fn unknown_addresses(&self) -> Option<&[Address]> {
         match self {
             Self::Scalar(Value::Unknown(addresses)) => Some(addresses),
@@ -124,7 +124,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Tells whether something in it is a secret that is kept from this run.
+    /// Returns whether the item contains a secret that is withheld from this run.
     pub(super) fn is_withheld(&self) -> bool {
         let elements = || self.elements().is_some_and(|items| items.iter().any(Self::is_withheld));
         let entries = || self.entries().is_some_and(|map| map.iter().any(|(_, item)| item.is_withheld()));
@@ -186,7 +186,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Charges what `into_value` builds.
+    /// Charges the value that `into_value` builds.
     pub(super) fn charge(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         match self {
             Self::Scalar(value) => budget.charge_value(value),
@@ -213,7 +213,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Charges what a copy of this item takes besides the item itself: what is neither shared nor borrowed.
+    /// Charges a copy of this item: the parts that are neither shared nor borrowed.
     pub(super) fn charge_copy(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         match self {
             Self::Scalar(value @ (Value::Secret(_) | Value::Unknown(_))) => budget.charge_value(value),
@@ -221,7 +221,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Charges the same for copies of all elements or entries.
+    /// Charges copies of all elements or entries.
     pub(super) fn charge_copies(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         let copy = |value: &Value| match value {
             Value::Secret(_) | Value::Unknown(_) => budget.charge_value(value),
@@ -255,7 +255,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns what people call an item of this type.
+    /// Returns the name of the item's type for messages.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Scalar(value) => value.type_name(),

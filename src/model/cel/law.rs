@@ -1,5 +1,5 @@
-//! The law of values computed from secrets, over generated expressions: two runs that differ in the text of their
-//! secrets only give the same, but that one of them may fail.
+//! Noninterference of values computed from secrets, tested over generated expressions: two runs that differ only in the
+//! text of their secrets have the same result, except that one of them may fail.
 
 use super::evaluate_program;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::model::expression::EvaluationError;
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::value::{Attributes, Value};
 
-/// Texts that the generated expressions guess, so that branches are taken.
+/// Texts that the generated expressions compare with, so that all branches are taken.
 const SAMPLE_TEXTS: &[&str] = &["Hunter2", "a", "", "7", "true", "Hu", "10.0.0.0/8"];
 
 /// Writes an expression of random shape.
@@ -146,7 +146,7 @@ impl ExpressionGenerator {
     }
 }
 
-/// What an expression can name, with the texts of two secrets.
+/// The variables that an expression can name, with the texts of two secrets.
 fn secret_vars(s: &str, p: &str) -> Attributes {
     let secret =
         |name: &str, text: &str| Value::Secret(Secret::new(text).named_after(&format!("vars.{name}")));
@@ -169,7 +169,7 @@ fn secret_vars(s: &str, p: &str) -> Attributes {
     vars
 }
 
-/// What somebody sees of a result: everything but the fingerprints of the secrets themselves.
+/// The observable part of a result: everything except the fingerprints of the secrets themselves.
 fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Value, EvaluationError> {
     fn without_fingerprints(value: &Value) -> serde_json::Value {
         match value {
@@ -198,7 +198,7 @@ fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Valu
 
 #[test]
 fn two_runs_differ_in_nothing_but_that_one_may_fail() {
-    // More of them: build the tests with STEAD_EXPRESSIONS set.
+    // To run more expressions, build the tests with STEAD_EXPRESSIONS set.
     let count: u64 = option_env!("STEAD_EXPRESSIONS").and_then(|n| n.parse().ok()).unwrap_or(20_000);
     let pairs: Vec<(Attributes, Attributes)> = [
         (("Hunter2", "x"), ("other", "longer than the first")),
@@ -232,7 +232,7 @@ fn two_runs_differ_in_nothing_but_that_one_may_fail() {
         *outcomes.entry(outcome).or_default() += 1;
     }
     println!("{outcomes:?}");
-    // A generator that gives one sort only would prove nothing.
+    // A generator with only one kind of outcome would prove nothing.
     for outcome in ["both fail", "one fails", "computed", "plain"] {
         assert!(outcomes.get(outcome).is_some_and(|times| *times > count / 200), "{outcomes:?}");
     }

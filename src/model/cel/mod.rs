@@ -1,9 +1,9 @@
-//! CEL, bounded: the evaluation of `${…}`, with the language's added functions.
+//! Evaluation of `${…}`: CEL with bounds and the language's additional functions.
 //!
-//! Grammar, macros and their expansion are the `cel` crate's. The walk over its tree is our own, for
-//! four reasons: it stops after a fixed number of steps, a value that is not known yet is a value, a
-//! secret marks whatever it touches, and decimals are exact. It borrows what it reads, so that an
-//! expression costs what it names and not what is bound.
+//! The `cel` crate provides the grammar, the macros and their expansion. The tree walk is our own, for four reasons: it
+//! stops after a fixed number of steps, an unknown is a value, a result that depends on a secret is sensitive, and
+//! decimals are exact. It borrows the bound values, so that the cost of an expression depends on the values that it
+//! names and not on all bindings.
 
 mod access;
 mod arithmetic;

@@ -7,13 +7,13 @@ use cel::parser::PrattParser;
 
 use crate::model::address::Name;
 
-/// Longest source.
+/// Maximum length of a source, in bytes.
 const MAX_SOURCE_BYTES: usize = 16 * 1024;
-/// Most nodes, after macros are expanded.
+/// Maximum number of nodes, after macros are expanded.
 const MAX_SYNTAX_NODES: usize = 4096;
-/// Deepest recursion of the parser.
+/// Maximum recursion depth of the parser.
 const MAX_PARSER_RECURSION: u16 = 64;
-/// Deepest tree: a long sum nests to the left without any bracket.
+/// Maximum depth of the tree: a long sum nests to the left without any bracket.
 const MAX_TREE_DEPTH: usize = 200;
 
 /// A parsed expression. Its tree is small enough to walk by recursion.
@@ -22,32 +22,32 @@ pub struct CelProgram {
     tree: IdedExpr,
 }
 
-/// Why a text is no expression.
+/// The reason why a text is not a valid expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// One sentence without full stop.
     pub message: String,
-    /// Where in the source, in bytes, when it is known.
+    /// The byte offset in the source, when it is known.
     pub offset: Option<usize>,
 }
 
 /// A path that an expression reads: `vm.web["a"].public_ipv4_address`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferencePath {
-    /// The first name.
+    /// The first name of the path.
     pub root: Name,
-    /// What follows it, as far as it is a path.
+    /// The segments after the root that are part of the path.
     pub segments: Vec<PathSegment>,
-    /// It stands inside `has(…)`: it may be missing.
+    /// The path is the argument of `has(…)`: it may be missing.
     pub tested: bool,
 }
 
-/// One step of a path.
+/// One segment of a path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PathSegment {
     /// A name or a literal key.
     Name(Name),
-    /// A computed key.
+    /// A key that another expression computes.
     Computed(Box<CelProgram>),
 }
 
@@ -77,7 +77,7 @@ impl CelProgram {
         &self.tree
     }
 
-    /// Returns the path that the whole expression is, when it is one: `vpc.main`.
+    /// Returns the path if the whole expression is one: `vpc.main`.
     #[must_use]
     pub fn as_path(&self) -> Option<ReferencePath> {
         path_of(&self.tree.expr).filter(|path| !path.tested)
@@ -91,7 +91,7 @@ impl CelProgram {
         found
     }
 
-    /// Tells whether the expression calls a function.
+    /// Returns whether the expression calls a function.
     #[must_use]
     pub fn calls_function(&self, function: &str) -> bool {
         fn search_calls(expr: &Expr, function: &str) -> bool {
@@ -121,7 +121,7 @@ fn first_error(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
     SyntaxError { message: message.to_owned(), offset }
 }
 
-/// Returns the parts of a node.
+/// Returns the child expressions of a node.
 pub(super) fn child_nodes(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Call(call) => call
@@ -183,7 +183,7 @@ fn collect_paths(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Refer
     }
 }
 
-/// Returns the path that a node spells, when it spells one.
+/// Returns the path that a node represents; `None` for any other expression.
 pub(super) fn path_of(expr: &Expr) -> Option<ReferencePath> {
     match expr {
         Expr::Ident(name) => {

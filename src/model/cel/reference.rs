@@ -1,17 +1,17 @@
-//! What can be called in an expression: each function and macro with what it gives, and a line that works.
+//! Reference of the language's functions and macros: each with its result and a working example.
 
 /// A function or a macro of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CelFunction {
-    /// Its name.
+    /// The name used in a call.
     pub name: &'static str,
-    /// How it is called.
+    /// The call with its parameters, for the help.
     pub usage: &'static str,
-    /// What it gives, in a sentence.
+    /// One sentence about the result.
     pub summary: &'static str,
     /// An expression that calls it.
     pub example: &'static str,
-    /// What that gives.
+    /// The result of the example, as text.
     pub gives: &'static str,
 }
 
@@ -25,7 +25,7 @@ const fn new_function(
     CelFunction { name, usage, summary, example, gives }
 }
 
-/// All of them, sorted.
+/// All functions and macros, sorted by name.
 pub const FUNCTIONS: &[CelFunction] = &[
     new_function(
         "all",

@@ -6,24 +6,24 @@ use super::item::CelValue;
 use crate::model::address::Name;
 use crate::model::budget::Budget;
 
-/// Reads a file that `file("…")` names; the error is a sentence.
+/// A function that reads the file in `file("…")`; its error is a sentence.
 pub type FileReader<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// What an expression can name.
+/// The names that an expression can use, and their values.
 #[derive(Default)]
 pub struct ExpressionScope<'a> {
-    /// Values by root: `vars`, `env`, a kind …
+    /// Values by root: `vars`, `env`, a kind and so on.
     pub roots: BTreeMap<Name, CelValue<'a>>,
-    /// Reads files; `None` where no file may be read.
+    /// Reads files for `file("…")`; `None` where an expression may not read files.
     pub read: Option<FileReader<'a>>,
-    /// What its values are charged to; `None` gives the evaluation a budget of its own.
+    /// The budget for the evaluation's values; `None` gives the evaluation a budget of its own.
     pub budget: Option<&'a Budget>,
 }
 
-/// The binding under which the texts that `file("…")` read are kept, by path.
+/// The binding that holds the texts read by `file("…")`, by path.
 pub const FILES_BINDING: &str = "file";
 
-/// Puts an item at a path below the roots, making maps on the way.
+/// Binds an item at a path below the roots, creating the maps on the path.
 pub fn bind_path<'a, 'p>(
     roots: &mut BTreeMap<Name, CelValue<'a>>,
     mut path: impl Iterator<Item = &'p str>,

@@ -1,4 +1,4 @@
-//! The walk over an expression's tree: operators, paths and comprehensions, counted step by step.
+//! Tree walk over an expression: operators, paths and comprehensions, with each step counted.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -44,20 +44,20 @@ pub(super) fn evaluate_tree(
     }
 }
 
-/// Computes the whole expression; the value that is to be made of it is charged.
+/// Computes the whole expression and charges its result.
 fn evaluate_root<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> EvaluationResult<'a> {
     let item = evaluate_part(evaluation, expr)?;
     item.charge(evaluation.budget)?;
     Ok(item)
 }
 
-/// Computes a part whose value is looked into.
+/// Computes an operand whose content is inspected.
 fn evaluate_opened<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> EvaluationResult<'a> {
     let item = evaluate_part(evaluation, expr)?;
     evaluation.open_secret(item)
 }
 
-/// Computes a part whose value is passed on as it is: a secret stays one.
+/// Computes an operand that is passed on unchanged: a secret stays a secret.
 fn evaluate_part<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) -> EvaluationResult<'a> {
     evaluation.charge(1)?;
     let item = match expr {
@@ -144,7 +144,7 @@ fn evaluate_call<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, call: &'s CallExpr
         (operators::ADD, [left, right]) => evaluate_add(evaluation, &left.expr, &right.expr),
         (name, _) => {
             let all = call.target.iter().map(|target| &target.expr).chain(args.iter().map(|arg| &arg.expr));
-            // Only a call that is given what comes of a withheld secret may succeed with the secret.
+            // Only a call whose arguments depend on a withheld secret may succeed with the real secret.
             let before = std::mem::take(&mut evaluation.taint.withheld);
             let items = all.map(|arg| evaluate_opened(evaluation, arg)).collect::<Result<Vec<_>, _>>();
             let is_given = std::mem::replace(&mut evaluation.taint.withheld, before);
@@ -199,7 +199,7 @@ fn apply_operator<'a>(
     }
 }
 
-/// `&&` and `||`: a decisive side wins over a failure and over an unknown on the other.
+/// Evaluates `&&` and `||`: a decisive side takes precedence over a failure or an unknown on the other side.
 fn evaluate_logic<'s, 'a>(
     evaluation: &mut Evaluation<'s, 'a>,
     left: &'s Expr,
@@ -230,7 +230,7 @@ fn evaluate_add<'s, 'a>(
     left: &'s Expr,
     right: &'s Expr,
 ) -> EvaluationResult<'a> {
-    // The list that a macro builds up is taken out of its variable, not copied, for each element.
+    // The list that a macro accumulates is moved out of its variable, so that it is not copied for each element.
     let taken = match left {
         Expr::Ident(name) if name.starts_with('@') => evaluation
             .locals
@@ -250,7 +250,7 @@ fn evaluate_add<'s, 'a>(
         let (CelValue::List(mut left), CelValue::List(right)) = (left, right) else {
             return Err(evaluation_failure("two lists were expected"));
         };
-        // A list that something else names as well is copied.
+        // A list with another reference must be copied.
         if Rc::strong_count(&left) > 1 {
             evaluation.charge_items(left.len())?;
         }
@@ -306,7 +306,7 @@ fn iterate_pairs<'s, 'a>(
     is_list: bool,
     depth: usize,
 ) -> EvaluationResult<'a> {
-    // `all` and `exists` go on after a failing element: a later one may decide.
+    // `all` and `exists` continue after a failing element: a later one may decide.
     let mut failure = None;
     for (key, item) in pairs {
         evaluation.locals.truncate(depth + 1);

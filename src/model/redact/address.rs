@@ -1,14 +1,13 @@
-//! Addresses for messages: without the password that somebody put into one, also where it is none that can be
-//! read.
+//! Redaction of addresses for messages: removes the password, also from an address that cannot be parsed.
 
-/// Schemes whose address names a role by its user: the name is no secret, and tells two addresses apart.
+/// Schemes whose address has a role as its user: the name is not secret and distinguishes two addresses.
 const SCHEMES_WITH_PUBLIC_USER: &[&str] = &["mysql", "postgres", "postgresql"];
 
-/// What stands in place of what may be a password.
+/// The replacement for a part that may be a password.
 const ELIDED: &str = "…";
 
-/// Returns an address as a message may show it: without a password, a query or a fragment. What cannot be told
-/// apart from a password is left out with them.
+/// Returns an address for messages: without password, query and fragment. Parts that cannot be distinguished from a
+/// password are removed, too.
 #[must_use]
 pub fn redact_address(text: &str) -> String {
     let bare = |text: &str| !text.contains(['@', '?', '#']);
@@ -26,7 +25,7 @@ pub fn redact_address(text: &str) -> String {
     let Some((user, place)) = rest.rsplit_once('@') else {
         return format!("{scheme}://{}", safe_host(rest));
     };
-    // What stands after the last `@` may be the end of a parameter's password.
+    // The part after the last `@` may be the end of a password in a query parameter.
     let place = if user.contains(['?', '#']) { ELIDED } else { safe_host(place) };
     let user = user.split([':', '/', '\\', '?', '#', '@']).next().unwrap_or_default();
     if SCHEMES_WITH_PUBLIC_USER.contains(&scheme) && !user.is_empty() {
@@ -36,7 +35,7 @@ pub fn redact_address(text: &str) -> String {
     }
 }
 
-/// Returns host, port and path of an address, if what stands there can be no part of a password.
+/// Returns host, port and path of an address, unless they may be part of a password.
 fn safe_host(place: &str) -> &str {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let authority = place.split(['/', '\\']).next().unwrap_or_default();

@@ -1,24 +1,24 @@
-//! Forms: what a text says when its encodings are undone: JSON, HTML and URL escapes, hexadecimal digits, base64.
+//! Decoded forms of a text: JSON, HTML and URL escapes, hexadecimal digits, base64.
 //!
-//! Everything is decoded leniently: what is no escape stays as it is, because the text may hold an encoded part
-//! anywhere. Each decoded byte remembers the range of the text that it was decoded from. Pure.
+//! Decoding is lenient: a text that is not an escape stays as it is, because an encoded part may be anywhere. Each
+//! decoded byte has the range of the text that it was decoded from. Pure.
 
-/// Shortest run of hexadecimal digits that is decoded.
+/// Minimum length of a run of hexadecimal digits that is decoded.
 const MIN_HEX_DIGITS: usize = 12;
 
-/// Shortest run of base64 digits that is decoded.
+/// Minimum length of a run of base64 digits that is decoded.
 const MIN_BASE64_DIGITS: usize = 8;
 
-/// A text, or what a part of it says in one encoding.
+/// A text, or a part of it decoded from one encoding.
 pub(super) struct EncodedForm<'a> {
-    /// What it says.
+    /// The bytes after decoding, or the text itself.
     pub(super) bytes: &'a [u8],
-    /// Where in the text each byte comes from; `None` where it is the text itself.
+    /// The range of the text for each byte; `None` where the form is the text itself.
     origin: Option<&'a [(usize, usize)]>,
 }
 
 impl EncodedForm<'_> {
-    /// Returns the range of the text that a non-empty range of the form stands for.
+    /// Returns the range of the text that corresponds to a non-empty range of the form.
     pub(super) fn source_range(&self, start: usize, end: usize) -> (usize, usize) {
         match self.origin {
             None => (start, end),
@@ -27,7 +27,7 @@ impl EncodedForm<'_> {
     }
 }
 
-/// What a decoder makes of a text: bytes, and the range that each was decoded from.
+/// The output of a decoder: bytes, and the range that each was decoded from.
 #[derive(Default)]
 struct DecodedText {
     bytes: Vec<u8>,
@@ -47,7 +47,7 @@ impl DecodedText {
     }
 }
 
-/// Shows the text itself and all that it says in encodings, `depth` of them inside of each other.
+/// Passes the text itself and all its decoded forms to `see`, up to `depth` nested encodings.
 pub(super) fn visit_forms(text: &[u8], depth: usize, see: &mut dyn FnMut(&EncodedForm<'_>)) {
     visit_nested(&EncodedForm { bytes: text, origin: None }, depth, see);
 }
@@ -90,10 +90,10 @@ fn visit_nested(form: &EncodedForm<'_>, depth: usize, see: &mut dyn FnMut(&Encod
     });
 }
 
-/// One escape: what it stands for, and its length.
+/// A decoder of one escape: returns the character and the length of the escape.
 type EscapeParser = fn(&[u8]) -> Option<(char, usize)>;
 
-/// Undoes the escapes of one kind. One of a single byte (`%C3`) stands for that byte.
+/// Decodes the escapes of one kind. An escape of a single byte (`%C3`) becomes that byte.
 fn decode_escapes(text: &[u8], escape: EscapeParser) -> DecodedText {
     let mut decoded = DecodedText::default();
     let mut at = 0;
@@ -117,7 +117,7 @@ fn parse_digits(digits: Option<&[u8]>, radix: u32) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits?).ok()?, radix).ok()
 }
 
-/// `\n`, `\"`, `\u00e9`, `\x41`.
+/// Decodes `\n`, `\"`, `\u00e9` and `\x41`.
 fn parse_backslash(text: &[u8]) -> Option<(char, usize)> {
     let (b'\\', rest) = text.split_first()? else { return None };
     let unit = |rest: &[u8]| parse_digits(rest.get(..4), 16);
@@ -140,7 +140,7 @@ fn parse_backslash(text: &[u8]) -> Option<(char, usize)> {
     })
 }
 
-/// `&quot;`, `&#39;`, `&#x27;`.
+/// Decodes `&quot;`, `&#39;` and `&#x27;`.
 fn parse_entity(text: &[u8]) -> Option<(char, usize)> {
     const NAMED: &[(&[u8], char)] =
         &[(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&apos;", '\'')];
@@ -156,21 +156,21 @@ fn parse_entity(text: &[u8]) -> Option<(char, usize)> {
     Some((char::from_u32(parse_digits(digits, radix)?)?, length + 3))
 }
 
-/// `%41`.
+/// Decodes percent escapes such as `%41`.
 fn parse_percent(text: &[u8]) -> Option<(char, usize)> {
     let rest = text.strip_prefix(b"%")?;
     Some((char::from_u32(parse_digits(rest.get(..2), 16)?)?, 3))
 }
 
-/// As in a form, where `+` is a blank.
+/// Decodes the form encoding, in which `+` is a blank.
 fn form_field(text: &[u8]) -> Option<(char, usize)> {
     if text.starts_with(b"+") { Some((' ', 1)) } else { parse_percent(text) }
 }
 
-/// Digits of one run, each with its place.
+/// The digits of one run, each with its offset.
 type DigitRun = Vec<(u8, usize)>;
 
-/// Finds runs of digits. A single line break inside of one counts as wrapping.
+/// Finds runs of digits. A single line break inside a run counts as wrapping.
 fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&DigitRun)) {
     let mut run: DigitRun = Vec::new();
     for (at, byte) in text.iter().enumerate() {
@@ -195,7 +195,7 @@ fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: 
     }
 }
 
-/// Packs digits of so many bits into bytes; what is left over is dropped.
+/// Packs digits of `bits` bits into bytes; incomplete bytes are dropped.
 fn pack_digits(digits: &[(u8, usize)], bits: u32) -> DecodedText {
     let mut decoded = DecodedText::default();
     let (mut word, mut held, mut start) = (0u32, 0u32, 0usize);
@@ -211,7 +211,7 @@ fn pack_digits(digits: &[(u8, usize)], bits: u32) -> DecodedText {
             held -= 8;
             let [_, _, _, byte] = (word >> held).to_be_bytes();
             decoded.push(byte, start, at + 1);
-            // The next byte begins inside of this digit.
+            // The next byte begins inside this digit.
             start = *at;
         }
     }

@@ -1,37 +1,37 @@
-//! `Action`: an operation that is not a change of state: reboot, restore, rotate, and every other read.
+//! `Action`: an operation that is not a change of declared state: reboot, restore, rotate, and every additional read.
 //!
-//! What it asks for, what it does besides, what it answers and what is waited for are words of the
-//! table: the command line, its help, the requests and the output derive from them.
+//! The tables declare its parameters, its side effects, its response and its waiting condition; the command line, its
+//! help, the requests and the output are derived from them.
 
 use super::service_run::RunSchema;
 use super::{Effect, Endpoint, Envelope, Literal, Method, Provenance, Type};
 
-/// An operation that is not a change of state: reboot, restore, rotate.
+/// An operation that is not a change of declared state: reboot, restore, rotate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Action {
-    /// The name: `reboot`. Kinds that can do the same use the same name.
+    /// The name: `reboot`. Kinds with the same operation use the same name.
     pub name: &'static str,
-    /// What is sent.
+    /// The request that the action sends.
     pub request: ActionRequest,
-    /// One sentence.
+    /// One sentence for the help.
     pub summary: &'static str,
-    /// What it asks for besides the object.
+    /// The values that it needs in addition to the object.
     pub parameters: &'static [Parameter],
     /// Names of parameters of which at most one may be given.
     pub exclusive: &'static [&'static str],
-    /// What it does besides. One that disrupts is asked about.
+    /// Its side effects. A disruptive one requires confirmation.
     pub effects: &'static [Effect],
-    /// It changes nothing, whatever its verb: a query that is posted.
+    /// It changes nothing, whatever its HTTP method: a query that is sent by POST.
     pub only_reads: bool,
-    /// What the answer is.
+    /// The form of the response.
     pub answer: ResponseShape,
-    /// When it is over.
+    /// The condition under which it is finished.
     pub until: ActionCompletion,
-    /// It leaves a line in the history of the stack that owns the object.
+    /// The history of the stack that owns the object records it.
     pub recorded: bool,
 }
 
-/// What an action sends.
+/// The request that an action sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionRequest {
     /// An endpoint of its own. Without `{id}` and `{parent}` in its path it needs no object.
@@ -40,125 +40,125 @@ pub enum ActionRequest {
     Call(&'static str),
     /// The creation of an object of another kind, outside of any configuration, that refers to this one.
     Create {
-        /// The other kind.
+        /// The name of the other kind.
         kind: &'static str,
-        /// Its attribute that refers to this object.
+        /// The other kind's attribute that refers to this object.
         attribute: &'static str,
     },
     /// An action of an object of another kind that refers to this one: a machine's restore is its
     /// backup's. The object is named by the flag of its kind.
     Through {
-        /// The other kinds' action.
+        /// The name of the other kind's action.
         action: &'static str,
         /// The other kinds, and their attributes that refer to this object.
         from: &'static [(&'static str, &'static str)],
     },
 }
 
-/// One thing that an action asks for.
+/// One parameter of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// The flag, without dashes: `in-place`.
     pub name: &'static str,
     /// The field of the body or the query, or the `{name}` of the path.
     pub wire: &'static str,
-    /// One sentence.
+    /// One sentence for the help.
     pub summary: &'static str,
-    /// Its type. A boolean is a flag that is there or not; a list repeats its flag.
+    /// Its type. A boolean is a flag without a value; a list repeats its flag.
     pub ty: Type,
-    /// Whether it must be given.
+    /// Whether the user must give the parameter.
     pub need: ParameterPresence,
-    /// Where it travels.
+    /// The part of the request that carries it.
     pub place: ParameterLocation,
-    /// It is given by position, after the address.
+    /// It is a positional argument, after the address.
     pub positional: bool,
-    /// `@FILE` stands for a file's contents, `-` for standard input.
+    /// `@FILE` means the contents of a file, `-` standard input.
     pub from_file: bool,
-    /// A flag that is there sends `false`: `--write` is `read_only: false`.
+    /// The presence of the flag sends `false`: `--write` is `read_only: false`.
     pub inverted: bool,
-    /// What the action does besides, when this is given (and is not `false`).
+    /// Additional side effects of the action when this parameter is given (and is not `false`).
     pub effects: &'static [Effect],
 }
 
 /// Whether a parameter must be given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterPresence {
-    /// It must.
+    /// The user must give it.
     Required,
-    /// It may; otherwise nothing is sent.
+    /// The user may omit it; then the request does not carry it.
     Optional,
-    /// It may; otherwise this is sent.
+    /// The user may omit it; then the request carries this value.
     Default(Literal),
 }
 
-/// Where a parameter travels.
+/// The part of a request that carries a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterLocation {
-    /// In the JSON body.
+    /// A field of the JSON body.
     Body,
-    /// Behind the question mark.
+    /// A parameter of the query string.
     Query,
-    /// In the path, at `{wire}`.
+    /// A segment of the path, at `{wire}`.
     Path,
 }
 
-/// What an action answers with.
+/// The form of an action's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseShape {
-    /// Nothing but the word that it was done.
+    /// Only the confirmation that it was done.
     Empty,
-    /// An object of the kind: this one as it is now, or a new one.
+    /// An object of the kind: this one in its current state, or a new one.
     Object,
-    /// One record. Where the endpoint holds a secret, only the fields named here are shown unless more
-    /// is asked for; a dot leads into a nested record. Empty without a secret: all fields.
+    /// One record. Where the endpoint returns a secret, only the fields named here are shown unless the user asks for
+    /// more; a dot selects a field of a nested record. Empty without a secret: all fields.
     Record(&'static [&'static str]),
-    /// Records in a list: a table with these columns first. As for `Record`, with a secret these alone.
+    /// A list of records: a table with these columns first. As for `Record`, with a secret only these.
     Rows(&'static [&'static str]),
-    /// Records in a list that grows: a table that can be followed, by this field of its records.
+    /// A growing list of records: a table that the user can follow, by this field of its records.
     Feed {
-        /// Columns that come first.
+        /// The columns that the table shows first.
         columns: &'static [&'static str],
-        /// The field that tells records apart.
+        /// The field that identifies a record.
         id: &'static str,
     },
     /// `{columns, rows, truncated}`: the result of a query.
     QueryResult,
-    /// One text, in this field, for a file.
+    /// One text, in this field, to be written to a file.
     Document {
-        /// The field.
+        /// The field of the response that has the text.
         field: &'static str,
-        /// How it is merged into a file that is there; `None` where it cannot be.
+        /// How it is merged into an existing file; `None` where it cannot be merged.
         merge: Option<DocumentMerge>,
     },
 }
 
-/// How a document is merged into a file that is there.
+/// How a document is merged into an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentMerge {
     /// One cluster, user and context, by a name that the client chooses.
     Kubeconfig,
 }
 
-/// When an action is over.
+/// The condition under which an action is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionCompletion {
-    /// With its answer.
+    /// As soon as the service has responded.
     OnResponse,
-    /// When the object has settled, as its kind's table says. News of this action of the kind (a `Feed`)
-    /// are told meanwhile.
+    /// When the object is ready, according to its kind's table. Until then, new records of this action of the kind (a
+    /// `Feed`) are shown.
     ObjectReady(Option<&'static str>),
-    /// When the object has settled that one of these attributes refers to.
+    /// When the object is ready to which one of these attributes refers.
     LinkedObjectReady(&'static [&'static str]),
-    /// When the object that the answer describes has settled: a new one, or this one.
+    /// When the object in the response is ready: a new one, or this one.
     ReturnedObjectReady,
-    /// When the record that a parameter of the path names is listed no more.
+    /// When the list no longer has the record that a path parameter names.
     RecordDeleted {
         /// The kind's action that lists such records.
         listed_by: &'static str,
-        /// The parameter.
+        /// The path parameter that names the record.
         parameter: &'static str,
     },
-    /// When the record that it answers with has ended.
+    /// When the record in the response has ended.
     RunFinished(&'static RunSchema),
 }
 
@@ -180,7 +180,7 @@ impl Action {
         }
     }
 
-    /// Returns a read that the specification names; its answer is a record until told otherwise.
+    /// Returns a read that the specification documents; its response is a record unless set otherwise.
     #[must_use]
     pub const fn get(name: &'static str, path: &'static str, summary: &'static str) -> Self {
         let mut action =
@@ -190,32 +190,32 @@ impl Action {
         action
     }
 
-    /// Returns an action by POST that the specification names.
+    /// Returns a POST action that the specification documents.
     #[must_use]
     pub const fn post(name: &'static str, path: &'static str, summary: &'static str) -> Self {
         Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Post, path)), summary)
     }
 
-    /// Returns an action by PATCH that the specification names.
+    /// Returns a PATCH action that the specification documents.
     #[must_use]
     pub const fn patch(name: &'static str, path: &'static str, summary: &'static str) -> Self {
         Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Patch, path)), summary)
     }
 
-    /// Returns an action by DELETE that the specification names.
+    /// Returns a DELETE action that the specification documents.
     #[must_use]
     pub const fn delete(name: &'static str, path: &'static str, summary: &'static str) -> Self {
         Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Delete, path)), summary)
     }
 
-    /// Returns an action that sends a call of the kind. Attributes that travel in it are its parameters.
+    /// Returns an action that sends a call of the kind. The attributes in that call are its parameters.
     #[must_use]
     pub const fn call(call: &'static str, summary: &'static str) -> Self {
         Self::new(call, ActionRequest::Call(call), summary).until(ActionCompletion::ObjectReady(None))
     }
 
-    /// Returns an action that makes an object of another kind for this one. The other kind's attributes
-    /// are its parameters.
+    /// Returns an action that creates an object of another kind for this one. The other kind's attributes are its
+    /// parameters.
     #[must_use]
     pub const fn make(kind: &'static str, attribute: &'static str, summary: &'static str) -> Self {
         Self::new(kind, ActionRequest::Create { kind, attribute }, summary)
@@ -223,7 +223,7 @@ impl Action {
             .answer(ResponseShape::Object)
     }
 
-    /// Returns an action that another kind's object does to this one.
+    /// Returns an action of another kind's object on this one.
     #[must_use]
     pub const fn through(
         name: &'static str,
@@ -244,7 +244,7 @@ impl Action {
         self
     }
 
-    /// Says that the answer holds a secret.
+    /// Marks the response as one that contains a secret.
     #[must_use]
     pub const fn secret(mut self) -> Self {
         if let ActionRequest::Send(endpoint) = self.request {
@@ -253,7 +253,7 @@ impl Action {
         self
     }
 
-    /// Sets the envelope of the answer.
+    /// Sets the envelope of the response.
     #[must_use]
     pub const fn envelope(mut self, envelope: Envelope) -> Self {
         if let ActionRequest::Send(endpoint) = self.request {
@@ -262,56 +262,56 @@ impl Action {
         self
     }
 
-    /// Sets what it asks for.
+    /// Sets the parameters of the action.
     #[must_use]
     pub const fn parameters(mut self, parameters: &'static [Parameter]) -> Self {
         self.parameters = parameters;
         self
     }
 
-    /// Lets at most one of these parameters be given.
+    /// Makes these parameters mutually exclusive.
     #[must_use]
     pub const fn exclusive(mut self, names: &'static [&'static str]) -> Self {
         self.exclusive = names;
         self
     }
 
-    /// Says what it does besides.
+    /// Sets the side effects of the action.
     #[must_use]
     pub const fn effects(mut self, effects: &'static [Effect]) -> Self {
         self.effects = effects;
         self
     }
 
-    /// Says that it changes nothing, whatever its verb.
+    /// Marks it as one that changes nothing, whatever its HTTP method.
     #[must_use]
     pub const fn only_reads(mut self) -> Self {
         self.only_reads = true;
         self
     }
 
-    /// Sets what the answer is.
+    /// Sets the form of the response.
     #[must_use]
     pub const fn answer(mut self, answer: ResponseShape) -> Self {
         self.answer = answer;
         self
     }
 
-    /// Sets when it is over.
+    /// Sets the condition under which it is finished.
     #[must_use]
     pub const fn until(mut self, until: ActionCompletion) -> Self {
         self.until = until;
         self
     }
 
-    /// Lets it leave a line in the history.
+    /// Makes the stack's history record the action.
     #[must_use]
     pub const fn recorded(mut self) -> Self {
         self.recorded = true;
         self
     }
 
-    /// Returns its own endpoint; `None` where it sends something that stands elsewhere in the tables.
+    /// Returns its own endpoint; `None` where the request is defined elsewhere in the tables.
     #[must_use]
     pub const fn endpoint(&self) -> Option<Endpoint> {
         match self.request {
@@ -320,7 +320,7 @@ impl Action {
         }
     }
 
-    /// Tells whether it is done to an object, and not to the kind as a whole.
+    /// Returns whether it acts on an object and not on the kind as a whole.
     #[must_use]
     pub fn needs_object(&self) -> bool {
         self.endpoint()
@@ -368,62 +368,62 @@ impl Parameter {
         Self::new(name, ty, ParameterPresence::Default(literal))
     }
 
-    /// Returns a flag: there it sends `true`, else `false`.
+    /// Returns a flag: its presence sends `true`, its absence `false`.
     #[must_use]
     pub const fn flag(name: &'static str) -> Self {
         Self::new(name, Type::Boolean, ParameterPresence::Default(Literal::Bool(false)))
     }
 
-    /// Sets the field on the wire.
+    /// Sets the field in the request.
     #[must_use]
     pub const fn wire(mut self, wire: &'static str) -> Self {
         self.wire = wire;
         self
     }
 
-    /// Sets the one sentence for people.
+    /// Sets the one sentence for the help.
     #[must_use]
     pub const fn summary(mut self, summary: &'static str) -> Self {
         self.summary = summary;
         self
     }
 
-    /// Lets it travel in the query.
+    /// Places the parameter in the query string.
     #[must_use]
     pub const fn in_query(mut self) -> Self {
         self.place = ParameterLocation::Query;
         self
     }
 
-    /// Lets it travel in the path.
+    /// Places the parameter in the path.
     #[must_use]
     pub const fn in_path(mut self) -> Self {
         self.place = ParameterLocation::Path;
         self
     }
 
-    /// Lets it be given by position, after the address.
+    /// Makes it a positional argument, after the address.
     #[must_use]
     pub const fn positional(mut self) -> Self {
         self.positional = true;
         self
     }
 
-    /// Lets a file or standard input stand for it.
+    /// Accepts a file or standard input as its value.
     #[must_use]
     pub const fn from_file(mut self) -> Self {
         self.from_file = true;
         self
     }
 
-    /// Lets the flag send `false`, and its absence `true`.
+    /// Makes the flag send `false`, and its absence `true`.
     #[must_use]
     pub const fn inverted(mut self) -> Self {
         self.inverted = true;
         self
     }
 
-    /// Says what the action does besides, when this is given.
+    /// Sets the additional side effects of the action when this parameter is given.
     #[must_use]
     pub const fn effects(mut self, effects: &'static [Effect]) -> Self {
         self.effects = effects;

@@ -1,4 +1,4 @@
-//! `Attribute`: one field of a kind: its type, who sets it, and what changing it means.
+//! `Attribute`: one field of a kind: its type, who sets it, and how a change of it is applied.
 
 use super::literal::Literal;
 use super::{ApiCall, Effect, Endpoint, Provenance, RunSchema};
@@ -6,10 +6,10 @@ use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
 
-/// What a text must look like.
+/// The notation that a text must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextFormat {
-    /// Anything.
+    /// Any text, without a check.
     Any,
     /// An IPv4 network, `a.b.c.d/n`.
     Cidr4,
@@ -19,9 +19,9 @@ pub enum TextFormat {
     SshPublicKey,
     /// A database role name: `[a-z_][a-z0-9_]*`, not reserved.
     DatabaseUser,
-    /// RFC 3339.
+    /// A point in time, as RFC 3339.
     Timestamp,
-    /// A path of a web address: it begins with a slash.
+    /// The path of a URL: it begins with a slash.
     HttpPath,
     /// A cron schedule of five fields.
     Cron,
@@ -31,13 +31,13 @@ pub enum TextFormat {
     ClockTime,
     /// A host name of a domain: letters, digits and hyphens between dots.
     Domain,
-    /// An address of electronic mail.
+    /// An address of an e-mail account.
     Email,
-    /// What keeps workloads away from a node: `key=value:Effect`, or `key:Effect`.
+    /// A Kubernetes node taint, which keeps workloads away from a node: `key=value:Effect`, or `key:Effect`.
     Taint,
-    /// A name that can stand in the path of a request as it is.
+    /// A name that needs no escaping in a request path.
     PathName,
-    /// A directory below the stack's own, by its relative path. The value is the digest of what is in it.
+    /// A directory below the stack's own, by its relative path. The value is the digest of its contents.
     Directory,
 }
 
@@ -48,49 +48,49 @@ pub enum Type {
     Boolean,
     /// A whole number within bounds.
     Integer {
-        /// Smallest.
+        /// Smallest number that is allowed.
         min: i64,
-        /// Largest.
+        /// Largest number that is allowed.
         max: i64,
-        /// What one is, such as `GB`; empty for a plain count.
+        /// The unit, such as `GB`; empty for a plain count.
         unit: &'static str,
     },
-    /// An exact decimal, as number or as text on the wire.
+    /// An exact decimal, which the API writes as a number or as text.
     Decimal,
     /// Text with bounds on its length in characters.
     Text {
-        /// Shortest.
+        /// Minimum length in characters.
         min: u16,
-        /// Longest.
+        /// Maximum length in characters.
         max: u16,
-        /// Its form.
+        /// The notation that the text must have.
         format: TextFormat,
     },
-    /// One of a few words.
+    /// One of these keywords.
     Enum(&'static [&'static str]),
-    /// One of a few words that the wire writes as numbers: `sunday` is 0.
+    /// One of these keywords, which the API writes as numbers: `sunday` is 0.
     Labelled(&'static [(&'static str, i64)]),
-    /// Another resource of this kind; the wire carries its id.
+    /// Another resource of this kind; requests carry its id.
     Reference(&'static str),
-    /// A name of this catalog table; the wire carries its id.
+    /// A name of this catalog table; requests carry its id.
     Catalog(&'static str),
-    /// Values in order.
+    /// Values of this type, in order.
     List(&'static Type),
-    /// Values without order or repetition.
+    /// Values without order and without duplicates.
     Set {
-        /// Of what.
+        /// The type of the values.
         of: &'static Type,
-        /// How many at most.
+        /// Maximum number of values.
         max: usize,
     },
-    /// Any keys, managed one by one.
+    /// A map with any keys, each managed separately.
     Map(&'static Type),
-    /// These keys and no others.
+    /// A map with exactly these keys.
     Record(&'static [(&'static str, Type)]),
 }
 
 impl Type {
-    /// Tells whether `null` empties a value of the type; of the others it leaves the value to the service.
+    /// Returns whether `null` clears a value of the type; for the other types it leaves the value to the service.
     #[must_use]
     pub const fn can_be_emptied(&self) -> bool {
         matches!(
@@ -103,113 +103,112 @@ impl Type {
 /// Who sets an attribute, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// The configuration must.
+    /// The configuration must set it.
     Required,
-    /// The configuration may; otherwise the live value is left alone.
+    /// The configuration may set it; otherwise the live value stays.
     Optional,
-    /// The configuration may; the API starts with this, and `null` goes back to it.
+    /// The configuration may set it; the API starts with this value, and `null` resets to it.
     Default(Literal),
-    /// Only the service; the configuration can read it by reference.
+    /// Only the service sets it; the configuration can read it by reference.
     Computed,
-    /// Sent at creation and never returned: compared by what was last applied.
+    /// Sent at creation and never returned: compared with the last applied value.
     WriteOnly,
 }
 
-/// How a change reaches the live object.
+/// How a change is applied to the live object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateStrategy {
-    /// One call with the value in its body; attributes with the same call travel together.
+    /// One call with the value in its body; attributes with the same call share one request.
     Patch {
-        /// The call.
+        /// The call that carries the value.
         call: &'static ApiCall,
-        /// The body's field.
+        /// The body field that carries the value.
         body: &'static str,
     },
-    /// One call that the new value chooses, without a value in its body.
+    /// One call selected by the new value, which the body does not carry.
     Switch(&'static [(&'static str, ApiCall)]),
-    /// Two calls: one undoes the old link, one makes the new; either alone from or to `null`.
+    /// Two calls: one removes the old link, one creates the new one; only one of them from or to `null`.
     Link {
-        /// Makes the link.
+        /// The call that creates the link.
         set: &'static ApiCall,
-        /// The body's field of `set`.
+        /// The body field of `set` that carries the value.
         body: &'static str,
-        /// Undoes the link.
+        /// The call that removes the link.
         unset: &'static ApiCall,
     },
-    /// An archive of a directory goes to an address that the service signs for it; then one call names
-    /// what was uploaded. Compared by the digest of the directory, for the service returns none.
+    /// The program uploads an archive of a directory to a URL that the service signs; then one call names the upload.
+    /// Compared by the digest of the directory, because the service returns none.
     Upload {
-        /// Asks for the signed address. It changes nothing, however often it is asked.
+        /// The call that requests the signed URL; it changes nothing and may be repeated.
         grant: &'static ApiCall,
-        /// Names the upload: from then on it counts.
+        /// The call that names the upload and so makes it effective.
         deliver: &'static ApiCall,
-        /// The field of `deliver`'s body.
+        /// The field of `deliver`'s body that names the upload.
         body: &'static str,
-        /// Where the record that `deliver` answers with shows that it ended; `None` where the object
-        /// itself does.
+        /// How to see the end of the record that `deliver` returns; `None` where the object itself shows it.
         run: Option<&'static RunSchema>,
     },
-    /// No call changes it: a new object takes the old one's place.
+    /// No call can change it: the object is replaced.
     Replace,
-    /// The configuration does not set it.
+    /// The configuration cannot set it.
     Never,
 }
 
 /// One attribute of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute {
-    /// The language's name.
+    /// The name in the configuration language.
     pub name: &'static str,
-    /// The field of the create body.
+    /// The field name in the create body.
     pub wire: &'static str,
-    /// The field of the answers.
+    /// The field name in responses.
     pub returned: &'static str,
-    /// One sentence for people.
+    /// One sentence for the help.
     pub summary: &'static str,
-    /// Its type.
+    /// The type of its value.
     pub ty: Type,
-    /// Who sets it.
+    /// Who sets it, and when.
     pub presence: Presence,
-    /// How it changes.
+    /// How a change is applied.
     pub change: UpdateStrategy,
-    /// It can only grow; a smaller wish is refused at plan time.
+    /// It can only grow; a smaller desired value is refused at plan time.
     pub grow_only: bool,
     /// A field of the chosen catalog record that can only grow (`storage` of a VM plan).
     pub catalog_grow_only: Option<&'static str>,
-    /// What else a change of it does.
+    /// Additional effects of a change.
     pub effects: &'static [Effect],
-    /// A change of it is only written down: nothing is built, moved or restarted for it.
+    /// The service only stores a change: it builds, moves or restarts nothing.
     pub at_once: bool,
-    /// Whether list answers carry it; otherwise only a by-id GET does.
+    /// Whether list responses have it; otherwise only a GET by id does.
     pub listed: bool,
-    /// Whether the service leaves its field out of a by-id GET while it is not set.
+    /// Whether the service omits its field from a GET by id while it is not set.
     pub omitted_when_empty: bool,
-    /// For what is computed: the attributes whose change may give it another value.
+    /// For a computed attribute: the attributes whose change may give it another value.
     pub follows: &'static [&'static str],
-    /// It is part of the create body (`power` is not: a call follows).
+    /// The create body has it (but not `power`: a call sets it afterwards).
     pub at_creation: bool,
-    /// Live values that stand for the language's (`active` is `on`); empty for the value itself.
+    /// Live values and their names in the language (`active` is `on`); empty where they are equal.
     pub read_as: &'static [(&'static str, &'static str)],
-    /// Its value is remembered by fingerprint only.
+    /// The ledger stores its value as a fingerprint only.
     pub secret: bool,
-    /// What no block writes of it may be somebody's secret: it is shown by fingerprint only.
+    /// A value that no block writes may be a secret of others: it is shown as a fingerprint only.
     pub private: bool,
-    /// The service refuses to delete the object while this link stands.
+    /// The service refuses to delete the object while this link exists.
     pub undone_before_delete: bool,
-    /// Where the service lists, for one object, the values that it can be changed to.
+    /// The endpoint that lists, for one object, the values to which it can be changed.
     pub choices: Option<Endpoint>,
-    /// The service itself moves the value, so far, while this attribute has one of these values.
+    /// The service itself changes the value, within this limit, while another attribute has one of these values.
     pub moved_by: Option<(&'static str, &'static [(&'static str, ServiceUpgrade)])>,
-    /// A record that has no field of its own on the wire: its keys, and the fields that carry them.
+    /// A record without a field of its own in the API: its keys, and the fields that carry them.
     pub spread: &'static [(&'static str, &'static str)],
-    /// What a new object gets where nothing is written, though it is no default that `null` goes back to: a
-    /// takeover leaves it out.
+    /// The value of a new object where the configuration has none, although `null` does not reset to it: an import
+    /// leaves it out.
     pub usual: Option<Literal>,
-    /// Said by the specification, or assumed by the contract.
+    /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,
 }
 
-/// How far the service moves a version by itself. It never lowers one.
+/// How far the service upgrades a version by itself. It never downgrades one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceUpgrade {
     /// To a higher patch of the same minor version.
@@ -219,8 +218,8 @@ pub enum ServiceUpgrade {
 }
 
 impl ServiceUpgrade {
-    /// Tells whether it leads from one version to another. Versions that are no numbers cannot be compared: nothing is
-    /// held against them.
+    /// Returns whether the service may have moved one version to the other. Versions that are not numbers cannot be
+    /// compared and count as allowed.
     #[must_use]
     pub fn leads(self, from: &str, to: &str) -> bool {
         let parts = |version: &str| -> Option<Vec<u64>> {
@@ -233,14 +232,14 @@ impl ServiceUpgrade {
 }
 
 impl Attribute {
-    /// Returns a live value with a secret wherever something that is `known` of it has one, and wherever a private
-    /// attribute has what none of that knows: somebody else set it.
+    /// Returns a live value with a secret wherever one of the `known` values has one, and wherever a private attribute
+    /// has a value that none of them has: then somebody else set it.
     #[must_use]
     pub fn hidden(&self, known: [Option<&Value>; 2], live: Value) -> Value {
         self.hidden_by(known, live, &|secret, text| secret.expose() == Some(text))
     }
 
-    /// As `hidden`, where the caller can tell whether a text `is` a secret.
+    /// Does the same as `hidden`, where the caller can decide whether a text `is` a secret.
     pub(crate) fn hidden_by(
         &self,
         known: [Option<&Value>; 2],
@@ -289,7 +288,7 @@ impl Attribute {
         }
     }
 
-    /// Returns an attribute that the configuration must set; a change replaces, until told otherwise.
+    /// Returns an attribute that the configuration must set; a change replaces the object, unless set otherwise.
     #[must_use]
     pub const fn required(name: &'static str, ty: Type) -> Self {
         Self::new(name, ty, Presence::Required)
@@ -322,14 +321,14 @@ impl Attribute {
         Self::new(name, ty, Presence::WriteOnly)
     }
 
-    /// Sets the one sentence for people.
+    /// Sets the one sentence for the help.
     #[must_use]
     pub const fn summary(mut self, summary: &'static str) -> Self {
         self.summary = summary;
         self
     }
 
-    /// Sets the field of the create body and of the answers.
+    /// Sets the field name in the create body and in responses.
     #[must_use]
     pub const fn wire(mut self, wire: &'static str) -> Self {
         self.wire = wire;
@@ -337,119 +336,119 @@ impl Attribute {
         self
     }
 
-    /// Sets the field of the answers, where it differs from the create body's.
+    /// Sets the field name in responses, where it differs from the create body's.
     #[must_use]
     pub const fn returned(mut self, returned: &'static str) -> Self {
         self.returned = returned;
         self
     }
 
-    /// Sets how a change reaches the object.
+    /// Sets how a change is applied to the object.
     #[must_use]
     pub const fn on_change(mut self, change: UpdateStrategy) -> Self {
         self.change = change;
         self
     }
 
-    /// Lets the value only grow.
+    /// Allows the value only to grow.
     #[must_use]
     pub const fn grow_only(mut self) -> Self {
         self.grow_only = true;
         self
     }
 
-    /// Lets a field of the chosen catalog record only grow.
+    /// Allows a field of the chosen catalog record only to grow.
     #[must_use]
     pub const fn catalog_grow_only(mut self, field: &'static str) -> Self {
         self.catalog_grow_only = Some(field);
         self
     }
 
-    /// Says what else a change does.
+    /// Sets the additional effects of a change.
     #[must_use]
     pub const fn effects(mut self, effects: &'static [Effect]) -> Self {
         self.effects = effects;
         self
     }
 
-    /// Says that a change of it is only written down.
+    /// Declares that the service only stores a change of it.
     #[must_use]
     pub const fn at_once(mut self) -> Self {
         self.at_once = true;
         self
     }
 
-    /// Says what a new object gets where nothing is written.
+    /// Sets the value of a new object where the configuration has none.
     #[must_use]
     pub const fn usually(mut self, literal: Literal) -> Self {
         self.usual = Some(literal);
         self
     }
 
-    /// Says that list answers leave it out.
+    /// Declares that list responses omit it.
     #[must_use]
     pub const fn unlisted(mut self) -> Self {
         self.listed = false;
         self
     }
 
-    /// Says that the service leaves it out of a by-id GET while it is not set.
+    /// Declares that the service omits it from a GET by id while it is not set.
     #[must_use]
     pub const fn omitted_when_empty(mut self) -> Self {
         self.omitted_when_empty = true;
         self
     }
 
-    /// Says a change of which attributes may give it another value.
+    /// Sets the attributes whose change may give it another value.
     #[must_use]
     pub const fn follows(mut self, attributes: &'static [&'static str]) -> Self {
         self.follows = attributes;
         self
     }
 
-    /// Says that the create body does not take it: a call sets it after creation.
+    /// Declares that the create body does not accept it: a call sets it after creation.
     #[must_use]
     pub const fn after_creation(mut self) -> Self {
         self.at_creation = false;
         self
     }
 
-    /// Says which live values stand for the language's.
+    /// Sets the live values and their names in the language.
     #[must_use]
     pub const fn read_as(mut self, map: &'static [(&'static str, &'static str)]) -> Self {
         self.read_as = map;
         self
     }
 
-    /// Lets only a fingerprint of the value be remembered.
+    /// Declares that the ledger stores only a fingerprint of the value.
     #[must_use]
     pub const fn secret(mut self) -> Self {
         self.secret = true;
         self
     }
 
-    /// Lets only a fingerprint of what no block writes be shown.
+    /// Declares that a value which no block writes is shown only as a fingerprint.
     #[must_use]
     pub const fn private(mut self) -> Self {
         self.private = true;
         self
     }
 
-    /// Says that the link is undone before the object is deleted.
+    /// Declares that the link must be removed before the object is deleted.
     #[must_use]
     pub const fn undone_before_delete(mut self) -> Self {
         self.undone_before_delete = true;
         self
     }
 
-    /// Says where the service lists the values that it can be changed to, each by its `id`.
+    /// Sets the endpoint that lists the values to which it can be changed, each by its `id`.
     #[must_use]
     pub const fn choices_at(mut self, endpoint: Endpoint) -> Self {
         self.choices = Some(endpoint);
         self
     }
 
-    /// Says that the service itself moves the value while another attribute has one of these values, and how far.
+    /// Declares that the service itself moves the value while another attribute has one of these values, and how far.
     #[must_use]
     pub const fn moved_by(
         mut self,
@@ -460,7 +459,7 @@ impl Attribute {
         self
     }
 
-    /// Says which fields of bodies and answers carry the keys of a record.
+    /// Sets the fields of bodies and responses that carry the keys of a record.
     #[must_use]
     pub const fn spread(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
         self.spread = fields;
@@ -486,8 +485,8 @@ impl Attribute {
         }
     }
 
-    /// Tells whether an object can be without it. A name, a number, a yes or no and a word of a few always have a
-    /// value: a `null` in place of one says only that the service does not show it.
+    /// Returns whether the attribute of an object can be empty. A name, a number, a boolean and a keyword always have a
+    /// value: `null` in such a field only means that the service does not show it.
     #[must_use]
     pub const fn can_be_empty(&self) -> bool {
         match self.ty {
@@ -507,13 +506,13 @@ impl Attribute {
         }
     }
 
-    /// Tells whether the configuration may write it.
+    /// Returns whether the configuration may write it.
     #[must_use]
     pub const fn is_writable(&self) -> bool {
         !matches!(self.presence, Presence::Computed)
     }
 
-    /// Returns where an address is asked for to which its archive goes.
+    /// Returns the endpoint that signs the URL for the upload of its archive.
     #[must_use]
     pub fn grant(&self) -> Option<Endpoint> {
         match self.change {
@@ -522,7 +521,7 @@ impl Attribute {
         }
     }
 
-    /// Tells whether the API returns it.
+    /// Returns whether the API returns it.
     #[must_use]
     pub const fn is_readable(&self) -> bool {
         !matches!(self.presence, Presence::WriteOnly)

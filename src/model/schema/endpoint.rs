@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use super::Literal;
 
-/// How sure we are that the service has it.
+/// How certain it is that the service has an endpoint or field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provenance {
-    /// The specification says so.
+    /// The specification documents it.
     Documented,
-    /// The contract assumes it, where the specification is silent.
+    /// The contract assumes it, because the specification does not mention it.
     Assumed,
 }
 
-/// The verb of a request.
+/// The HTTP method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
-    /// Reads.
+    /// Reads without changing anything.
     Get,
-    /// Creates or acts.
+    /// Creates an object or runs an action.
     Post,
-    /// Writes one named thing whole.
+    /// Writes one named object completely.
     Put,
-    /// Changes fields.
+    /// Changes fields of an object.
     Patch,
-    /// Removes.
+    /// Deletes one named object.
     Delete,
 }
 
 impl Method {
-    /// Returns the verb as it stands on the wire.
+    /// Returns the name of the HTTP method.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Method {
         }
     }
 
-    /// Tells whether a request of this verb can change anything.
+    /// Returns whether a request with this method can change anything.
     #[must_use]
     pub const fn mutates(self) -> bool {
         !matches!(self, Self::Get)
@@ -57,7 +57,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// The key of a success body that holds the payload.
+/// The key of a success body that has the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Envelope {
     /// `{success, data, message}`, and `{data, total}` for lists.
@@ -70,7 +70,7 @@ pub enum Envelope {
     Settings,
     /// `{success, pricing}`.
     Pricing,
-    /// `{success, message}`: nothing but the word that it was done.
+    /// `{success, message}`: only the confirmation that it was done.
     Message,
 }
 
@@ -92,15 +92,15 @@ impl Envelope {
 /// One endpoint. `path` may hold `{id}` (the object), `{parent}` (a child's parent object).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// The verb.
+    /// The HTTP method of the request.
     pub method: Method,
     /// The path from the base address, with `{id}` and `{parent}` to fill in.
     pub path: &'static str,
-    /// Where the answer keeps its payload.
+    /// The envelope of the response's payload.
     pub envelope: Envelope,
-    /// Said by the specification, or assumed by the contract.
+    /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,
-    /// Its answer holds a secret: nothing that only looks sends it.
+    /// Its response has a secret: commands that only inspect do not send it.
     pub secret: bool,
 }
 
@@ -117,14 +117,14 @@ impl Endpoint {
         Self { method, path, envelope: Envelope::Data, provenance: Provenance::Assumed, secret: false }
     }
 
-    /// Says that the answer holds a secret.
+    /// Marks the response as one that contains a secret.
     #[must_use]
     pub const fn secret(mut self) -> Self {
         self.secret = true;
         self
     }
 
-    /// Tells whether a request's path is one of this endpoint's.
+    /// Returns whether a request's path matches this endpoint.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {
         let mut parts = path.split('/');
@@ -134,7 +134,7 @@ impl Endpoint {
         fits && parts.next().is_none()
     }
 
-    /// Sets the envelope of the answer.
+    /// Sets the envelope of the response.
     #[must_use]
     pub const fn answers(mut self, envelope: Envelope) -> Self {
         self.envelope = envelope;
@@ -142,7 +142,7 @@ impl Endpoint {
     }
 }
 
-/// Fields of a body, each with its value.
+/// Body fields with constant values.
 pub type BodyFields = &'static [(&'static str, Literal)];
 
 /// A request that changes an existing object.
@@ -150,38 +150,38 @@ pub type BodyFields = &'static [(&'static str, Literal)];
 pub struct ApiCall {
     /// A short stable name for plans and journals: `resize`, `attach`, `scale`.
     pub name: &'static str,
-    /// Where it goes.
+    /// The endpoint that receives the request.
     pub endpoint: Endpoint,
     /// Attributes that the body carries even when they do not change.
     pub always: &'static [&'static str],
-    /// Body fields that never vary.
+    /// Body fields with constant values.
     pub fixed: &'static [(&'static str, Literal)],
-    /// Body fields that are sent while an attribute has a value: `(attribute, value, fields)`.
+    /// Body fields that are sent only while an attribute has a value: `(attribute, value, fields)`.
     pub fixed_when: Option<(&'static str, Literal, BodyFields)>,
 }
 
 impl ApiCall {
-    /// Returns a call whose body holds what changes, and nothing else.
+    /// Returns a call whose body has only the changed attributes.
     #[must_use]
     pub const fn new(name: &'static str, endpoint: Endpoint) -> Self {
         Self { name, endpoint, always: &[], fixed: &[], fixed_when: None }
     }
 
-    /// Sends these attributes along, changed or not.
+    /// Adds attributes that the body always carries, changed or not.
     #[must_use]
     pub const fn always(mut self, attributes: &'static [&'static str]) -> Self {
         self.always = attributes;
         self
     }
 
-    /// Sends these fields along.
+    /// Adds body fields with constant values.
     #[must_use]
     pub const fn fixed(mut self, fields: &'static [(&'static str, Literal)]) -> Self {
         self.fixed = fields;
         self
     }
 
-    /// Sends these fields along while an attribute has a value.
+    /// Adds body fields that are sent while an attribute has a value.
     #[must_use]
     pub const fn fixed_when(mut self, attribute: &'static str, value: Literal, fields: BodyFields) -> Self {
         self.fixed_when = Some((attribute, value, fields));

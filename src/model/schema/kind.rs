@@ -1,4 +1,4 @@
-//! `Kind`: everything that stead knows of one kind of resource.
+//! `Kind`: the table of everything that the program knows about one kind of resource.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,86 +7,86 @@ use super::{
 };
 use crate::model::value::{Attributes, Value};
 
-/// To what an object belongs.
+/// The owner of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KindScope {
-    /// The account.
+    /// It belongs to the account.
     Account,
-    /// A project of the account.
+    /// It belongs to a project of the account.
     Project,
-    /// An object of another kind, in whose block it is written.
+    /// It belongs to an object of another kind, whose block contains it.
     Child {
-        /// The parent's kind.
+        /// The name of the parent's kind.
         of: &'static str,
-        /// The key of the parent's block under which such children stand: `users`.
+        /// The key in the parent's block that contains such children: `users`.
         collection: &'static str,
     },
 }
 
-/// Which of the two comes first when an object is replaced.
+/// The order of creation and deletion when an object is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplaceOrder {
-    /// The new one, then the old one goes.
+    /// Creates the new object, then deletes the old one.
     CreateFirst,
-    /// The old one goes, then the new one comes.
+    /// Deletes the old object, then creates the new one.
     DeleteFirst,
-    /// Refused.
+    /// Refuses to replace the object.
     Never,
 }
 
-/// How to see that an object has settled.
+/// How to see that an object is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadinessRule {
-    /// The attribute that tells.
+    /// The attribute that shows the status.
     pub attribute: &'static str,
-    /// Settled and usable.
+    /// Statuses of an object that is ready and in use.
     pub wanted: &'static [&'static str],
-    /// At rest but not in use: stopped, suspended.
+    /// Statuses of an object that is stable but not in use: stopped, suspended.
     pub resting: &'static [&'static str],
-    /// It will not settle by itself.
+    /// Statuses of an object that will not become ready by itself.
     pub failed: &'static [&'static str],
-    /// On its way out.
+    /// Statuses of an object that is being deleted.
     pub leaving: &'static [&'static str],
 }
 
-/// Seconds that operations usually take, for the time shown in plans; timeouts derive from it.
+/// Seconds that operations usually take, for the estimate in plans; timeouts derive from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationEstimate {
-    /// Creation until usable.
+    /// Seconds from creation until the object is usable.
     pub create: u32,
-    /// A change in place.
+    /// Seconds for a change in place.
     pub update: u32,
-    /// Deletion until gone.
+    /// Seconds from the delete request until the object is gone.
     pub delete: u32,
 }
 
 /// The endpoints of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindApi {
-    /// The attribute that `{id}` in paths stands for: `id`, or `name` for a child without ids.
+    /// The attribute that replaces `{id}` in paths: `id`, or `name` for a child without ids.
     pub id: &'static str,
-    /// Attributes that hold another id of the same object, which paths and answers may have in its place.
+    /// Attributes with other ids of the same object, which paths and responses may use instead.
     pub other_ids: &'static [&'static str],
-    /// Makes one.
+    /// The endpoint that creates an object.
     pub create: Endpoint,
-    /// Reads one; `None` where only the list shows it.
+    /// The endpoint that reads one object; `None` where only the list shows it.
     pub read: Option<Endpoint>,
-    /// Lists them.
+    /// The endpoint that lists the objects.
     pub list: Endpoint,
-    /// Removes one.
+    /// The endpoint that deletes an object.
     pub delete: Endpoint,
-    /// What the delete request says in its body.
+    /// The constant fields of the delete request's body.
     pub delete_body: &'static [(&'static str, Literal)],
-    /// How to see that it settled; `None` where it has at once.
+    /// How to see that an object is ready; `None` where it is ready at once.
     pub ready: Option<ReadinessRule>,
-    /// There is one object and no list: `list` answers with it, its id is the kind's name, and while an
-    /// attribute has this value it counts as absent.
+    /// There is one object and no list: `list` returns it, its id is the kind's name, and it counts as absent while an
+    /// attribute has this value.
     pub absent_when: Option<(&'static str, Literal)>,
 }
 
 impl KindApi {
-    /// Returns the four usual endpoints of a collection of objects, as the specification names them.
+    /// Returns the four usual endpoints of a collection of objects, documented by the specification.
     #[must_use]
     pub const fn documented(collection: &'static str, item: &'static str) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl KindApi {
         }
     }
 
-    /// Returns the four usual endpoints of a collection of objects, as the contract assumes them.
+    /// Returns the four usual endpoints of a collection of objects, assumed by the contract.
     #[must_use]
     pub const fn assumed(collection: &'static str, item: &'static str) -> Self {
         Self {
@@ -119,111 +119,113 @@ impl KindApi {
     }
 }
 
-/// Another place to write a child in: the block of what it refers to, by its parent's name.
+/// An alternative block for a child: the block of a resource that it refers to, under its parent's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NestedPlacement {
-    /// The kind whose block it is.
+    /// The kind that has the alternative block.
     pub kind: &'static str,
-    /// The key there: `projects`.
+    /// The key in that block: `projects`.
     pub key: &'static str,
     /// The child's attribute that refers to that block's resource.
     pub refers: &'static str,
-    /// The child's attribute that a plain value gives.
+    /// The child's attribute that a scalar entry sets.
     pub says: &'static str,
 }
 
-/// An object of another kind that keeps the data of one that goes.
+/// An object of another kind that keeps the data of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinalSnapshot {
-    /// Its kind.
+    /// The kind of the copy, such as `snapshot`.
     pub kind: &'static str,
-    /// Its attribute that says of what it is.
+    /// The copy's attribute that refers to the original.
     pub of: &'static str,
-    /// Where its size stands before it is there: an attribute of the object, or of the catalog record that
-    /// an attribute names.
+    /// The source of its size before it exists: an attribute of the object, or of the catalog record that an attribute
+    /// names.
     pub size: (&'static str, Option<&'static str>),
 }
 
 /// One kind of resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// The language's name, singular.
+    /// The singular name in the configuration language.
     pub name: &'static str,
-    /// One sentence.
+    /// One sentence for the help.
     pub summary: &'static str,
-    /// To what an object belongs.
+    /// The owner of an object.
     pub scope: KindScope,
-    /// Whether a change is refused that does not say its project in a header: elsewhere the account's
-    /// default one is meant.
+    /// Whether the service refuses a change that does not state its project in a header; for other kinds the account's
+    /// default project applies.
     pub states_project: bool,
-    /// Its endpoints.
+    /// The endpoints of its requests.
     pub api: KindApi,
-    /// Its attributes; `id` is not among them.
+    /// All attributes, without `id`.
     pub attributes: &'static [Attribute],
-    /// The attribute by which people know an object: a live one with the same value is taken for it.
+    /// The attribute that identifies an object for people: a live object with the same value is an adoption candidate.
     pub known_by: &'static str,
-    /// What the service demands beyond types.
+    /// The rules of the service in addition to types.
     pub rules: &'static [Rule],
-    /// What it costs.
+    /// How the price is computed.
     pub price: Price,
-    /// How long things take.
+    /// The usual duration of its operations.
     pub estimate: DurationEstimate,
-    /// Which comes first in a replacement, unless the configuration says.
+    /// The order of a replacement, unless the configuration sets one.
     pub replace: ReplaceOrder,
-    /// What a replacement or a deletion does besides.
+    /// Additional effects of a replacement or a deletion.
     pub on_delete: &'static [Effect],
-    /// What a replacement does to those who use it.
+    /// Effects of a replacement on the users of the object.
     pub on_replace: &'static [Effect],
-    /// Whether its objects hold data that cannot be made again.
+    /// Whether its objects have data that cannot be recreated.
     pub data_bearing: bool,
-    /// Whether something of what runs in its objects stays in them alone: a machine's own disk. Such data is not
-    /// what the kind is for, so a change of the block may replace it, but nothing else may end it unasked.
+    /// Whether its objects have local data that exists only in them, such as a machine's own disk. The kind does not
+    /// exist for such data, so a change of the block may replace the object, but any other cause of its loss needs
+    /// confirmation.
     pub local_data: bool,
-    /// Attributes that name the object of whose data it is a copy.
+    /// Attributes that refer to the original of a copy.
     pub copy_of: &'static [&'static str],
-    /// Kinds whose objects go with it when it is deleted (a VM's backup schedules), named by the
-    /// attribute that refers to it: `(kind, attribute)`.
+    /// Kinds whose objects the service deletes with it (a VM's backup schedules), named by the attribute that refers to
+    /// it: `(kind, attribute)`.
     pub takes_along: &'static [(&'static str, &'static str)],
-    /// A child that the service removes with its parent, and may not remove by itself before.
+    /// A child that the service deletes with its parent and does not delete separately before.
     pub goes_with_parent: bool,
-    /// Objects that the service itself has in every account, told by an attribute that has one of these
-    /// values: no stack makes, imports or deletes them.
+    /// Objects that the service provides in every account, recognized by an attribute with one of these values: no
+    /// stack creates, imports or deletes them.
     pub given: Option<(&'static str, &'static [Literal])>,
-    /// Objects that the service makes by itself for what it runs, told by an attribute and how its value begins
-    /// (backups of a schedule): neither unmanaged nor drift.
+    /// Objects that the service creates by itself (backups of a schedule), recognized by an attribute and the prefix of
+    /// its value: neither unmanaged nor drift.
     pub made_by_service: Option<(&'static str, &'static str)>,
-    /// The attribute that tells when an object goes by itself. One that has a time is not there to stay, and
-    /// is taken over only by who names it.
+    /// The attribute with the time at which an object expires. An object with such a time is temporary and is adopted
+    /// only when the user names it.
     pub goes_at: Option<&'static str>,
-    /// Objects of another kind that come into being by what runs in it, `(kind, path of their list)`: they are
-    /// its own, and no stack adopts them.
+    /// Objects of another kind that the workload in it creates, `(kind, path of their list)`: they belong to it, and no
+    /// stack adopts them.
     pub claims: Option<(&'static str, &'static str)>,
-    /// The attribute that a plain entry of its collection gives: `domains: [shop.example.com]`.
+    /// The attribute that a scalar entry of its collection sets: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
-    /// Another kind's block in which such children may be written too, named by their parent.
+    /// Another kind's block that may also contain such children, named by their parent.
     pub also_in: Option<NestedPlacement>,
-    /// Fields that answers may have and that no attribute carries, each with its type.
+    /// Fields of responses that no attribute carries, each with its type.
     pub other_fields: &'static [(&'static str, Type)],
-    /// Fields that a creation takes and that no attribute writes.
+    /// Fields that the create body accepts and no attribute writes.
     pub also_sent: &'static [(&'static str, Type)],
-    /// Fields that a deletion takes, with more values than `KindApi::delete_body` sends.
+    /// Fields that the delete body accepts, with more values than `KindApi::delete_body` sends.
     pub also_deleted: &'static [(&'static str, Type)],
-    /// A secret that creation answers with, once: the answer's field. It can be delivered to a sink.
+    /// A secret that only the response to the creation shows: the name of its field. It can be delivered to a secret
+    /// sink.
     pub shown_once: Option<&'static str>,
-    /// What can keep the data of an object that goes.
+    /// The kind that can keep the data of a deleted object.
     pub final_copy: Option<FinalSnapshot>,
-    /// What brings an object back that rests or has failed.
+    /// How a stopped or failed object is brought back.
     pub revival: Option<Revival>,
-    /// What a change that deploys begins: a record that must end well, while what ran before runs on.
+    /// The record that a deploying change starts: it must end successfully, while the previous version keeps running.
     pub rollout: Option<&'static RunSchema>,
-    /// Whether a child changes how its parent runs when it comes or goes: that begins a roll-out of the parent.
+    /// Whether creating or deleting a child starts a roll-out of its parent.
     pub rolls_out_parent: bool,
-    /// Other operations and reads.
+    /// Additional operations and reads of the kind.
     pub actions: &'static [Action],
 }
 
 impl Kind {
-    /// A kind without anything of its own, for tables that say only what is special.
+    /// A kind with default values, for tables that list only the differences.
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
@@ -275,7 +277,7 @@ impl Kind {
         }
     }
 
-    /// Tells whether an object with these attributes is one that the service itself has.
+    /// Returns whether an object with these attributes is one that the service provides in every account.
     #[must_use]
     pub fn is_given(&self, attributes: &Attributes) -> bool {
         self.given.is_some_and(|(name, values)| {
@@ -283,7 +285,7 @@ impl Kind {
         })
     }
 
-    /// Tells whether the service made an object with these attributes by itself.
+    /// Returns whether the service created an object with these attributes by itself.
     #[must_use]
     pub fn is_made_by_service(&self, attributes: &Attributes) -> bool {
         self.made_by_service.is_some_and(|(name, start)| {
@@ -292,13 +294,13 @@ impl Kind {
         })
     }
 
-    /// Tells whether an object with these attributes goes by itself.
+    /// Returns whether an object with these attributes expires by itself.
     #[must_use]
     pub fn passes(&self, attributes: &Attributes) -> bool {
         self.goes_at.and_then(|name| attributes.get(name)).is_some_and(|time| *time != Value::Null)
     }
 
-    /// Returns every call that changes an object in place, each once.
+    /// Returns every call that changes an object in place, without duplicates.
     pub fn calls(&self) -> impl Iterator<Item = &'static ApiCall> {
         let mut seen: Vec<&'static ApiCall> = Vec::new();
         let revival = self.revival.map(|revival| revival.call);
@@ -322,7 +324,7 @@ impl Kind {
         self.actions.iter().find(|action| action.name == name)
     }
 
-    /// Returns the read that shows again what creation shows once: the action of the same name.
+    /// Returns the read that shows again a secret which the creation shows once: the action of the same name.
     #[must_use]
     pub fn reveal(&self) -> Option<Endpoint> {
         let endpoint = self.action(self.shown_once?)?.endpoint()?;

@@ -2,23 +2,23 @@
 
 use crate::model::value::Value;
 
-/// A value that a table can hold.
+/// A value that can be written in a static table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Literal {
-    /// Not set.
+    /// A value that is not set.
     Null,
-    /// Yes or no.
+    /// A boolean, `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// A whole number of 64 bits.
     Integer(i64),
-    /// Text.
+    /// A text from a table.
     Text(&'static str),
     /// A list without entries.
     Empty,
 }
 
 impl Literal {
-    /// Returns the value.
+    /// Returns the literal as a `Value`.
     #[must_use]
     pub fn value(self) -> Value {
         match self {

@@ -1,4 +1,4 @@
-//! The schema: what a kind of resource is, as a table of plain data.
+//! The schema: the description of each kind of resource as a table of plain data.
 
 mod action;
 mod attribute;

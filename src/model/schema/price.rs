@@ -1,9 +1,9 @@
-//! `Price`: what an object costs a month, as a sum of products over the catalog.
+//! `Price`: the monthly price of an object, as a sum of products over the catalog.
 
 /// How a kind is billed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Price {
-    /// It costs nothing of its own.
+    /// The object has no price of its own.
     Free,
     /// The sum of these terms.
     Sum(&'static [PriceTerm]),
@@ -12,60 +12,60 @@ pub enum Price {
 /// A catalog price times its factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceTerm {
-    /// The catalog table.
+    /// The name of the catalog table.
     pub table: &'static str,
     /// The catalog attribute that chooses the record; `None` where the table has one record.
     pub chosen_by: Option<&'static str>,
-    /// The record's price for a month.
+    /// The record's field with the monthly price.
     pub field: &'static str,
-    /// What it is multiplied with.
+    /// The factors that multiply the price.
     pub factors: &'static [PriceFactor],
 }
 
 /// One factor. Percentages are exact whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriceFactor {
-    /// An attribute's number (0 when absent).
+    /// The number in an attribute (0 when absent).
     Count(&'static str),
-    /// What an attribute has over a field of the chosen record, never below 0 (0 when absent).
+    /// The excess of an attribute over a field of the chosen record, never below 0 (0 when absent).
     Over {
-        /// The attribute.
+        /// The attribute that the factor reads.
         attribute: &'static str,
-        /// The record's field.
+        /// The field of the chosen record.
         field: &'static str,
     },
-    /// A percentage when a boolean attribute is true, else 0.
+    /// A percentage when a boolean attribute is true, otherwise 0.
     PercentWhen {
-        /// The boolean attribute.
+        /// The boolean attribute that is tested.
         attribute: &'static str,
-        /// The percentage.
+        /// The percentage, as a whole number.
         percent: i64,
-        /// Another percentage where `by` has one of these values.
+        /// Other percentages for these values of the attribute `by`.
         except: &'static [(&'static str, i64)],
-        /// The attribute that the exceptions look at.
+        /// The attribute that selects an exception.
         by: &'static str,
     },
-    /// 1 when a number is this, else 0.
+    /// 1 when a number has this value, otherwise 0.
     When {
-        /// The attribute.
+        /// The attribute that the factor reads.
         attribute: &'static str,
-        /// The number.
+        /// The number that gives 1.
         equals: i64,
     },
-    /// 0 when a text is one of these, else 1.
+    /// 0 when a text is one of these, otherwise 1.
     Unless {
-        /// The attribute.
+        /// The attribute that the factor reads.
         attribute: &'static str,
-        /// The words of what costs nothing by the month.
+        /// The keywords of objects without a monthly price.
         values: &'static [&'static str],
     },
-    /// A fixed number of instances; of what scales by itself, the least; otherwise 1.
+    /// A fixed number of instances; with autoscaling the minimum; otherwise 1.
     Instances {
         /// The attribute with the fixed number.
         fixed: &'static str,
-        /// The record of what scales by itself.
+        /// The record with the autoscaling settings.
         scaled: &'static str,
-        /// Its key of the least number.
+        /// The record's key with the minimum number.
         least: &'static str,
     },
 }

@@ -1,42 +1,42 @@
-//! `Registry`: all kinds and catalog tables that a program works with.
+//! `Registry`: all kinds and catalog tables that the program supports.
 
 use super::{Kind, Provenance};
 
-/// How a catalog table's answer is built.
+/// The structure of a catalog table's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatalogShape {
     /// `{data: [record…], total}`.
     List,
     /// `{pricing: record}`: one record without a name.
     Single,
-    /// One record without a name under this key, beside a list.
+    /// One record without a name under this key, next to a list.
     Beside(&'static str),
 }
 
-/// One public table of names and prices.
+/// One public catalog table of names and prices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogTable {
-    /// Its name, as `Type::Catalog` and `PriceTerm` use it.
+    /// Its name, as used in `Type::Catalog` and `PriceTerm`.
     pub name: &'static str,
-    /// Where it is read.
+    /// The path of the request that reads it.
     pub path: &'static str,
-    /// How the answer is built.
+    /// The structure of the response.
     pub shape: CatalogShape,
-    /// The field of a record that configurations name it by.
+    /// The field of a record with the name that configurations use.
     pub named_by: &'static str,
-    /// The kind whose objects these records are: a reference to one stands for its record, and its id
-    /// belongs to the account.
+    /// The kind whose objects these records are: a reference to such an object means its record, and its id belongs to
+    /// the account.
     pub of_kind: Option<&'static str>,
-    /// Records are versions: `1.31` stands for any `1.31.x`, the newest for what is new.
+    /// Records are versions: `1.31` matches any `1.31.x`, and a new object gets the newest.
     pub versions: bool,
-    /// It only helps to check what is written: where the service does not have it, nothing is checked.
+    /// It is used only for validation: where the service does not have it, nothing is checked.
     pub advisory: bool,
-    /// Said by the specification, or assumed by the contract.
+    /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,
 }
 
 impl CatalogTable {
-    /// Returns a table of records that are named by their `slug`.
+    /// Returns a table whose records are named by their `slug`.
     #[must_use]
     pub const fn list(name: &'static str, path: &'static str) -> Self {
         let provenance = Provenance::Assumed;
@@ -60,14 +60,14 @@ impl CatalogTable {
         table
     }
 
-    /// Says that its only record stands under a key of another table's answer.
+    /// Declares that its only record is under a key of another table's response.
     #[must_use]
     pub const fn beside(mut self, key: &'static str) -> Self {
         self.shape = CatalogShape::Beside(key);
         self
     }
 
-    /// Says that its records are versions, named by a field, of which a beginning may be written.
+    /// Declares that its records are versions, named by a field, of which the user may write a prefix.
     #[must_use]
     pub const fn versions(mut self, field: &'static str) -> Self {
         self.named_by = field;
@@ -75,7 +75,7 @@ impl CatalogTable {
         self
     }
 
-    /// Says that it only helps to check what is written, and which field its records are named by.
+    /// Declares that it is used only for validation, and sets the field that names its records.
     #[must_use]
     pub const fn advisory(mut self, field: &'static str) -> Self {
         self.named_by = field;
@@ -83,14 +83,14 @@ impl CatalogTable {
         self
     }
 
-    /// Says whose objects its records are.
+    /// Sets the kind whose objects its records are.
     #[must_use]
     pub const fn of_kind(mut self, kind: &'static str) -> Self {
         self.of_kind = Some(kind);
         self
     }
 
-    /// Marks its shape as said by the specification.
+    /// Marks its shape as documented by the specification.
     #[must_use]
     pub const fn documented(mut self) -> Self {
         self.provenance = Provenance::Documented;
@@ -120,7 +120,7 @@ impl Registry {
         self.catalogs.iter().find(|table| table.name == name)
     }
 
-    /// Returns the kinds that stand inside the blocks of a kind.
+    /// Returns the kinds of the children that blocks of a kind may contain.
     pub fn children<'a>(&'a self, parent: &'a str) -> impl Iterator<Item = &'static Kind> + 'a {
         let is_child = move |kind: &&'static Kind| kind.child_of().is_some_and(|(of, _)| of == parent);
         self.kinds.iter().copied().filter(is_child)
@@ -132,7 +132,7 @@ impl Registry {
         self.kinds.iter().copied().find(|kind| kind.child_of() == Some((parent, collection)))
     }
 
-    /// Returns the kinds that a configuration writes at the top level.
+    /// Returns the kinds that a configuration declares at the top level.
     pub fn top_level(&self) -> impl Iterator<Item = &'static Kind> {
         self.kinds.iter().copied().filter(|kind| kind.child_of().is_none())
     }

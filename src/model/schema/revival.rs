@@ -1,37 +1,37 @@
-//! `Revival`: what brings an object back that rests or has failed, where a change needs it in use.
+//! `Revival`: the call that brings back a stopped or failed object when a change needs it in use.
 
 use super::{ApiCall, Attribute, Effect};
 
-/// How an object is brought back.
+/// How a stopped or failed object is brought back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Revival {
-    /// The statuses that it leads out of.
+    /// The statuses in which it applies.
     pub from: &'static [&'static str],
-    /// The status that it leads to.
+    /// The status that follows from it.
     pub to: &'static str,
-    /// The call that does it.
+    /// The call that brings the object back.
     pub call: &'static ApiCall,
-    /// When it is made.
+    /// The event that triggers the call.
     pub when: RevivalTrigger,
-    /// Kinds whose objects come and go only while this one is in use.
+    /// Kinds whose objects can be created and deleted only while this one is in use.
     pub needed_by: &'static [&'static str],
-    /// What it does besides.
+    /// Its additional effect, for the plan.
     pub effect: Effect,
-    /// What happens, in a sentence without its end.
+    /// A description of what happens, as a sentence without its end.
     pub says: &'static str,
 }
 
-/// When an object is brought back.
+/// The event that triggers a revival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevivalTrigger {
-    /// Before it changes by any call but these.
+    /// Before a change by any call except these.
     BeforeAllBut(&'static [&'static str]),
-    /// At once; and one of these calls does it by itself.
+    /// Immediately, unless one of these calls does it by itself.
     AtOnceUnlessBy(&'static [&'static str]),
 }
 
 impl Revival {
-    /// Tells whether the call is to be made before these attributes change.
+    /// Returns whether the call must be made before these attributes change.
     #[must_use]
     pub fn comes_before(&self, mut changed: impl Iterator<Item = &'static Attribute>) -> bool {
         let by = |attribute: &Attribute, names: &[&str]| {

@@ -1,49 +1,49 @@
-//! `Rule` and `Effect`: what a configuration must keep to, and what a change does besides.
+//! `Rule` and `Effect`: constraints on a configuration, and the consequences of a change.
 
 use serde::{Deserialize, Serialize};
 
 use super::Literal;
 
-/// A consequence of a change that people should read before they say yes.
+/// A consequence of a change that the user should read before the approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Data is gone for good.
+    /// Data is lost permanently.
     DataLoss,
-    /// The object goes down and comes back.
+    /// The object stops and starts again.
     Restart,
     /// Clients may lose connections for a short time.
     BriefOutage,
-    /// Its address changes.
+    /// The address of the object changes.
     AddressChange,
-    /// Something is charged or credited at once.
+    /// The account is charged or credited at once.
     Charge,
-    /// It stays live, and billed where it costs something, but nobody's.
+    /// The object stays live, and billed where it has a price, but unmanaged.
     LeftBehind,
     /// The Kubernetes API does not answer for a short time.
     ApiInterruption,
     /// Nodes are restarted one after the other.
     RollingRestart,
-    /// What runs on its nodes is moved away first.
+    /// The workloads on its nodes are moved away first.
     Drain,
-    /// Its data goes back to an earlier state.
+    /// Its data is reset to an earlier state.
     GoesBack,
-    /// It is not in use until someone starts it again.
+    /// It is not in use until the user starts it again.
     Stops,
-    /// What was handed out to log in stops working.
+    /// Existing login credentials stop working.
     LocksOut,
-    /// Something may be written that no plan shows.
+    /// The action may write data that no plan shows.
     Writes,
-    /// A new deployment takes the place of the running one.
+    /// A new deployment replaces the running one.
     Deploys,
-    /// Something is removed that no configuration holds.
+    /// The action removes something that no configuration declares.
     Removes,
-    /// It is in use again, and billed.
+    /// The object is in use again, and billed.
     Resumes,
 }
 
 impl Effect {
-    /// All of them, in order.
+    /// All effects, in the order of declaration.
     pub const ALL: [Self; 16] = [
         Self::DataLoss,
         Self::Restart,
@@ -63,7 +63,7 @@ impl Effect {
         Self::Resumes,
     ];
 
-    /// Returns the consequence in words.
+    /// Returns the description of the consequence.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Effect {
         }
     }
 
-    /// Tells whether people are asked before an action has it.
+    /// Returns whether an action with this effect requires confirmation.
     #[must_use]
     pub const fn disrupts(self) -> bool {
         !matches!(self, Self::Charge | Self::LeftBehind | Self::Deploys | Self::Resumes)
@@ -98,216 +98,217 @@ impl Effect {
 pub struct Rule {
     /// The diagnostic's code, `R0101` …: unique over the registry.
     pub code: &'static str,
-    /// What must hold.
+    /// The condition that must be true.
     pub check: RuleCheck,
-    /// The rule in one sentence, for people.
+    /// The rule in one sentence, for messages.
     pub says: &'static str,
-    /// Where it stands: a heading of the specification or the contract.
+    /// The source of the rule: a heading of the specification or the contract.
     pub place: &'static str,
 }
 
-/// A change that ends a state.
+/// A change that ends a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndingChange {
-    /// The attribute becomes this.
+    /// The attribute changes to this value.
     Becomes(&'static str, Literal),
-    /// The number grows.
+    /// The number of the attribute grows.
     Grows(&'static str),
 }
 
-/// What a rule checks. Values that are not known yet pass.
+/// The condition that a rule checks. Unknown values pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleCheck {
-    /// `attribute`, when set to something else than `unless`, needs `other` to be one of `values`.
+    /// If `attribute` is set to something other than `unless`, `other` must be one of `values`.
     OnlyWith {
-        /// The restricted attribute.
+        /// The attribute that the rule restricts.
         attribute: &'static str,
         /// A harmless value that is always allowed (0 replicas, HA off).
         unless: Literal,
-        /// The attribute that decides. Absent in the configuration, its default counts.
+        /// The attribute that decides. Its default applies when the configuration does not set it.
         other: &'static str,
-        /// Its values that allow it.
+        /// The values of `other` that allow it.
         values: &'static [&'static str],
     },
     /// The catalog record that `attribute` names must have `field` equal to the attribute `equals`.
     CatalogField {
-        /// A catalog attribute.
+        /// The attribute that names the catalog record.
         attribute: &'static str,
-        /// The record's field.
+        /// The field of the catalog record.
         field: &'static str,
-        /// The attribute that must equal it (its default counts when absent).
+        /// The attribute that must equal it (its default applies when absent).
         equals: &'static str,
     },
     /// When the catalog record that `attribute` names has `field` true, `forbidden` must be unset or
     /// equal to `unless`.
     CatalogForbids {
-        /// A catalog attribute.
+        /// The attribute that names the catalog record.
         attribute: &'static str,
-        /// The record's boolean field.
+        /// The boolean field of the catalog record.
         field: &'static str,
-        /// The attribute that is then not to be used.
+        /// The attribute that must then be unset.
         forbidden: &'static str,
-        /// Its harmless value.
+        /// The value that is allowed nevertheless.
         unless: Literal,
     },
-    /// No two objects of the kind (per account) have overlapping networks in `attribute`.
+    /// No two objects of the kind in an account may have overlapping networks in `attribute`.
     NoOverlap {
-        /// A network attribute.
+        /// The attribute with the network.
         attribute: &'static str,
     },
-    /// No two objects of the kind in one project (or under one parent) agree in all of these.
+    /// No two objects of the kind in one project (or under one parent) may agree in all of these.
     Unique {
-        /// The attributes.
+        /// The names of the attributes.
         attributes: &'static [&'static str],
     },
     /// At most this many children of this kind under one parent.
     AtMost {
-        /// How many.
+        /// The maximum number of children.
         count: usize,
     },
-    /// Exactly one of these is set.
+    /// Exactly one of these must be set.
     ExactlyOne {
-        /// The attributes.
+        /// The names of the attributes.
         attributes: &'static [&'static str],
     },
-    /// `attribute` is set only together with `other`.
+    /// `attribute` may be set only together with `other`.
     Together {
-        /// The attribute that cannot stand alone.
+        /// The attribute that needs the other one.
         attribute: &'static str,
-        /// What it needs.
+        /// The attribute that must be set as well.
         other: &'static str,
     },
-    /// `attribute`, when set to something else than `unless`, forbids `other` to be one of `values`.
+    /// If `attribute` is set to something other than `unless`, `other` must not be one of `values`.
     NeverWith {
-        /// The restricted attribute.
+        /// The attribute that the rule restricts.
         attribute: &'static str,
         /// A harmless value that is always allowed.
         unless: Literal,
-        /// The attribute that decides. Absent in the configuration, its default counts.
+        /// The attribute that decides. Its default applies when the configuration does not set it.
         other: &'static str,
-        /// Its values that forbid it.
+        /// The values of `other` that forbid it.
         values: &'static [&'static str],
     },
     /// `attribute` must be set when `other` is one of `values`.
     RequiredWith {
-        /// The attribute that is then needed.
+        /// The attribute that must then be set.
         attribute: &'static str,
-        /// The attribute that decides. Absent in the configuration, its default counts.
+        /// The attribute that decides. Its default applies when the configuration does not set it.
         other: &'static str,
-        /// Its values that need it.
+        /// The values of `other` that require it.
         values: &'static [&'static str],
     },
-    /// A number is one of a few.
+    /// The number must be one of these.
     OneOf {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// What it may be.
+        /// The numbers that are allowed.
         values: &'static [i64],
     },
-    /// A number is none of these while every condition holds: `(path, values)`, where a path may lead
-    /// into a record (`autoscaling.min_replicas`), and an unset one counts as its default or as "".
+    /// The number must be none of these while every condition holds: `(path, values)`, where a path may select a key of
+    /// a record (`autoscaling.min_replicas`), and an unset one counts as its default or as "".
     NotOneOf {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// What it must not be.
+        /// The numbers that are forbidden.
         values: &'static [i64],
-        /// When.
+        /// The conditions, all of which must hold.
         when: &'static [(&'static str, &'static [&'static str])],
     },
-    /// One number of a record is not above another of it.
+    /// One number of a record must not be greater than another one.
     Ordered {
-        /// The record.
+        /// The attribute with the record.
         attribute: &'static str,
         /// The key of the smaller number.
         low: &'static str,
         /// The key of the larger one.
         high: &'static str,
     },
-    /// Over all children of this kind under one parent, a number adds up to at least this.
+    /// The sum of a number over all children of this kind under one parent must be at least this.
     SumAtLeast {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// The sum.
+        /// The minimum of the sum.
         least: i64,
     },
-    /// A boolean or number is this, whenever it is written.
+    /// A boolean or number must have this value where the configuration sets it.
     Is {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// What it must be.
+        /// The value that the configuration must have.
         value: Literal,
     },
-    /// A number is at least this.
+    /// The number must be at least this.
     AtLeast {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// The bound.
+        /// The minimum of the number.
         least: i64,
     },
-    /// At most one of these is set.
+    /// At most one of these may be set.
     NotBoth {
-        /// The attributes.
+        /// The names of the attributes.
         attributes: &'static [&'static str],
     },
-    /// A number in a record is one of these while `other` is one of `when`.
+    /// A number in a record must be one of these while `other` is one of `when`.
     PartOneOf {
-        /// The record.
+        /// The attribute with the record.
         attribute: &'static str,
-        /// The key of the number.
+        /// The record's key with the number.
         part: &'static str,
-        /// What it may be.
+        /// The numbers that are allowed.
         values: &'static [i64],
-        /// The attribute that decides.
+        /// The attribute that the condition reads.
         other: &'static str,
-        /// Its values under which the rule holds.
+        /// The values of `other` under which the rule applies.
         when: &'static [&'static str],
     },
-    /// No two objects of the kind, wherever they are, agree in all of these.
+    /// No two objects of the kind in any project may agree in all of these.
     UniqueOverall {
-        /// The attributes.
+        /// The names of the attributes.
         attributes: &'static [&'static str],
     },
-    /// What only the service's support grants: a warning when the attribute is this.
+    /// A value that only the service's support grants: a warning when the attribute has it.
     Granted {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// What is granted.
+        /// The value that needs a grant.
         value: &'static str,
     },
-    /// A time that is not past when an object is made.
+    /// A time that must not be past when the object is created.
     Future {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
     },
-    /// While a live object of another kind says so, nothing is made, rolled out or made larger whose
-    /// `other` is one of `values`.
+    /// While a boolean attribute of a live object of another kind is true, no object whose `other` is one of `values`
+    /// may be created, rolled out or enlarged.
     NotWhile {
-        /// The other kind.
+        /// The name of the other kind.
         kind: &'static str,
-        /// Its boolean attribute.
+        /// The boolean attribute of the other kind.
         attribute: &'static str,
-        /// The attribute that decides. Absent in the configuration, its default counts.
+        /// The attribute that decides. Its default applies when the configuration does not set it.
         other: &'static str,
-        /// Its values under which the rule holds.
+        /// The values of `other` under which the rule applies.
         values: &'static [&'static str],
-        /// Changes of the other object that end it: what waits for the end comes after them.
+        /// Changes of the other object that end the condition: the waiting changes are ordered after them.
         ended_by: &'static [EndingChange],
     },
-    /// A value, or each of a list, is one that the service has: a record of `table`, or in a list of the
-    /// record that another attribute names. A service that does not tell has all.
+    /// A value, or each value of a list, must be one that the service offers: a record of `table`, or an entry of a
+    /// list in the record that another attribute names. A service without the table allows all.
     Offered {
-        /// The attribute.
+        /// The attribute that the rule checks.
         attribute: &'static str,
-        /// The catalog table.
+        /// The name of the catalog table.
         table: &'static str,
-        /// `(attribute, field)`: which record, and its list; `None` for the records themselves.
+        /// `(attribute, field)`: the attribute that selects the record, and its list; `None` for the records
+        /// themselves.
         within: Option<(&'static str, &'static str)>,
     },
-    /// An object cannot go while others refer to it: `(kind, attribute)`.
+    /// An object cannot be deleted while others refer to it: `(kind, attribute)`.
     NotUsed {
-        /// Who may refer to it.
+        /// The kinds and attributes that may refer to it.
         by: &'static [(&'static str, &'static str)],
     },
-    /// A project cannot go while anything is in it.
+    /// A project cannot be deleted while it contains objects.
     NotFilled,
 }

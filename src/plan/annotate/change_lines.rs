@@ -1,4 +1,4 @@
-//! The lines of a plan: what people read of each subject that changes.
+//! The change lines of a plan: what the user reads about each resource that changes.
 
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
@@ -15,17 +15,15 @@ use crate::plan::model::change::{
 use crate::plan::model::compare::fingerprint_secrets;
 use crate::plan::model::step::{Operation, Step};
 
-/// What a line says besides what its verdict says.
+/// The details of a change line that its verdict does not contain.
 pub(in crate::plan) struct ChangeDetails {
     /// Numbers of its steps.
     pub steps: Vec<usize>,
-    /// Its price.
     pub cost: ChangeCost,
-    /// Its effects.
     pub effects: Vec<ChangeEffect>,
 }
 
-/// Returns the line of a subject; `None` when nothing becomes of it.
+/// Returns the change line of a resource; `None` when nothing about it changes.
 pub(in crate::plan) fn change_line(
     survey: &JoinedState<'_>,
     n: usize,
@@ -37,7 +35,7 @@ pub(in crate::plan) fn change_line(
     let was = previous_address(survey, subject);
     let action = change_action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
     let left_over = action == Action::Delete && verdict.act != DecisionKind::Delete;
-    // Its links may have to be undone before.
+    // An update may precede the deletion, to undo the object's links.
     let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
         Operation::Delete { object, .. } => Some(object.id.clone()),
         _ => None,
@@ -67,7 +65,7 @@ pub(in crate::plan) fn change_line(
     })
 }
 
-/// Returns where a subject's block stands, or what leaves it out.
+/// Returns the location of a resource's block, or of the condition that leaves it out.
 fn decision_location(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<SourceLocation> {
     let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
     subject.block.map(|block| block.span).or_else(left_out).and_then(|span| source_location(survey, span))
@@ -139,7 +137,7 @@ fn attribute_changes(survey: &JoinedState<'_>, verdict: Decision<'_>) -> Vec<Att
     }
 }
 
-/// Returns what a block writes and nothing changes.
+/// Returns the attributes that a block writes and that do not change.
 fn unchanged_attributes(survey: &JoinedState<'_>, verdict: &Decision<'_>) -> Vec<UnchangedAttribute> {
     if !matches!(verdict.act, DecisionKind::Update | DecisionKind::Replace { .. }) {
         return Vec::new();
@@ -200,12 +198,12 @@ fn changed_attribute(survey: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
     }
 }
 
-/// Tells whether nothing takes the place of a value that goes: a key of an open map, a link, a collection.
+/// Returns whether a removed value has no replacement: a key of an open map, a link, a collection.
 fn is_taken_away(difference: &AttributeDiff<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
-/// Returns where a value was written and what decided it; of an entry of a map, its own place.
+/// Returns where a value was written and what set it; for an entry of a map, the entry's own location.
 fn value_origin(
     survey: &JoinedState<'_>,
     setting: Option<&AttributeSetting>,
@@ -219,7 +217,7 @@ fn source_location(survey: &JoinedState<'_>, span: Span) -> Option<SourceLocatio
     survey.inputs.stack.sources.location_of(span)
 }
 
-/// Returns the resources that feel a change.
+/// Returns the resources that a change affects.
 fn affected_resources(survey: &JoinedState<'_>, n: usize, verdict: &Decision<'_>) -> Vec<Address> {
     let disturbs =
         |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);

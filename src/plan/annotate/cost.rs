@@ -1,5 +1,5 @@
-//! The monthly bill: prices of the kind's table over the catalog, exact to the end, then rounded
-//! half-even to cents, line by line, so that the lines add up.
+//! The monthly cost: prices of the kind's table with values of the catalog, exact to the end, then rounded half-even to
+//! cents, line by line, so that the lines add up.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::{price_record, term_amount};
 use crate::plan::model::change::{ChangeCost, PlanCost};
 
-/// The bill while it is added up.
+/// The running total of a plan's monthly cost.
 pub(in crate::plan) struct CostAccumulator<'s, 'a> {
     survey: &'s JoinedState<'a>,
     pinned: Option<CatalogIndex<'a>>,
@@ -25,15 +25,15 @@ pub(in crate::plan) struct CostAccumulator<'s, 'a> {
 }
 
 impl<'s, 'a> CostAccumulator<'s, 'a> {
-    /// Starts at nothing.
+    /// Starts with a total of zero.
     pub fn new(survey: &'s JoinedState<'a>) -> Self {
         let pinned = survey.inputs.pinned.map(CatalogIndex::new);
         let cost = PlanCost { priced_at: survey.inputs.catalog.read_at, ..PlanCost::default() };
         Self { survey, pinned, cost, moved: BTreeSet::new() }
     }
 
-    /// Adds a subject and returns its line: all that is billed because of it, also what nobody manages
-    /// any more in the end.
+    /// Adds a resource and returns its line: everything that is billed because of it, including objects that are
+    /// unmanaged in the end.
     pub fn add(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> ChangeCost {
         let (present, older) = (self.price_before(subject), self.deposed_price(subject));
         let after = self.price_after(subject, verdict);
@@ -57,7 +57,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         line
     }
 
-    /// Returns the whole bill.
+    /// Returns the total cost.
     pub fn into_cost(self) -> PlanCost {
         PlanCost { moved: self.moved.into_iter().collect(), ..self.cost }
     }
@@ -67,7 +67,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         self.object_price(subject.kind, &|name| object.attributes.get(name).cloned())
     }
 
-    /// Returns the price of what earlier replacements left behind: it is billed until it goes.
+    /// Returns the price of the objects that earlier replacements left behind: each is billed until it is deleted.
     fn deposed_price(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let live = &self.survey.inputs.snapshot.objects;
@@ -81,14 +81,14 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     fn price_after(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Decimal> {
         match verdict.act {
             DecisionKind::Delete => None,
-            // It is let go of, and billed all the same.
+            // The object is forgotten, but still billed.
             DecisionKind::Forget => self.price_before(subject),
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
             _ => self.object_price(subject.kind, &|name| {
-                // What the service measures is not nothing: the price waits for it.
+                // A value that the service measures is not zero: the price stays unknown until it is.
                 let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
                 let waits = || Value::Unknown(vec![subject.address.clone()]);
-                // What the service chose for the old object it chooses for the new one.
+                // A value that the service chose for the old object is expected for the new one, too.
                 let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
                 value_after_apply(subject, verdict, name).or_else(chosen).or_else(|| measured.then(waits))
             }),
@@ -107,7 +107,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         term_amount(term, record, value)
     }
 
-    /// Notes a price that is not the pinned one.
+    /// Records a price that differs from the pinned catalog.
     fn note_price_change(&mut self, term: &PriceTerm, record: &CatalogRecord, price: Decimal) {
         let Some(pinned) = &self.pinned else { return };
         let before = match term.chosen_by {
@@ -122,7 +122,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     }
 }
 
-/// Returns the sum of what is known; `None` where nothing is.
+/// Returns the sum of the known prices; `None` where none is known.
 pub(in crate::plan) fn sum_known(prices: impl IntoIterator<Item = Option<Decimal>>) -> Option<Decimal> {
     prices.into_iter().flatten().reduce(|all, one| all + one)
 }

@@ -1,4 +1,4 @@
-//! What a change does besides, in sentences, from the words of the kinds' tables.
+//! The side effects of a change, as sentences from the texts of the kinds' tables.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::ObjectPrices;
 use crate::plan::model::change::{ChangeCost, ChangeEffect};
 
-/// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
+/// Unmanaged objects that are linked to an object, by that object's id: they stay when it is deleted.
 pub(in crate::plan) struct LinkedObjects<'a> {
     by_id: HashMap<&'a str, Vec<(Name, String)>>,
 }
@@ -57,7 +57,7 @@ impl<'a> LinkedObjects<'a> {
     }
 }
 
-/// Returns the effects of a change, worst first, each once.
+/// Returns the effects of a change, worst first and without duplicates.
 pub(in crate::plan) fn change_effects(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -103,7 +103,7 @@ pub(in crate::plan) fn change_effects(
     found.into_iter().map(|(code, text)| ChangeEffect { code, text }).collect()
 }
 
-/// Returns the effects of an update, each with all attributes whose changes have it.
+/// Returns the effects of an update, each with all attributes whose changes cause it.
 fn attributes_by_effect(verdict: &Decision<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
     let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
     for difference in &verdict.differences {
@@ -117,7 +117,7 @@ fn attributes_by_effect(verdict: &Decision<'_>) -> BTreeMap<Effect, Vec<&'static
     causes
 }
 
-/// Returns names in a sentence: `a, b and c`.
+/// Joins names for a sentence: `a, b and c`.
 fn join_names(names: &[&str]) -> String {
     match names {
         [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
@@ -125,7 +125,7 @@ fn join_names(names: &[&str]) -> String {
     }
 }
 
-/// Says what bringing an object back means, and what it costs from then on.
+/// Describes the effect of bringing an object back, with its monthly cost from then on.
 fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     match (revival.effect, cost.monthly_after) {
         (Effect::Resumes, Some(month)) => {
@@ -135,13 +135,13 @@ fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     }
 }
 
-/// Says of something that it stays, and whether it is paid for.
+/// Describes an object that stays, and whether it is still billed.
 fn left_behind(what: &str, billed: bool) -> String {
     let paid = if billed { " and billed" } else { "" };
     format!("{what} live{paid}, unmanaged")
 }
 
-/// Tells whether an object costs something: what is not known to cost nothing of a kind that has prices does.
+/// Returns whether an object is billed. An unknown price counts as billed if the kind has prices.
 fn is_billed(kind: &Kind, monthly: Option<Decimal>) -> bool {
     matches!(kind.price, Price::Sum(_)) && monthly.is_none_or(|price| !price.is_zero())
 }

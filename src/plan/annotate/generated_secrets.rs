@@ -1,5 +1,5 @@
-//! Generated secrets: found again in the live world by their fingerprints, and told of where a plan would
-//! make one. Pure.
+//! Generated secrets: finds existing ones in live objects by their fingerprints, and reports those that an apply would
+//! generate. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::JoinedState;
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// Returns the fingerprint of a generated secret, where the one that was used last fits what is declared.
+/// Returns the fingerprint of the generated secret that was used last, if it has the declared length.
 #[must_use]
 pub fn last_used_fingerprint<'l>(
     ledger: &'l Ledger,
@@ -27,8 +27,8 @@ pub fn last_used_fingerprint<'l>(
     Some(&known.fingerprint)
 }
 
-/// Returns the fingerprint of the value that a generated secret is to have; `None` where it is to be generated: for the
-/// first time, with another length, or because its rotation has begun.
+/// Returns the fingerprint of the value that a generated secret must have; `None` if the apply must generate one: for
+/// the first time, with another length, or because its rotation has begun.
 #[must_use]
 pub fn desired_fingerprint<'l>(
     ledger: &'l Ledger,
@@ -43,7 +43,7 @@ pub fn desired_fingerprint<'l>(
     }
     match last_used_fingerprint(ledger, variable, awaited) {
         Some(print) => Some(kept.map_or(print, |kept| &kept.effective_version().fingerprint)),
-        // It was kept, and not recorded as delivered.
+        // The ledger keeps the secret, but its delivery was not recorded.
         None if !ledger.generated.contains_key(variable) => {
             kept.map(|kept| &kept.effective_version().fingerprint)
         }
@@ -51,7 +51,7 @@ pub fn desired_fingerprint<'l>(
     }
 }
 
-/// Adds the objects that hold a generated secret, as far as the ledger knows: they show it again.
+/// Adds the objects that contain a generated secret according to the ledger, so that they are read: they show it again.
 pub fn look_for(wanted: &mut RefreshRequest, registry: Registry, ledger: &Ledger) {
     let prints: BTreeSet<&str> =
         ledger.generated.values().map(|generated| fingerprint_prefix(&generated.fingerprint)).collect();
@@ -74,7 +74,7 @@ pub fn look_for(wanted: &mut RefreshRequest, registry: Registry, ledger: &Ledger
 /// Returns the generated secrets that live objects show, by the paths of their variables.
 #[must_use]
 pub fn find_live_secrets(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
-    // By their prefixes: an earlier version recorded no more of them.
+    // Compared by prefix: an earlier version recorded no more of a fingerprint.
     let mut names: BTreeMap<&str, Vec<(&Name, &Name)>> = BTreeMap::new();
     for (variable, generated) in &ledger.generated {
         let same = names.entry(fingerprint_prefix(&generated.fingerprint)).or_default();
@@ -101,7 +101,7 @@ pub fn find_live_secrets(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name,
     found
 }
 
-/// Tells whether an object of ours shows a secret as it is.
+/// Returns whether an object that the ledger owns shows a secret in plain text.
 #[must_use]
 pub fn is_shown(ledger: &Ledger, snapshot: &Snapshot, wanted: &Secret) -> bool {
     let objects = ledger
@@ -112,7 +112,7 @@ pub fn is_shown(ledger: &Ledger, snapshot: &Snapshot, wanted: &Secret) -> bool {
     values.any(|value| value_parts(value, None).any(|(part, _)| as_secret(part).as_ref() == Some(wanted)))
 }
 
-/// Returns a value, or the entries of a map, each with what is live in its place.
+/// Returns a value, or the entries of a map, each with the live value at the same position.
 fn value_parts<'v>(
     value: &'v Value,
     live: Option<&'v Value>,
@@ -144,7 +144,7 @@ fn as_secret(live: &Value) -> Option<Secret> {
     }
 }
 
-/// Tells of the secrets that an apply would generate.
+/// Returns a note for each secret that an apply would generate.
 pub(in crate::plan) fn generation_notes(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

@@ -1,4 +1,5 @@
-//! What looks like a module that is called otherwise: all of one place goes, and the same comes in another.
+//! Detection of renamed modules: all resources at one module address are deleted, and the same ones are created at
+//! another.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -12,30 +13,29 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// What stands in a place of modules: what each resource looks like, by its address in there.
+/// The resources at a module address: the comparable content of each, by its address relative to the module.
 type ModuleContents<'s> = BTreeMap<&'s str, String>;
 
-/// Pairs of places that are compared: where there are more, no hint tells them apart.
+/// The limit on compared pairs of module addresses: beyond it no hint is given.
 const MAX_PAIRS: usize = 40_000;
 
-/// A place that is left, and the one that comes instead.
+/// A module address that is removed, and the one that replaces it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::plan) struct ModuleRename<'s> {
-    /// What stood in front of the addresses.
+    /// The module address before the change.
     pub from: &'s str,
-    /// What stands there now.
+    /// The module address after the change.
     pub to: &'s str,
 }
 
 impl ModuleRename<'_> {
-    /// Tells whether an address was in the one place or is in the other.
+    /// Returns whether an address is inside the old or the new module address.
     pub fn contains_address(&self, address: &str) -> bool {
         is_in(address, self.from) || is_in(address, self.to)
     }
 }
 
-/// Finds the modules that look as if they were called otherwise: those that are most alike first, each with
-/// the one that it is most like.
+/// Finds the modules that look renamed: the most similar pairs first, each module in at most one pair.
 pub(in crate::plan) fn find_renamed_modules<'s>(
     survey: &'s JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -64,7 +64,7 @@ pub(in crate::plan) fn find_renamed_modules<'s>(
     found
 }
 
-/// Returns the hint of a module.
+/// Returns the hint for a renamed module.
 pub(in crate::plan) fn module_rename_note(
     survey: &JoinedState<'_>,
     renamed: &ModuleRename<'_>,
@@ -84,7 +84,7 @@ pub(in crate::plan) fn module_rename_note(
     }
 }
 
-/// Returns what keeps the names of a module's resources, where they begin with the module's.
+/// Returns the `name` that keeps the names of a module's resources, where they begin with the module's name.
 fn name_prefix_hint(
     survey: &JoinedState<'_>,
     ModuleRename { from, to }: &ModuleRename<'_>,
@@ -102,7 +102,7 @@ fn name_prefix_hint(
         (now.expression.known_value() != Some(before)).then_some(())
     };
     let by_default = stack.resources.values().any(|resource| changes(resource).is_some());
-    // One key's names cannot be said beside those of the others.
+    // One `name` applies to all keys of the block, so it cannot be suggested for a single key.
     if !by_default || !is_block(to) {
         return None;
     }
@@ -111,7 +111,7 @@ fn name_prefix_hint(
     Some(if keyed { format!("\"{own}-${{each.key}}\"") } else { own.to_owned() })
 }
 
-/// Returns the places that are left, and those that are new, each with what was or is in it.
+/// Returns the module addresses that are removed, and those that are new, each with its resources.
 fn changed_modules<'s>(
     survey: &'s JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -140,7 +140,7 @@ fn changed_modules<'s>(
     (gone, new)
 }
 
-/// Returns how many resources look the same; none where most of what is there is not in the other place.
+/// Returns how many resources have the same content; 0 where most of one module is missing from the other.
 fn similarity_score(one: &ModuleContents<'_>, other: &ModuleContents<'_>) -> usize {
     let common = one.keys().filter(|rest| other.contains_key(*rest)).count();
     if common * 2 < one.len().max(other.len()) {
@@ -149,10 +149,10 @@ fn similarity_score(one: &ModuleContents<'_>, other: &ModuleContents<'_>) -> usi
     one.iter().filter(|(rest, look)| other.get(*rest) == Some(look)).count()
 }
 
-/// Returns where a module, or the first instance in a place, is used.
+/// Returns where a module, or the first instance at a module address, is used.
 fn module_call_span(survey: &JoinedState<'_>, place: &str) -> Option<Span> {
     let modules = &survey.inputs.stack.modules;
-    // `shop-b` stands between `shop` and `shop.a`.
+    // In the map's order `shop-b` is between `shop` and `shop.a`.
     let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));
     let mut near = first.take_while(|(name, _)| name.starts_with(place));
     near.find(|(name, _)| is_in(name, place)).map(|(_, span)| *span)

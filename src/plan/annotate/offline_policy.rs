@@ -1,5 +1,5 @@
-//! Policies that need nothing of the live world nor of the plan, judged on the configuration alone. What
-//! is not known before anything is read leaves a policy to the plan. Pure.
+//! Policies that need neither live objects nor a plan, evaluated on the configuration alone. A policy that depends on
+//! an unknown value is left to the plan. Pure.
 
 use super::policy::{PolicyEvaluation, evaluate_policy};
 use crate::config::check::policies::{PLAN_FIELDS, SELF_FIELDS};
@@ -12,7 +12,7 @@ use crate::model::expression::AttributeLookup;
 use crate::model::schema::{Attribute, Type};
 use crate::model::value::{Attributes, Value};
 
-/// Returns what policies say no to already.
+/// Returns a diagnostic for each policy that denies the configuration already.
 #[must_use]
 pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -40,7 +40,7 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     found
 }
 
-/// What cannot be decided is left to the plan, which knows more.
+/// Returns the diagnostic of a denial; an undecided policy is left to the plan, which knows more values.
 fn policy_denial(
     policy: &Policy,
     resource: Option<&Resource>,
@@ -49,7 +49,7 @@ fn policy_denial(
     matches!(said, PolicyEvaluation::Deny).then(|| policy.denial_problem(resource))
 }
 
-/// What is known of a plan before it is made.
+/// Returns the attributes of `plan` that are known before a plan is made.
 fn of_plan(stack: &Stack) -> Attributes {
     let value = |name: &str| match name {
         "stack" => Value::Text(stack.name.clone()),
@@ -59,7 +59,7 @@ fn of_plan(stack: &Stack) -> Attributes {
     PLAN_FIELDS.iter().map(|name| (Name::new_static(name), value(name))).collect()
 }
 
-/// What is known of a resource before anything is read: what its block says.
+/// Returns the attributes of `self` that are known before anything is read: those that its block writes.
 fn of_resource(resource: &Resource) -> Attributes {
     let attribute =
         |attribute: &Attribute| (Name::new_static(attribute.name), written_value(resource, attribute));
@@ -76,14 +76,15 @@ fn of_resource(resource: &Resource) -> Attributes {
     seen
 }
 
-/// Returns what a block says of an attribute. What it does not say, or resets, is the service's.
+/// Returns the value that a block writes for an attribute. An attribute that it omits or resets is unknown: the service
+/// decides it.
 fn written_value(resource: &Resource, attribute: &Attribute) -> Value {
     let later = || unknown_value(Some(&resource.address));
     let Some(setting) = resource.attributes.get(attribute.name) else { return later() };
     let value = evaluate_expression(&setting.expression, &UnreadValues).unwrap_or_else(|_| later());
     let is_later = match (&attribute.ty, &value) {
         (_, Value::Null) | (Type::Catalog(_), Value::Integer(_)) => true,
-        // The catalog alone tells the name of an id.
+        // Only the catalog can map an id to its name.
         (Type::Catalog(_), Value::Text(text)) => is_id(text),
         _ => false,
     };
@@ -98,7 +99,7 @@ fn unknown_value(address: Option<&Address>) -> Value {
     Value::Unknown(address.cloned().into_iter().collect())
 }
 
-/// The live world before anything is read.
+/// Live values before anything is read: all of them are unknown.
 struct UnreadValues;
 
 impl AttributeLookup for UnreadValues {

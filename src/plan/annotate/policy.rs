@@ -1,4 +1,4 @@
-//! Policies, judged: those on a kind for each of its resources, the others over the plan.
+//! Evaluation of policies: those on a kind for each of its resources, the others once for the plan.
 
 use crate::model::cel::evaluate_program;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::plan::model::block::{Blocker, POLICY};
 use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
 use crate::plan::model::compare::fingerprint_secrets;
 
-/// What one evaluation says.
+/// The result of one evaluation.
 pub(in crate::plan) enum PolicyEvaluation {
     Pass,
     Deny,
@@ -26,7 +26,7 @@ pub(in crate::plan) enum PolicyEvaluation {
     Failed(String),
 }
 
-/// Judges the policies that are about resources, one by one.
+/// Evaluates the policies on kinds for each resource of the kind.
 pub(in crate::plan) fn of_resources(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -38,7 +38,7 @@ pub(in crate::plan) fn of_resources(
         let before = found.len();
         for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
             let concerns = policy.on.iter().any(|kind| kind.name == subject.kind.name);
-            // What goes is no business of a rule about what is there, unless it asks.
+            // A policy on resources does not apply to one that is deleted or forgotten, unless it reads `action`.
             let goes = matches!(verdict.act, DecisionKind::Delete | DecisionKind::Forget)
                 || subject.resource.is_none();
             if !concerns || (goes && !named.names_explicitly("action")) {
@@ -55,7 +55,7 @@ pub(in crate::plan) fn of_resources(
     found
 }
 
-/// Judges the policies that are about the plan, and says of the plan what all of them say.
+/// Evaluates the policies on the plan, and adds the results of all policies, with a block for each denial, to the plan.
 pub(in crate::plan) fn evaluate_policies(
     survey: &JoinedState<'_>,
     mut plan: Plan,
@@ -86,7 +86,7 @@ pub(in crate::plan) fn evaluate_policies(
     }));
     match plan_fingerprint(&plan) {
         Ok(fingerprint) => plan.fingerprint = fingerprint,
-        // A plan without a fingerprint cannot be reviewed: nothing applies it.
+        // A plan without a fingerprint cannot be reviewed, so it must not be applied.
         Err(error) => plan.blocks.push(Blocker {
             code: "fingerprint".into(),
             address: None,
@@ -98,7 +98,7 @@ pub(in crate::plan) fn evaluate_policies(
     plan
 }
 
-/// Evaluates a policy over what it sees.
+/// Evaluates a policy with the given root values.
 pub(in crate::plan) fn evaluate_policy(
     policy: &Policy,
     program: &CelProgram,
@@ -158,7 +158,7 @@ fn passing_result(survey: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
     }
 }
 
-/// What an expression names of its root; `None`: all of it.
+/// The names that an expression reads of its root; `None` if it reads the whole root.
 struct ReferencedNames(Option<BTreeSet<Name>>);
 
 impl ReferencedNames {
@@ -179,7 +179,8 @@ impl ReferencedNames {
         self.0.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    /// Returns what a policy sees of a resource: as it will be, or, when it goes, as it is.
+    /// Returns the attributes of a resource that a policy reads: planned values, or the live ones of a resource that is
+    /// deleted.
     fn visible_attributes(
         &self,
         survey: &JoinedState<'_>,
@@ -231,7 +232,7 @@ fn action_name(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> &'static 
     }
 }
 
-/// Returns what a policy sees of a plan.
+/// Returns the attributes of the plan that a policy reads.
 fn plan_attributes(plan: &Plan, with_changes: bool) -> Attributes {
     let count = |action: Action| {
         let count = plan.changes.iter().filter(|change| change.action == action).count();

@@ -1,4 +1,4 @@
-//! What looks like a rename: a deletion and a creation of one kind that say the same.
+//! Detection of renamed resources: a deletion and a creation of one kind with the same content.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// Renames that are told one by one.
+/// The limit on rename hints in one plan.
 const MAX_HINTS: usize = 20;
 
 /// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write.
@@ -67,7 +67,7 @@ fn similar_pairs(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<(Ad
                 found.push((from.address.clone(), to.address.clone()));
             }
             ([_], [_]) => {}
-            // Several alike: each with the one of its key or name.
+            // Several candidates with the same content are paired by key or name.
             (left, come) => {
                 let mut by_last: BTreeMap<&str, Vec<&ResourceState<'_>>> = BTreeMap::new();
                 for (to, _) in come {
@@ -96,7 +96,7 @@ fn goes_with_parent(
     parent.is_some_and(|n| verdicts[*n].act == DecisionKind::Delete)
 }
 
-/// Instances of one block that become those of another are told as one.
+/// Merges the hints of all instances of one block into one hint for the block.
 fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
     let block = |address: &Address| {
         let (block, _) = address.as_str().rsplit_once('.')?;
@@ -110,7 +110,7 @@ fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> 
         let blocks = block(&from).zip(block(&to)).filter(|_| same_key);
         groups.entry(blocks.unwrap_or_else(|| (from.clone(), to.clone()))).or_default().push((from, to));
     }
-    // By block: instances that are there no more, and instances that are wanted.
+    // By block: the number of instances without a configuration, and with one.
     let mut counts: BTreeMap<Address, (usize, usize)> = BTreeMap::new();
     let several = groups.values().any(|members| members.len() > 1);
     for subject in survey.subjects.iter().filter(|_| several) {
@@ -132,7 +132,7 @@ fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> 
     found
 }
 
-/// Tells whether no reference that is known already leads elsewhere than before.
+/// Returns whether every reference that is known already has the same target as before.
 fn refers_alike(from: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let before = |name: &str| from.entry.and_then(|entry| entry.applied.get(name));
     verdict.wants.iter().all(|want| {

@@ -1,5 +1,5 @@
-//! Secret sinks in a plan: which secrets its steps deliver, each named with its target, and the blocker for a
-//! target that holds content of somebody else. Pure.
+//! Secret sinks in a plan: which secrets its steps deliver, each named with its target, and the blocker for a target
+//! with content that stead did not write. Pure.
 
 use crate::config::check::secret_sinks::{self, describe_sink};
 use crate::config::stack::model::{SinkUse, Stack};
@@ -11,16 +11,16 @@ use crate::plan::join::joined_state::JoinedState;
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::step::{Operation, Step};
 
-/// What a generated secret's address begins with.
+/// The prefix of a generated secret's address.
 const VARIABLE_PREFIX: &str = "vars.";
 
-/// The code of the blocker for content of somebody else.
+/// The code of the blocker for a target with content that stead did not write.
 const SINK_OCCUPIED: &str = "sink_occupied";
 
-/// The code of the blocker for a sink that does not last.
+/// The code of the blocker for a sink on a CI runner's temporary disk.
 const SINK_ON_RUNNER: &str = "sink_on_runner";
 
-/// Returns the sinks that steps write to. `is_known` tells of a generated variable that its secret exists.
+/// Returns the sinks that steps write to. `is_known` returns whether the secret of a generated variable exists.
 pub fn used_sinks<'a>(
     registry: Registry,
     stack: &'a Stack,
@@ -48,7 +48,7 @@ pub fn used_sinks<'a>(
     stack.sinks.iter().filter(delivers).collect()
 }
 
-/// Blocks a plan that would replace what stead did not deliver, and names the targets of the others.
+/// Blocks a plan that would overwrite content that stead did not deliver, and returns a note for each other target.
 pub(in crate::plan) fn check(
     survey: &JoinedState<'_>,
     steps: &[Step],
@@ -92,8 +92,8 @@ pub(in crate::plan) fn check(
     notes
 }
 
-/// Returns the first secret whose delivery has to wait: a CI runner's disk does not outlast its job, and without
-/// recipients the ledger keeps no copy.
+/// Returns the first secret whose delivery must wait, with the reason: a CI runner's disk does not outlast its job, and
+/// without recipients the ledger keeps no copy.
 fn sink_on_runner(is_ci: bool, has_recipients: bool, delivered: &[&SinkUse]) -> Option<(Name, String)> {
     let file = |one: &&&SinkUse| secret_sinks::target_of(&one.sink).is_some();
     let first = delivered.iter().find(file).filter(|_| is_ci && !has_recipients)?;

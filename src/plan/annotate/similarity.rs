@@ -1,5 +1,5 @@
-//! How a deletion and a creation are compared, to suggest a `moved` entry where both describe the same resource.
-//! The name does not count, because it follows the address; references do not count either.
+//! Comparison of a deletion with a creation, to suggest a `moved` entry where both describe the same resource. The name
+//! does not count, because it follows the address; references do not count either.
 
 use crate::model::address::Name;
 use crate::model::schema::Type;
@@ -8,14 +8,14 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::{fingerprint_secrets, to_canonical};
 
-/// The attribute that follows the address, and so says nothing of whether two are the same.
+/// The attribute that follows the address, and so does not show whether two resources are the same.
 pub(in crate::plan) const NAME: &str = "name";
 
-/// What makes two resources look alike: all that is written but the name and references, which may
-/// lead to what is renamed itself.
+/// The comparable content of a resource: all written attributes except the name and references, which may point to a
+/// renamed resource themselves.
 type SimilarityKey = (&'static str, Attributes);
 
-/// Returns what a deletion or a creation looks like: the same of two that say the same.
+/// Returns the comparable content of a deletion or a creation as text: equal content gives equal text.
 pub(in crate::plan) fn similarity_key(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,

@@ -1,5 +1,6 @@
-//! Observed: what a plan could not compare, and what it cost to compare the rest. In: subjects, with their objects as
-//! they were read. Out: at most one note of each. What the service does not show is no drift, and no proof of none.
+//! Notes about values that could not be read. In: resources, with their objects as read. Out: at most one note about
+//! attributes that the service does not show, and one about objects that were read one by one. A value that is not
+//! shown is no drift, and no proof of its absence.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,18 @@ use crate::model::schema::Attribute;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// Reads of single objects that are worth no word.
+/// The number of reads of single objects below which no note is given.
 const UNREPORTED_READS: usize = 100;
 
-/// Addresses that are named of each attribute.
+/// The limit on addresses that a note names for each attribute.
 const MAX_LISTED_ADDRESSES: usize = 3;
 
-/// Returns the notes.
+/// Returns the notes about unread values.
 pub(in crate::plan) fn observation_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     unverified_note(survey).into_iter().chain(one_by_one(survey)).collect()
 }
 
-/// Says which declared attributes the service does not show.
+/// Names the declared attributes that the service does not show.
 fn unverified_note(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let mut found: BTreeMap<(&str, &str), Vec<&Address>> = BTreeMap::new();
     for subject in &survey.subjects {
@@ -62,7 +63,7 @@ fn unreported_attributes(subject: &ResourceState<'_>) -> impl Iterator<Item = &'
         .map(|(attribute, _)| attribute)
 }
 
-/// Says of a plan that took long why it did.
+/// Explains why a plan took long: its objects were read one by one.
 fn one_by_one(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let counts = &survey.inputs.snapshot.one_by_one;
     let objects: usize = counts.values().map(|count| count.objects).sum();

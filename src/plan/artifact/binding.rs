@@ -1,5 +1,6 @@
-//! `PlanBinding`: what a saved plan is bound to besides what it was made from: what was asked for, what the ledger
-//! remembers, when it expires, and, where the ledger does not exist yet, a key of the file's own.
+//! `PlanBinding`: the conditions under which a saved plan may be applied, besides its inputs: the options of the
+//! command
+//! line, the ledger's state, the expiry time, and a key of the file's own where the ledger does not exist yet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -16,22 +17,22 @@ use crate::model::secret::FingerprintKey;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::compare::sealed_expression;
 
-/// How long a saved plan can be applied, at least and at most.
+/// The shortest and the longest lifetime of a saved plan.
 pub const LIFETIME_RANGE: RangeInclusive<SignedDuration> =
     SignedDuration::from_mins(1)..=SignedDuration::from_hours(30 * 24);
 
-/// How long a saved plan can be applied unless something else was asked for.
+/// The default lifetime of a saved plan.
 pub const DEFAULT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// What a saved plan is bound to.
+/// The conditions under which a saved plan may be applied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanBinding {
-    /// From then on it is refused.
+    /// The time from which on the plan is refused.
     pub expires: Timestamp,
-    /// Digest of what the ledger remembers.
+    /// Digest of the ledger's state, without its history.
     pub ledger: String,
-    /// What was asked for on the command line: the plan is computed again with it.
+    /// The options of the command line: the plan is recomputed with them.
     pub requested: SavedPlanOptions,
     /// The recipients of kept secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,11 +42,11 @@ pub struct PlanBinding {
     pub unborn: Option<NewLedgerKey>,
 }
 
-/// What stands for the key of a ledger that does not exist yet. A file with it is as private as a ledger.
+/// The replacement for the key of a ledger that does not exist yet. A file with it is as private as a ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewLedgerKey {
-    /// Key of the before-images and of the secrets' values.
+    /// Key of the before-images and of the digest of the secrets' values.
     #[serde(with = "key_as_hex")]
     pub key: FingerprintKey,
     /// Keyed digest of all values of secrets that the configuration uses.
@@ -58,26 +59,26 @@ impl PartialEq for NewLedgerKey {
     }
 }
 
-/// What was asked for on the command line, as far as it decides.
+/// The options of the command line that affect the plan's decisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SavedPlanOptions {
-    /// The deletion limit does not count.
+    /// Overrides the deletion limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_deletes: bool,
-    /// Only these and what they need.
+    /// Plans only these addresses and their dependencies; empty: all.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub targets: BTreeSet<Address>,
-    /// Not these, nor what needs them.
+    /// Leaves out these addresses and their dependents.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub excluded: BTreeSet<Address>,
-    /// Objects that hold data and may be replaced all the same.
+    /// Objects that contain data and may be replaced nevertheless.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub replace: BTreeSet<Address>,
-    /// Resources that may go with the data that they hold.
+    /// Resources that may be deleted with the data that they contain.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub delete_data: BTreeSet<Address>,
-    /// Live objects to adopt, by id.
+    /// The ids of live objects to adopt, by address.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub adopt: BTreeMap<Address, Name>,
     /// Resources, or modules, whose forgotten objects are adopted again.
@@ -89,7 +90,7 @@ pub struct SavedPlanOptions {
 }
 
 impl SavedPlanOptions {
-    /// Returns what was asked for, of all options of a plan.
+    /// Returns the decisive part of a plan's options.
     #[must_use]
     pub fn from_options(options: &PlanningOptions) -> Self {
         let PlanningOptions {
@@ -143,8 +144,8 @@ impl PlanBinding {
     }
 }
 
-/// Returns the digest of what a ledger remembers. What only tells of its own past does not count: when an apply ran,
-/// who holds the lock, how many records there are.
+/// Returns the digest of a ledger's state. Facts about its own past are left out: when an apply ran, who holds the
+/// lock, how many records there are.
 ///
 /// # Errors
 /// When a part of it cannot be written as JSON.
@@ -157,7 +158,7 @@ pub fn ledger_digest(ledger: &Ledger) -> Result<String, serde_json::Error> {
         sealed: None,
         epoch: 0,
         holder: None,
-        // A plan that an earlier version saved has the digest without it.
+        // Plans that an earlier version saved have a digest without this field.
         had_entries: false,
         origins: BTreeSet::new(),
         ..ledger.clone()

@@ -1,6 +1,6 @@
-//! Whether a plan's changes are what its steps do. A saved plan shows its changes and an apply runs steps: a file in
-//! which they differ was edited, and is neither shown nor applied. What follows only from the live world or the
-//! catalog (names of catalog entries, prices, places) is not compared here; the apply computes the plan again.
+//! Consistency of a plan's changes with its steps. A saved plan shows its changes, but an apply runs its steps: a file
+//! in which they differ was edited, and is neither shown nor applied. Values that follow only from live objects or the
+//! catalog (names of catalog entries, prices, locations) are not compared here, as the apply recomputes the plan.
 
 use crate::model::address::path_prefixes;
 use crate::model::expression::Expression;
@@ -12,12 +12,12 @@ use crate::plan::model::step::{Operation, PlannedCall, Step};
 use crate::plan::order::dependency_cycle;
 use crate::plan::order::steps::critical_path;
 
-/// Checks a plan.
+/// Checks that a plan's changes match its steps.
 ///
 /// # Errors
 /// What does not fit, as a phrase: `the change of vm.web`.
 pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), String> {
-    // Steps that wait for each other have no order: the plan has none, and is blocked.
+    // A dependency cycle has no order: the plan has no steps, and is blocked.
     if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == dependency_cycle::CYCLE_CODE) {
         return Ok(());
     }
@@ -51,7 +51,7 @@ fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), 
         if std::mem::replace(&mut owned[*number], true) {
             return Err(format!("step {number} belongs to two changes"));
         }
-        // The copy of what is deleted has an address below it.
+        // The final snapshot of a deleted object has an address below the object's.
         let is_copy = matches!(&step.operation, Operation::Create { remember, .. } if remember.let_go)
             && path_prefixes(step.address.as_str()).any(|above| above == address.as_str());
         if !is_copy && (step.address != *address || step.kind != change.kind) {
@@ -70,12 +70,12 @@ fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), 
     }
 }
 
-/// Tells whether an action is what these steps do.
+/// Returns whether these steps carry out an action.
 fn is_action_of<'p>(action: Action, steps: impl Iterator<Item = &'p Step>) -> bool {
     let (mut creates, mut updates, mut deletes, mut removes_deposed) = (false, false, false, false);
     for step in steps {
         match &step.operation {
-            // The copy of what goes is not the resource's own object.
+            // The final snapshot of a deleted object is not the resource's own object.
             Operation::Create { remember, .. } if remember.let_go => {}
             Operation::Create { .. } => creates = true,
             Operation::Update { .. } => updates = true,
@@ -87,14 +87,14 @@ fn is_action_of<'p>(action: Action, steps: impl Iterator<Item = &'p Step>) -> bo
         Action::Create => creates && !deletes,
         Action::Replace => creates,
         Action::Update => updates && !creates && !deletes,
-        // What goes with its parent needs no step of its own.
+        // An object that is deleted together with its parent needs no step of its own.
         Action::Delete => !creates,
         Action::Adopt | Action::Move | Action::Forget => !creates && !deletes,
         Action::Read => !creates && !updates && !deletes && !removes_deposed,
     }
 }
 
-/// Checks that the attributes that are shown are those of the steps, as far as both say them in the same words.
+/// Checks that the shown attributes match those of the steps, as far as both use the same representation.
 fn check_attributes(change: &Change, plan: &Plan, kind: &Kind) -> Result<(), String> {
     for number in &change.steps {
         let Some(step) = plan.steps.get(*number) else { continue };
@@ -124,7 +124,7 @@ fn check_attributes(change: &Change, plan: &Plan, kind: &Kind) -> Result<(), Str
     Ok(())
 }
 
-/// Returns what an attribute is after the last call that changes it.
+/// Returns the value of an attribute after the last call that changes it.
 fn final_value<'c>(calls: &'c [PlannedCall], name: &str) -> Option<&'c Value> {
     let mut all = calls.iter().filter_map(|call| call.attributes.get(name));
     all.next_back().and_then(|(_, after)| after.known_value())
@@ -146,11 +146,11 @@ fn check_value(
         None => Some(&attribute.ty),
         Some(key) => part_type(&attribute.ty, key),
     };
-    // Catalog entries and references are shown by name, and steps hold ids.
+    // Catalog entries and references are shown by name, but steps contain ids.
     let Some(ty) = ty.filter(|ty| is_shown_as_planned(ty)) else { return Ok(()) };
     let planned =
         planned.map(|planned| key.map_or_else(|| planned.clone(), |key| value_at_key(planned, key)));
-    // Secrets without fingerprints are equal to nothing.
+    // A secret without a fingerprint compares equal to nothing.
     let comparable = |planned: &Value| !planned.is_unknown() && !planned.lacks_fingerprint();
     match planned.filter(comparable) {
         Some(planned) if to_canonical(ty, &planned) != to_canonical(ty, &shown.after) => {

@@ -1,61 +1,61 @@
-//! `DriftHistory`: what looks for drift have seen, so that the next one can say since when a difference is there, and
-//! which ones are gone. Names and times only: no values. Pure; whoever looks keeps the file.
+//! `DriftHistory`: the differences that earlier drift checks found, so that the next check can report since when one
+//! exists, and which ones are resolved. Names and times only: no values. Pure; the caller stores the file.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The form that is written.
+/// The version of the file format.
 const FORMAT_VERSION: u32 = 1;
 
-/// What the last look saw.
+/// The result of the last drift check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftHistory {
     version: u32,
-    /// When it looked.
+    /// The time of the last check.
     pub looked_at: Timestamp,
-    /// What it saw: how it is told to people, and since when it is known, by what names it.
+    /// The differences found, by key.
     seen: BTreeMap<String, RecordedDrift>,
 }
 
-/// One thing that was seen.
+/// One difference that a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedDrift {
-    /// How it is told to people.
+    /// Its name for display.
     pub name: String,
-    /// When a look saw it for the first time.
+    /// When a check found it for the first time.
     pub first_seen: Timestamp,
 }
 
-/// What a look makes of what the one before it saw.
+/// A drift check compared with the one before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DriftHistoryDiff {
-    /// When the look before this one was; `None`: there was none, or nobody remembers it.
+    /// The time of the previous check; `None` if there was none, or its record is lost.
     pub last_look: Option<Timestamp>,
-    /// When this one is.
+    /// The time of this check.
     pub now: Timestamp,
-    /// Since when what is there is known.
+    /// The time when each present difference was first found, by key.
     since: BTreeMap<String, Timestamp>,
-    /// What was there and is not any more.
+    /// Differences of the previous check that this one did not find.
     pub resolved: Vec<RecordedDrift>,
 }
 
 impl DriftHistoryDiff {
-    /// Returns since when something is known.
+    /// Returns when a difference was first found.
     #[must_use]
     pub fn first_seen(&self, key: &str) -> Option<Timestamp> {
         self.since.get(key).copied()
     }
 
-    /// Tells whether the look before this one did not see it.
+    /// Returns whether the previous check did not find the difference.
     #[must_use]
     pub fn is_new(&self, key: &str) -> bool {
         self.last_look.is_some() && self.first_seen(key) == Some(self.now)
     }
 
-    /// Returns what a look remembers for the next one, and what it makes of the one before. `there` is all that
-    /// it saw: what names each, and how it is told to people.
+    /// Returns the comparison with the previous check, and the record for the next one. `there` are all differences
+    /// that this check found: the key and the display name of each.
     #[must_use]
     pub fn new_with_history(
         before: Option<DriftHistory>,

@@ -1,6 +1,6 @@
-//! The fingerprint: the whole SHA-256 of what a plan decides and what it shows of that. Times, prices, places in
-//! files, counts of requests and the nonce do not enter it, so two plans of the same world have the same one. It is
-//! always computed from a plan, never read from a file.
+//! The fingerprint: the whole SHA-256 of what a plan decides and shows. Times, prices, file locations, request counts
+//! and the nonce are left out, so two plans of the same state have the same fingerprint. It is always computed from a
+//! plan, never read from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::plan::model::block::POLICY;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
-/// Everything that is decided.
+/// The hashed parts of a plan.
 #[derive(Serialize)]
 struct FingerprintInput<'p> {
     whose: (&'p str, &'p str, &'p str, &'p str, bool),
@@ -31,7 +31,7 @@ struct FingerprintInput<'p> {
     delete_data: &'p BTreeSet<Address>,
 }
 
-/// What people read of a change, as far as it follows from the decision alone and is not in its steps already.
+/// The shown part of a change, as far as it follows from the decision alone and is not in the change's steps already.
 type FingerprintChange<'p> = (
     (&'p Address, &'p str, Option<&'p Name>, Option<&'p Address>),
     (Action, Option<bool>, Cause, Option<&'p str>),
@@ -53,7 +53,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
         blocks: plan
             .blocks
             .iter()
-            // Whether someone overrides a policy is no part of what is decided: its verdict is.
+            // An override of a policy is not part of the decision, but the policy's result is.
             .filter(|block| block.code != POLICY)
             .map(|block| (block.code.as_str(), block.address.as_ref()))
             .collect(),
@@ -75,7 +75,7 @@ fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> FingerprintChange
         Operation::Create { desired, remember, .. } if !remember.let_go => Some(desired),
         _ => None,
     });
-    // What a creation shows in the words of its step is hashed once, with the step.
+    // Values of a creation that are the same in its step are hashed once, with the step.
     let is_in_step = |one: &&AttributeChange| {
         let planned = made.and_then(|desired| desired.get(&one.path)?.known_value());
         one.before == Value::Null && planned == Some(&one.after)

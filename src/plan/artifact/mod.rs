@@ -1,5 +1,5 @@
-//! The plan as an artifact: fingerprint, signature, the saved file and what it is bound to, and whether a plan that is
-//! computed again is the same one.
+//! The plan as an artifact: its fingerprint, its signature, the saved file with its binding, and the check that a
+//! recomputed plan is the same.
 
 pub mod binding;
 pub(super) mod consistency;

@@ -1,5 +1,5 @@
-//! Whether the plan that an apply computes is the saved one. In: both plans; out: nothing, or the first part in which
-//! they differ. Only what says nothing of the decision is left out: times, the nonce, counts of requests, the ledger's
+//! Comparison of a saved plan with the one that an apply recomputes. In: both plans; out: nothing, or the first part in
+//! which they differ. Left out is only what does not affect a decision: times, the nonce, request counts, the ledger's
 //! serial, when prices were read, and the directories of files, which depend on where a command runs.
 
 use serde::Serialize;
@@ -11,8 +11,8 @@ use crate::model::snapshot::RequestCount;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::Plan;
 
-/// Checks that two plans are the same. They are compared as they are written: a secret of which no fingerprint is
-/// known is equal to nothing otherwise.
+/// Checks that two plans are the same. They are compared in their serialized form: otherwise a secret without a known
+/// fingerprint would be equal to nothing.
 ///
 /// # Errors
 /// The first part in which they differ.
@@ -57,7 +57,7 @@ fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePla
     Ok(first.unwrap_or_else(|| "what is said of it".to_owned()))
 }
 
-/// Returns a plan without what says nothing of its decision.
+/// Returns a plan without the parts that do not affect a decision.
 fn comparable_plan(mut plan: Plan) -> Plan {
     let base = &mut plan.base;
     (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);
@@ -70,7 +70,7 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Returns every place in a file that a plan names.
+/// Returns every source location in a plan.
 fn source_locations(plan: &mut Plan) -> Vec<&mut SourceLocation> {
     let mut all: Vec<&mut Option<SourceLocation>> = Vec::new();
     for change in &mut plan.changes {

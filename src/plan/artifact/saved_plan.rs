@@ -1,7 +1,7 @@
-//! `SavedPlan`: a plan as a file, and the checks before it is applied: it is whole, it is for this
-//! stack, it was not applied yet, it did not expire, and nothing that it touches has moved. An apply runs the plan
-//! that it computes itself (`recheck`); the file is what that has to be equal to. Its changes must be what its steps
-//! do, and its fingerprint is computed from both, so that what is shown is what is compared.
+//! `SavedPlan`: a plan as a file, and the checks before it is applied: it is complete, it is for this stack, it was not
+//! applied yet, it did not expire, and nothing that it touches has changed. An apply runs the plan that it recomputes
+//! itself (`recheck`); the file must be equal to that plan. Its changes must match its steps, and its fingerprint is
+//! computed from both, so that what is shown is what is compared.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,170 +24,170 @@ use crate::plan::diff::before_image::first_moved_attribute;
 use crate::plan::model::change::{BeforeImage, Plan};
 use crate::plan::model::step::{LedgerUpdate, Operation};
 
-/// The version of the form of saved plans.
+/// The format version of saved plans.
 const SCHEMA_VERSION: u32 = 2;
 
-/// A plan with what it is bound to and a digest of both.
+/// A plan with its binding and a digest of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedPlan {
-    /// The version of this form.
+    /// The format version of the file.
     pub schema: u32,
-    /// The version of stead that made it.
+    /// The version of stead that wrote the file.
     pub stead_version: String,
-    /// SHA-256 of the rest. It shows an accident; who edits a file on purpose can compute it anew.
+    /// SHA-256 of the rest. It detects accidents only: an attacker who edits a file can recompute it.
     pub digest: String,
-    /// What the plan is bound to besides what it was made from.
+    /// The conditions under which the plan may be applied, besides its inputs.
     pub binding: PlanBinding,
-    /// The plan.
+    /// The plan that was saved.
     pub plan: Plan,
 }
 
-/// Why a file is no saved plan.
+/// Why a file is not a valid saved plan.
 #[derive(Debug, Error)]
 pub enum SavedPlanError {
-    /// It is not JSON of this form.
+    /// The file is not JSON of this format.
     #[error("this is not a saved plan")]
     Malformed(#[source] serde_json::Error),
     /// Another version of stead wrote it in a form that this one does not read.
     #[error("the saved plan has form {found}, and this version reads form {SCHEMA_VERSION}: plan again")]
     UnsupportedVersion {
-        /// Its form.
+        /// The format version of the file.
         found: u32,
     },
-    /// It is not what was saved.
+    /// The file is not as it was saved.
     #[error("the saved plan was changed after it was made: plan again")]
     Tampered,
-    /// Its changes are not what its steps do.
+    /// The plan's changes do not match its steps.
     #[error("the saved plan was changed after it was made: {what}: plan again")]
     Inconsistent {
-        /// What does not fit.
+        /// The mismatch, as a phrase.
         what: String,
     },
 }
 
-/// What a saved plan is checked against before anything is read.
+/// The local inputs against which a saved plan is checked, before anything is read from the service.
 #[derive(Clone, Copy)]
 pub struct LocalCheckInputs<'a> {
-    /// The stack of the configuration.
+    /// The name of the configured stack.
     pub stack: &'a Name,
-    /// Its environment.
+    /// The name of the selected environment.
     pub environment: &'a Name,
     /// The digest of the resolved configuration.
     pub config: &'a str,
-    /// The ledger, as plans see it.
+    /// The ledger, in the form that plans are made from.
     pub ledger: &'a Ledger,
     /// The recipients of kept secrets.
     pub recipients: &'a [Name],
 }
 
-/// What a saved plan is checked against once the live world was read.
+/// The inputs against which a saved plan is checked after the live objects were read.
 #[derive(Clone, Copy)]
 pub struct LiveCheckInputs<'a> {
-    /// The tables.
+    /// The tables of all kinds.
     pub registry: Registry,
-    /// The digest of what it reads elsewhere, as it is now.
+    /// The present digest of remote stack outputs and data lookups.
     pub reads: &'a str,
-    /// The ledger.
+    /// The ledger that the plan will change.
     pub ledger: &'a Ledger,
-    /// What is live now: what the plan's `objects` name, at least.
+    /// The live objects: at least those that the plan's `objects` name.
     pub snapshot: &'a Snapshot,
 }
 
 /// Why a saved plan can no longer be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StalePlan {
-    /// It is too old.
+    /// The plan's expiry time has passed.
     #[error("the plan expired at {at}")]
     Expired {
-        /// When.
+        /// When the plan expired.
         at: Timestamp,
     },
-    /// Its times contradict each other.
+    /// The plan's lifetime is outside the legal range.
     #[error("the plan says that it was made at {made_at} and expires at {expires}, which no plan does")]
     InvalidTimes {
-        /// When it was made.
+        /// When the plan was made.
         made_at: Timestamp,
-        /// When it expires.
+        /// When the plan expires.
         expires: Timestamp,
     },
-    /// Another version of stead made it, and may have decided or said something else.
+    /// Another version of stead made it, which may decide or display changes differently.
     #[error("the plan was made by stead {planned}, and this is {found}")]
     SteadVersion {
-        /// Its version.
+        /// The version that made the plan.
         planned: String,
-        /// This one.
+        /// The version of the running program.
         found: String,
     },
-    /// The ledger remembers something else.
+    /// The ledger's state changed after the plan was made.
     #[error("the ledger changed since the plan was made")]
     LedgerChanged,
     /// A secret has another value.
     #[error("the value of a secret is not the one that the plan was made with")]
     SecretChanged,
-    /// The plan that is computed now is another one.
+    /// The recomputed plan differs from the saved one.
     #[error("the plan as it is computed now differs from the saved one: {what}")]
     Differs {
-        /// In what.
+        /// The first part that differs.
         what: String,
     },
-    /// A part cannot be written as JSON.
+    /// A part of the plan cannot be written as JSON.
     #[error("the plan cannot be compared: {why}")]
     Incomparable {
-        /// Why.
+        /// The error of the JSON writer.
         why: String,
     },
-    /// It was made for something else.
+    /// The plan was made for another account, stack or environment.
     #[error("the plan was made for {what} {planned}, and this is {found}")]
     OtherTarget {
-        /// `account`, `stack`, `environment`.
+        /// What differs: `account`, `stack`, `environment`.
         what: &'static str,
-        /// The plan's.
+        /// The name in the plan.
         planned: Name,
-        /// The one at hand.
+        /// The name found now.
         found: Name,
     },
     /// It was made from another ledger, or a fork of it.
     #[error("the plan was made from another ledger ({planned}), and this is {found}")]
     OtherLedger {
-        /// The plan's lineage.
+        /// The lineage in the plan.
         planned: Uuid,
-        /// The ledger's.
+        /// The value in the ledger now.
         found: Uuid,
     },
-    /// The ledger is older than the plan: an old copy was put back.
+    /// The ledger is older than the plan: an old copy was restored.
     #[error("the ledger is older than the plan: record {found} where the plan saw {planned}")]
     LedgerRolledBack {
-        /// The plan's serial.
+        /// The ledger's serial in the plan.
         planned: u64,
-        /// The ledger's.
+        /// The value in the ledger now.
         found: u64,
     },
-    /// The configuration changed.
+    /// The configuration changed after the plan was made.
     #[error("the configuration changed since the plan was made")]
     ConfigChanged,
-    /// What other stacks gave, or what is looked up, changed.
+    /// A remote stack output or a data lookup changed.
     #[error("what it reads elsewhere (`stacks`, `data`) changed since the plan was made")]
     ReadsChanged,
-    /// It was applied.
+    /// The plan was applied already.
     #[error("the plan was applied already")]
     AlreadyApplied,
-    /// An object that it touches has moved.
+    /// An object that the plan touches has changed.
     #[error("{address} changed since the plan was made: {what}")]
     ObjectChanged {
-        /// Whose.
+        /// The resource of the changed object.
         address: Address,
-        /// What moved.
+        /// The change of an object, or of its binding to a resource, since the plan was made.
         what: LiveObjectChange,
     },
 }
 
-/// What moved.
+/// The change of an object, or of its binding to a resource, since the plan was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveObjectChange {
-    /// The object is gone.
+    /// The object does not exist any more.
     Gone,
-    /// This attribute.
+    /// This attribute has another value.
     Attribute(Name),
     /// The resource has another object than the plan saw.
     Rebound(Name),
@@ -207,7 +207,7 @@ impl fmt::Display for LiveObjectChange {
 }
 
 impl SavedPlan {
-    /// Wraps a plan.
+    /// Wraps a plan with its binding and computes the digest.
     ///
     /// # Errors
     /// When a part of it cannot be written as JSON.
@@ -222,7 +222,7 @@ impl SavedPlan {
         Ok(saved)
     }
 
-    /// Returns the digest of everything else.
+    /// Returns the digest of all other fields.
     fn content_digest(&self) -> Result<String, serde_json::Error> {
         json_digest("stead saved plan 2", &(&self.stead_version, &self.binding, &self.plan))
     }
@@ -237,7 +237,7 @@ impl SavedPlan {
         Ok(text)
     }
 
-    /// Reads the text of a file. The plan's fingerprint is computed from it.
+    /// Parses the text of a file and computes the plan's fingerprint from it.
     ///
     /// # Errors
     /// When it is no saved plan, of another form, or not as it was saved.
@@ -251,7 +251,7 @@ impl SavedPlan {
             return Err(SavedPlanError::UnsupportedVersion { found: form.schema });
         }
         let mut saved: Self = serde_json::from_str(text).map_err(SavedPlanError::Malformed)?;
-        // Only the text that is written here is read: nothing in the file is unread, or read in two ways.
+        // Only text that `to_text` would write is accepted: no part of the file is ignored, or readable in two ways.
         let whole = saved.content_digest().map_err(SavedPlanError::Malformed)? == saved.digest
             && saved.to_text().map_err(SavedPlanError::Malformed)? == text;
         if !whole {
@@ -278,8 +278,8 @@ impl SavedPlan {
         if now >= expires { Err(StalePlan::Expired { at: expires }) } else { Ok(()) }
     }
 
-    /// Checks, before anything is read from the live world or recorded, that the plan is for this stack,
-    /// configuration and ledger.
+    /// Checks, before anything is read from the service or recorded, that the plan is for this stack, configuration and
+    /// ledger.
     ///
     /// # Errors
     /// The first reason why not.
@@ -309,7 +309,7 @@ impl SavedPlan {
         Ok(())
     }
 
-    /// Checks that nothing that the plan touches has moved.
+    /// Checks that nothing that the plan touches has changed.
     ///
     /// # Errors
     /// The first thing that has.
@@ -317,7 +317,7 @@ impl SavedPlan {
         let base = &self.plan.base;
         let account = facts.snapshot.account.clone().unwrap_or_default();
         check_names([("account", &base.account, &account)])?;
-        // A plan that reads nothing elsewhere, as one that destroys, says nothing of it.
+        // A plan without remote reads, such as a destroy, has no digest to compare.
         if !base.reads.is_empty() && facts.reads != base.reads {
             return Err(StalePlan::ReadsChanged);
         }
@@ -327,7 +327,7 @@ impl SavedPlan {
     }
 
     /// Checks that the secrets have the values that the plan was made with, by their digest under the plan's own key.
-    /// Where the ledger has a key, the plan holds their fingerprints.
+    /// Where the ledger has a key, the plan contains their fingerprints instead.
     ///
     /// # Errors
     /// When one has another value, or that cannot be told.
@@ -365,7 +365,8 @@ impl SavedPlan {
         Ok(())
     }
 
-    /// Checks that everything that moves is where it was; returns the old addresses by the new ones.
+    /// Checks that every moved address is still at its old place in the ledger; returns the old addresses by the new
+    /// ones.
     fn check_moves<'p>(
         &'p self,
         facts: &LiveCheckInputs<'_>,
@@ -390,7 +391,7 @@ impl SavedPlan {
         Ok(old)
     }
 
-    /// Tells whether the plan found an object gone.
+    /// Returns whether the plan found an object gone.
     fn is_gone(&self, address: &Address, id: &Name) -> bool {
         let gone = |b: &_| matches!(b, LedgerUpdate::Gone(a, found) if a == address && found == id);
         self.plan.bookkeeping.iter().any(gone)

@@ -1,5 +1,5 @@
-//! `Signature`: who vouches for a saved plan. It is Ed25519 over the file as it is without it, byte for byte, and
-//! stands in the file as its last field. Pure: keys come as the text of their files.
+//! `Signature`: the signature of a saved plan. It is Ed25519 over the unsigned file, byte for byte, and is the last
+//! field of the file. Pure: keys are passed as the text of their files.
 
 use std::fmt;
 
@@ -13,58 +13,59 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// How the field begins. A quotation mark within a text is escaped, so that no text looks like it.
+/// The start of the field. A quotation mark within a string is escaped, so no string of the plan can contain it.
 const SIGNATURE_FIELD_PREFIX: &str = ",\"signature\":";
 
-/// How an unsigned plan ends, and a signed one.
+/// The end of the file, signed or not.
 const PLAN_SUFFIX: &str = "}\n";
 
-/// What stands before the 32 bytes of a public key: that it is one for Ed25519.
+/// The DER prefix of the 32 bytes of an Ed25519 public key.
 const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// Why a file holds no key that can be used.
+/// Why a file contains no usable key.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SignatureKeyError {
-    /// There is no such key in it.
+    /// The file contains no such key.
     #[error("it holds no {wanted} in PEM form")]
     Missing {
-        /// What was looked for.
+        /// The kind of key that was expected.
         wanted: &'static str,
     },
-    /// It can be read with a password only.
+    /// The private key is encrypted with a password.
     #[error("its private key is encrypted, and nobody is there to type the password")]
     Encrypted,
-    /// It is a key of another sort.
+    /// The key is not for Ed25519.
     #[error("its key is none for Ed25519")]
     WrongType,
 }
 
-/// Why a plan is not taken.
+/// Why the signature of a plan is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SignatureError {
-    /// Nobody signed it.
+    /// The plan has no signature.
     #[error("the plan is not signed")]
     Unsigned,
-    /// It is signed in a form that is not known.
+    /// The signature has an unknown format.
     #[error("the plan's signature has a form that this version does not read")]
     UnknownFormat,
-    /// Someone else signed it.
+    /// The plan is signed with an untrusted key.
     #[error("the plan is signed by the key {found}, and not by {trusted}")]
     UntrustedKey {
-        /// Whose signature it is.
+        /// The key of the signature.
         found: KeyId,
-        /// Whose would be taken.
+        /// The trusted keys, joined with `or`.
         trusted: String,
     },
-    /// It is not what was signed.
+    /// The plan is not what was signed.
     #[error("the plan, or its signature, was changed after it was signed by the key {key}")]
     Changed {
-        /// Whose signature it was.
+        /// The key that the signature names.
         key: KeyId,
     },
 }
 
-/// Which key: the SHA-256 of the public key as DER, as `openssl pkey -pubout -outform DER | sha256sum` gives it.
+/// The id of a key: the SHA-256 of the public key as DER, as printed by `openssl pkey -pubout -outform DER |
+/// sha256sum`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeyId(String);
@@ -75,7 +76,7 @@ impl KeyId {
         Self(format!("sha256:{}", encode_hex(&digest)))
     }
 
-    /// Tells whether it has the form of one: whoever wrote the file can have written anything.
+    /// Returns whether the text has the format of a key id: the file may contain anything.
     fn is_one(&self) -> bool {
         let digits = self.0.strip_prefix("sha256:").unwrap_or_default();
         digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
@@ -88,7 +89,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// The field.
+/// The signature field of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SignatureField {
@@ -121,7 +122,7 @@ impl SigningKey {
         Ok(Self { id: KeyId::from_public_key(pair.public_key().as_ref()), pair })
     }
 
-    /// Returns which key it is.
+    /// Returns the id of the key.
     #[must_use]
     pub fn id(&self) -> &KeyId {
         &self.id
@@ -148,13 +149,13 @@ fn missing_private(pem: &[u8]) -> SignatureKeyError {
     }
 }
 
-/// The keys whose signatures are taken.
+/// The public keys whose signatures are accepted.
 #[derive(Debug, Clone)]
 pub struct VerifyingKeys(Vec<(KeyId, [u8; 32])>);
 
 impl VerifyingKeys {
-    /// Reads public keys: one or more in PEM, as `openssl pkey -pubout` writes them. With several, a key can give
-    /// way to another one while plans of both are under way.
+    /// Parses public keys: one or more in PEM, as `openssl pkey -pubout` writes them. Several keys allow a rotation
+    /// while plans signed by either are in use.
     ///
     /// # Errors
     /// When there is none in it, or one of another sort.
@@ -170,7 +171,7 @@ impl VerifyingKeys {
         if keys.is_empty() { Err(missing()) } else { Ok(Self(keys)) }
     }
 
-    /// Checks the signature of a saved plan: every byte of it.
+    /// Checks the signature over every byte of a saved plan.
     ///
     /// # Errors
     /// When it is unsigned, signed by somebody else, or not what was signed.
@@ -191,10 +192,10 @@ impl VerifyingKeys {
     }
 }
 
-/// A saved plan's text, apart from its signature.
+/// The text of a saved plan, separated from its signature.
 #[derive(Debug, Clone)]
 pub struct SignedPlanText {
-    /// The text as it was signed: the plan and nothing else.
+    /// The text that was signed: the plan alone.
     pub text: String,
     field: ParsedSignature,
 }
@@ -207,7 +208,7 @@ enum ParsedSignature {
 }
 
 impl SignedPlanText {
-    /// Takes a file's text apart.
+    /// Separates a file's text into the plan and its signature.
     #[must_use]
     pub fn parse(file: &str) -> Self {
         let whole = |field| Self { text: file.to_owned(), field };
@@ -216,7 +217,7 @@ impl SignedPlanText {
         };
         let Some(field) = rest.strip_suffix(PLAN_SUFFIX) else { return whole(ParsedSignature::Unreadable) };
         match serde_json::from_str::<SignatureField>(field) {
-            // Written in any other way, it is not what was written here.
+            // A field in any other notation was not written by `sign`.
             Ok(read) if read.key.is_one() && serde_json::to_string(&read).is_ok_and(|own| own == field) => {
                 Self { text: format!("{open}{PLAN_SUFFIX}"), field: ParsedSignature::Field(read) }
             }
@@ -224,7 +225,7 @@ impl SignedPlanText {
         }
     }
 
-    /// Returns who says to have signed it; nothing is checked.
+    /// Returns the key that the signature claims; nothing is verified.
     #[must_use]
     pub fn signer(&self) -> Option<&KeyId> {
         match &self.field {

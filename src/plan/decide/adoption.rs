@@ -1,4 +1,4 @@
-//! Adoptions: what stands in the way of taking live objects over.
+//! Adoptions: the reasons why a live object cannot be adopted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, is_adopted, is_leaving};
 
-/// Checks what was asked for, and whether each object has one address in the end.
+/// Checks the requested adoptions, and that each object ends with one address.
 pub(in crate::plan) fn check<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -29,21 +29,21 @@ pub(in crate::plan) fn check<'a>(
     let mut told = block_shared_objects(survey, blocks);
     told.extend(block_mistaken_adoptions(survey, verdicts, blocks));
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        // Where it is the wrong object, what differs is no news.
+        // For a wrong object the differences are irrelevant.
         if !told.contains(subject.address) {
             check_replacement(subject, verdict, blocks);
         }
     }
 }
 
-/// Returns the `import` entry that takes an object over for an address.
+/// Returns the span of the `import` entry that adopts an object for an address.
 fn import_span(survey: &JoinedState<'_>, address: &Address) -> Option<Span> {
     let id = survey.inputs.options.adopt.get(address)?;
     let mut all = survey.inputs.stack.declarations.imports.iter();
     all.find(|import| import.to == *address && import.id == *id).map(|import| import.span)
 }
 
-/// Says who takes an object over, and where that was said.
+/// Describes the address that adopts an object, and where the adoption was requested.
 fn describe_adopter(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> String {
     let address = subject.address;
     let place = import_span(survey, address).and_then(|span| survey.inputs.stack.sources.location_of(span));
@@ -54,8 +54,8 @@ fn describe_adopter(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> St
     }
 }
 
-/// Two addresses would have one object: what is done to one of them would be done to the other.
-/// Returns those that it was told of.
+/// Blocks two addresses that would adopt the same object: an action on one of them would affect the other. Returns the
+/// blocked addresses.
 fn block_shared_objects<'a>(
     survey: &JoinedState<'a>,
     blocks: &mut Blockers<'_, 'a>,
@@ -79,8 +79,8 @@ fn block_shared_objects<'a>(
     told
 }
 
-/// What is taken over has the name of another address's new object: it was meant for that one, or the two
-/// would stand in each other's way. Returns those that take it over.
+/// Blocks an adoption of an object whose name another address's new object needs: it was probably meant for that
+/// address, or the two would conflict. Returns the addresses that adopt such objects.
 fn block_mistaken_adoptions<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -124,7 +124,7 @@ fn block_mistaken_adoptions<'a>(
     told
 }
 
-/// Returns whose each object is, older ones of replacements too.
+/// Returns the owner of each object, deposed ones included.
 fn object_owners<'a>(survey: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address> {
     let mut owners = HashMap::new();
     for subject in &survey.subjects {
@@ -167,7 +167,7 @@ fn adoption_obstacle(
     Some((format!("{id} belongs to {owner} already."), help))
 }
 
-/// An adopted object is never replaced: it would be deleted without ever having been managed.
+/// Blocks the replacement of an adopted object: it would be deleted without ever having been managed.
 fn check_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
     if !is_adopted(subject) || !verdict.removes() {
         return;

@@ -24,19 +24,19 @@ use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::moves::resolved::{AddedEntry, ResolvedDeclarations};
 
-/// A live object that came of one of the stack's.
+/// A live object that originates from one of the stack's objects.
 pub(in crate::plan) struct Byproduct<'a> {
     object: &'a Object,
     kind: &'static Kind,
-    /// The address whose object it came of; `None` for an object that is deleted already.
+    /// The address of the source object; `None` if that object is deleted already.
     source: Option<&'a Address>,
-    /// The kind of that object.
+    /// The kind of the source object.
     source_kind: Name,
-    /// It is a volume that something inside of that object claimed.
+    /// Whether it is a volume that something inside the source object claimed.
     claimed: bool,
 }
 
-/// What the names of added entries begin with.
+/// The name prefix of added entries.
 const ADDED_NAME_PREFIX: &str = "leftover-";
 
 /// Returns the byproducts of what a destroy deletes.
@@ -84,7 +84,7 @@ fn find_byproducts<'a>(
     .collect()
 }
 
-/// Tells whether an object stays live when everything is destroyed: what came of it stays, too.
+/// Returns whether a destroy leaves an object live: then its byproducts stay, too.
 fn stays_live(
     inputs: &PlanInputs<'_>,
     declared: &ResolvedDeclarations<'_>,
@@ -96,14 +96,14 @@ fn stays_live(
     declared.removal_action(address).map_or(kept, |action| action == RemovedAction::Forget)
 }
 
-/// Adds the byproducts to the ledger that a plan is made from, where they are to be deleted. Returns the entries that
-/// change by that.
+/// Adds the byproducts to the ledger that a plan is made from, if they must be deleted. Returns the new ledger and its
+/// changed entries.
 pub(in crate::plan) fn add_byproducts(
     inputs: &PlanInputs<'_>,
     declared: &ResolvedDeclarations<'_>,
     ledger: &Ledger,
 ) -> Option<(Ledger, BTreeMap<Address, AddedEntry>)> {
-    // What a request may still make is not known: nothing more is deleted than asked for before.
+    // The outcome of an ambiguous intent is not known: nothing beyond the stack itself is deleted.
     if !inputs.options.with_leftovers || !ledger.questions.is_empty() {
         return None;
     }
@@ -137,7 +137,7 @@ pub(in crate::plan) fn add_byproducts(
         extended.entries.insert(address.clone(), entry.clone());
         let reason = format!("{}, {}", describe_origin(&byproduct), describe_age(object, inputs.now));
         added.insert(address.clone(), AddedEntry { entry, reason });
-        // The service keeps a claimed volume for as long as what claims it: that goes first.
+        // The service keeps a claimed volume as long as its claimant exists, so the claimant is deleted first.
         let owner = byproduct.source.filter(|_| byproduct.claimed);
         if let Some((owner, entry)) = owner.and_then(|owner| extended.entries.get_key_value(owner)) {
             let (owner, mut entry) = (owner.clone(), entry.clone());
@@ -159,20 +159,20 @@ fn free_address(ledger: &Ledger, inputs: &PlanInputs<'_>, object: &Object) -> Ad
     let is_free = |address: &Address| {
         !ledger.entries.contains_key(address) && !inputs.stack.resources.contains_key(address)
     };
-    // As many names as entries, and one more: one of them is free.
+    // There is one name more than there are entries, so one of them is free.
     let most = ledger.entries.len() + inputs.stack.resources.len();
     (0..=most).map(name).find(is_free).unwrap_or_else(|| name(0))
 }
 
-/// Tells whether an entry is a leftover of a destroy that did not end: it took the entry into the ledger in order to
-/// delete its object. Nothing was ever applied to such an object.
+/// Returns whether an incomplete destroy added an entry to the ledger in order to delete its object. Nothing was ever
+/// applied to such an object.
 fn is_added_before(subject: &ResourceState<'_>) -> bool {
     let is_named =
         subject.address.as_str().rsplit('.').next().is_some_and(|name| name.starts_with(ADDED_NAME_PREFIX));
     is_named && subject.block.is_none() && subject.entry.is_some_and(|entry| entry.applied.is_empty())
 }
 
-/// Tells whether a leftover of an earlier destroy stays: only what asks for its deletion deletes it.
+/// Returns whether a byproduct from an earlier destroy stays: it is deleted only on request.
 pub(in crate::plan) fn stays_as_leftover(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let options = survey.inputs.options;
     let is_asked_for = options.with_leftovers
@@ -181,7 +181,7 @@ pub(in crate::plan) fn stays_as_leftover(survey: &JoinedState<'_>, subject: &Res
     !is_asked_for && is_added_before(subject)
 }
 
-/// Says what an object came of.
+/// Describes the origin of a byproduct.
 fn describe_origin(byproduct: &Byproduct<'_>) -> String {
     let source = byproduct.source.map_or_else(
         || format!("a {} that this stack deleted", byproduct.source_kind),
@@ -190,7 +190,7 @@ fn describe_origin(byproduct: &Byproduct<'_>) -> String {
     if byproduct.claimed { format!("claimed in {source}") } else { format!("a copy of {source}") }
 }
 
-/// Returns what is to be told of byproducts that a destroy leaves live.
+/// Returns a note for each byproduct that a destroy leaves live.
 pub(in crate::plan) fn byproduct_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let inputs = &survey.inputs;
     if inputs.options.with_leftovers {
@@ -212,7 +212,7 @@ pub(in crate::plan) fn byproduct_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
     found.chain(earlier_leftovers(survey)).collect()
 }
 
-/// Returns a note for each leftover of an earlier destroy that is live still.
+/// Returns a note for each byproduct of an earlier destroy that is still live.
 fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = PlanNote> + 's {
     let subjects = survey.subjects.iter().filter(|subject| stays_as_leftover(survey, subject));
     let live = subjects.filter_map(|subject| match subject.live {
@@ -237,13 +237,13 @@ fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = Pl
     })
 }
 
-/// Returns the objects of a list that `--with-leftovers` would delete.
+/// Returns the keys of the objects that `--with-leftovers` would delete.
 pub(in crate::plan) fn byproduct_keys(survey: &JoinedState<'_>) -> BTreeSet<ObjectKey> {
     let found = find_byproducts(&survey.inputs, survey.declared, survey.inputs.ledger);
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()
 }
 
-/// Returns an object's name, with its id, age and price.
+/// Describes an object by name, id, age and price.
 pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &Object) -> String {
     let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
     let name = if name.is_empty() { object.id.to_string() } else { format!("{name} ({})", object.id) };
@@ -257,7 +257,7 @@ pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &
     format!("{name}, {}{price}", describe_age(object, inputs.now))
 }
 
-/// Says how old an object is.
+/// Formats the age of an object.
 #[must_use]
 pub fn describe_age(object: &Object, now: Timestamp) -> String {
     let made = object.created_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());

@@ -1,4 +1,4 @@
-//! Classification: one `Decision` for each subject, dependencies first.
+//! Classification: one `Decision` for each resource, dependencies first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::plan::join::joined_state::{JoinedState, LiveState, ResourceState, amb
 use crate::plan::join::targeting::TargetScope;
 use crate::plan::model::change::{Cause, NoteCode, PlanNote};
 
-/// Decides for every subject.
+/// Decides about every resource.
 pub(in crate::plan) fn classify_subjects<'a>(
     survey: &JoinedState<'a>,
     scope: &TargetScope,
@@ -40,13 +40,13 @@ pub(in crate::plan) fn classify_subjects<'a>(
     if judge.succession.waiting.is_empty() {
         return verdicts;
     }
-    // What waits, and what goes first, decides for everything that stands on it.
+    // The waiting resources and those deleted first affect the verdicts of all their dependents.
     blocks.truncate_to(before);
     judge.decide_all(blocks)
 }
 
-/// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
-/// cycles; should one come through, its knots are blocked and left out.
+/// Returns the numbers of the declared resources, each after its dependencies. The configuration rejects cycles; should
+/// one remain, its members are blocked and left out.
 pub(in crate::plan) fn dependencies_first(
     survey: &JoinedState<'_>,
     blocks: &mut Blockers<'_, '_>,
@@ -82,7 +82,7 @@ struct Classifier<'s, 'a> {
     projects: &'s ProjectAssignment,
     leftovers: &'s DeposedObjects<'a>,
     asked: HashSet<&'a Address>,
-    /// Who takes whose place; not known yet when all are judged for the first time.
+    /// Which resource takes over a name or network; still empty in the first pass.
     succession: NameHandover,
     verdicts: Vec<Option<Decision<'a>>>,
 }
@@ -112,8 +112,8 @@ impl<'a> Classifier<'_, 'a> {
         verdicts
     }
 
-    /// Tells whether nobody has the secret of a live object, nothing shows it again, and no other object is to come
-    /// for it.
+    /// Returns whether the secret of a live object is lost: it is not kept, the service does not show it again, and no
+    /// new object is planned.
     fn has_lost_secret(&self, subject: &ResourceState<'_>) -> bool {
         let inputs = &self.survey.inputs;
         let is_live =
@@ -124,7 +124,7 @@ impl<'a> Classifier<'_, 'a> {
         wanted && has_lost_secret(subject) && !again
     }
 
-    /// Returns why an object is replaced whose secret is rotated.
+    /// Returns why an object is replaced for the rotation of its secret.
     fn rotation_reason(&self, subject: &ResourceState<'_>) -> Option<String> {
         let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
         asked.then(|| "its secret is rotated, and the service shows one only with a new object".to_owned())
@@ -254,7 +254,7 @@ impl<'a> Classifier<'_, 'a> {
         verdict
     }
 
-    /// Returns why the new object will stand elsewhere: under a new parent, or in another project.
+    /// Returns why the new object has another parent or project.
     fn relocation_reason(&self, subject: &ResourceState<'a>, resource: &Resource) -> Option<String> {
         let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
         if let Some(parent) = &resource.parent
@@ -274,7 +274,7 @@ impl<'a> Classifier<'_, 'a> {
         )
     }
 
-    /// Tells whether a child's object is in an object that its parent had before.
+    /// Returns whether a child's object is in an object that its parent had before.
     fn is_in_an_older_one(&self, subject: &ResourceState<'a>, parent: &Address) -> bool {
         let home = subject.owned_object().and_then(|owned| owned.parent.as_ref());
         let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
@@ -282,7 +282,7 @@ impl<'a> Classifier<'_, 'a> {
         deposed.any(|owned| Some(&owned.id) == home)
     }
 
-    /// Returns why an object that goes with another one is made anew rather than changed.
+    /// Returns why an object is replaced rather than changed: it is deleted together with another one.
     fn taken_along(
         &self,
         subject: &ResourceState<'a>,
@@ -393,7 +393,7 @@ impl<'a> Classifier<'_, 'a> {
     }
 }
 
-/// What a frozen resource still holds is not deleted under it.
+/// Freezes the deletion of objects that a frozen resource still uses.
 fn keep_what_is_held(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     let frozen = |n: &usize| {
         verdicts[*n].act == DecisionKind::Frozen && survey.subjects[*n].owned_object().is_some()
@@ -409,13 +409,13 @@ fn keep_what_is_held(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     }
 }
 
-/// Tells whether an object is left as it is while everything is destroyed.
+/// Returns whether a destroy leaves an object live.
 fn is_left(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let destroyed = subject.resource.is_none() && subject.block.is_some();
     destroyed && verdict.act == DecisionKind::Keep && subject.object().is_some()
 }
 
-/// Returns what is to be told of what is left as it is while everything is destroyed.
+/// Returns a note for each object that a destroy leaves live.
 pub(in crate::plan) fn destroy_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
     let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
     left.map(|(subject, verdict)| PlanNote {
@@ -433,9 +433,9 @@ pub(in crate::plan) fn destroy_notes(survey: &JoinedState<'_>, verdicts: &[Decis
     .collect()
 }
 
-/// What is part of an object that stays live stays with it.
+/// Forgets the children of a forgotten object: they stay live with it.
 fn keep_what_is_part_of_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
-    // A parent's address is the beginning of its children's, so it comes before them.
+    // A parent's address is a prefix of its children's, so it comes first.
     for n in 0..verdicts.len() {
         let parent = survey.subjects[n].parent().and_then(|parent| survey.index.get(parent));
         let Some(parent) = parent.filter(|parent| verdicts[**parent].act == DecisionKind::Forget) else {
@@ -449,9 +449,9 @@ fn keep_what_is_part_of_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decis
     }
 }
 
-/// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. While its block is
-/// there, it stays this stack's, and the next apply finds it. A link is undone by itself, unless the service
-/// refuses the end of what it leads to.
+/// Keeps the objects that a forgotten object is in, or refers to: they cannot be deleted. As long as its block exists,
+/// such an object stays in this stack, and the next apply finds it. A link is undone automatically, unless the service
+/// refuses to delete its target.
 fn leave_what_holds_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     let stays = |n: &usize| verdicts[*n].act == DecisionKind::Forget;
     let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
@@ -474,7 +474,7 @@ fn leave_what_holds_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<
     }
 }
 
-/// Does the same for what earlier applies let go of and is still there. Returns what stays.
+/// Does the same for objects that earlier applies forgot and that are still live. Returns the kept resources.
 fn leave_what_holds_the_kept_before(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) -> Vec<usize> {
     let kept = survey.inputs.ledger.kept.iter();
     let kept: HashMap<(&str, &str), &Address> =
@@ -498,7 +498,7 @@ fn leave_what_holds_the_kept_before(survey: &JoinedState<'_>, verdicts: &mut [De
     stays
 }
 
-/// Tells whether the service refuses the end of an object because of one that uses it.
+/// Returns whether the service refuses to delete an object because another one uses it.
 fn is_refused(user: &Object, used: &ResourceState<'_>) -> bool {
     let Some(id) = used.owned_object().map(|owned| owned.id.as_str()) else { return false };
     used.kind.rules.iter().any(|rule| match rule.check {
@@ -513,8 +513,8 @@ fn has_lost_secret(subject: &ResourceState<'_>) -> bool {
     subject.entry.is_some_and(|entry| entry.secret_lost)
 }
 
-/// Returns what is to be done to an object besides its differences. An update without calls waits until
-/// it is at rest: only then may others build on it.
+/// Returns what an update must do besides the differences. An update without calls waits until the object is ready:
+/// only then may dependents use it.
 fn left_to_do(
     subject: &ResourceState<'_>,
     resource: &Resource,
@@ -546,7 +546,7 @@ fn immutable_reason(differences: &[AttributeDiff<'_>]) -> String {
     format!("the API cannot change {} in place", names.join(", "))
 }
 
-/// Returns the cause of a change from those of its differences.
+/// Combines the causes of a resource's differences.
 fn combined_cause(differences: &[AttributeDiff<'_>]) -> Cause {
     let has = |cause| differences.iter().any(|difference| difference.cause == cause);
     match (has(Cause::Both), has(Cause::Config), has(Cause::Drift), has(Cause::Unfinished)) {

@@ -1,5 +1,6 @@
-//! `DeposedObjects`: older objects that are still to go: a replacement left them, or someone said that they
-//! are one too many. What has no place beside them is made once they are gone.
+//! `DeposedObjects`: deposed objects that must still be deleted: a replacement left them, or the user declared them
+//! surplus.
+//! A new object that conflicts with one is created after its deletion.
 
 use std::collections::HashSet;
 
@@ -10,28 +11,27 @@ use crate::model::snapshot::{Object, ObjectKey};
 use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::{JoinedState, referenced_keys};
 
-/// All of a plan.
+/// The deposed objects of a plan.
 #[derive(Default)]
 pub(in crate::plan) struct DeposedObjects<'a> {
     all: Vec<DeposedObject<'a>>,
-    /// What they have, by their numbers here.
+    /// Their unique values, by their index in `all`.
     holdings: UniqueIndex<'a>,
-    /// What objects of the stack refer to, or are in.
+    /// Objects that objects of the stack refer to, or are in.
     used: HashSet<ObjectKey>,
 }
 
-/// An older object that is live.
+/// A deposed object that is live.
 pub(in crate::plan) struct DeposedObject<'a> {
-    /// The subject whose it is.
+    /// The number of the resource that owns it.
     pub n: usize,
-    /// Its id.
     pub id: &'a Name,
     kind: &'static Kind,
     object: &'a Object,
 }
 
 impl<'a> DeposedObjects<'a> {
-    /// Looks for them.
+    /// Collects the live deposed objects of all resources.
     pub fn from_state(survey: &JoinedState<'a>) -> Self {
         let mut all = Vec::new();
         for (n, subject) in survey.subjects.iter().enumerate() {
@@ -54,7 +54,7 @@ impl<'a> DeposedObjects<'a> {
         Self { all, holdings, used }
     }
 
-    /// Returns those beside which the new object of a subject has no place.
+    /// Returns the deposed objects that conflict with the new object of a resource.
     pub fn in_the_way(
         &self,
         survey: &JoinedState<'a>,
@@ -68,19 +68,19 @@ impl<'a> DeposedObjects<'a> {
         numbers.into_iter().filter_map(|number| self.all.get(number)).collect()
     }
 
-    /// Tells whether an older object of the subject's own that is in the way is still used by others: they
-    /// must let go of it before the new one can come.
+    /// Returns whether a conflicting deposed object of the resource itself is still used by others: they must switch
+    /// before it can be deleted and the new one created.
     pub fn blocks_creation(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> bool {
         self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
     }
 
-    /// Tells whether a live object of the stack, an older one too, refers to it, or is in it.
+    /// Returns whether a live object of the stack, deposed ones included, refers to it, or is in it.
     pub fn is_used(&self, leftover: &DeposedObject<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }
 }
 
-/// Returns what the objects of a stack refer to, or are in; older ones, too.
+/// Returns the objects that a stack's objects, deposed ones included, refer to or are in.
 fn referenced_objects(survey: &JoinedState<'_>, older: &[DeposedObject<'_>]) -> HashSet<ObjectKey> {
     let current = survey.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
     let mut used = HashSet::new();

@@ -1,4 +1,4 @@
-//! Final copies: what is made of an object's data before the object goes, and stays.
+//! Final snapshots: copies of an object's data that are made before its deletion, and that stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use crate::plan::join::prices::ObjectPrices;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::{LedgerMetadata, Operation, Step, TargetProject};
 
-/// Characters of a source's id in its copy's name.
+/// The number of characters of the source's id in a copy's name.
 const ID_CHARS: usize = 8;
-/// What stands between a source's own name and its mark in its copy's name.
+/// The text between the source's name and its id in a copy's name.
 const INFIX: &str = "-final-";
-/// Characters of a source's own name in its copy's name, at most.
+/// The limit on characters of the source's name in a copy's name.
 const MAX_SOURCE_NAME_CHARS: usize = 40;
-/// The shortest time that a copy is given, in seconds, and how many times its usual duration.
+/// The timeout of a copy: at least so many seconds, and so many times its usual duration.
 const TIMEOUT_SECS_AND_FACTOR: (u32, u32) = (1800, 20);
 
 /// Returns what is to keep the data of a subject's objects.
@@ -34,12 +34,12 @@ fn copy_of(
     Some((copy, survey.inputs.registry.kind(copy.kind)?))
 }
 
-/// Tells whether the data of a subject's objects is copied before they go.
+/// Returns whether the data of a resource's objects is copied before their deletion.
 pub(in crate::plan) fn is_copied(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     copy_of(survey, subject).is_some()
 }
 
-/// Returns the address under which the copy of an object is made.
+/// Returns the address of an object's copy.
 fn copy_address(subject: &ResourceState<'_>, object: &OwnedObject) -> Address {
     subject.address.join(&format!("final-{}", object_mark(object)))
 }
@@ -58,7 +58,7 @@ fn copy_name(subject: &ResourceState<'_>, object: &OwnedObject) -> String {
     format!("{own}{INFIX}{}", object_mark(object))
 }
 
-/// Tells whether an earlier apply made the copy of an object already.
+/// Returns whether an earlier apply made the copy of an object already.
 fn is_made(survey: &JoinedState<'_>, address: &Address) -> bool {
     let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
     subject.is_some_and(|made| {
@@ -67,7 +67,7 @@ fn is_made(survey: &JoinedState<'_>, address: &Address) -> bool {
     })
 }
 
-/// Returns the step that copies the data of an object before it goes.
+/// Returns the step that copies an object's data before its deletion.
 pub(in crate::plan) fn copy_step(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -104,15 +104,14 @@ pub(in crate::plan) fn copy_step(
     })
 }
 
-/// What a copy will be, as far as its price asks.
+/// The attributes of a planned copy that determine its price.
 pub(in crate::plan) struct FinalSnapshotSpec {
-    /// Its kind.
     pub kind: &'static Kind,
-    /// Its size.
+    /// The attribute `size`.
     pub attributes: Attributes,
 }
 
-/// Returns the copies that the plan makes of a subject's objects.
+/// Returns the copies that the plan makes of a resource's objects.
 pub(in crate::plan) fn planned_copies(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -132,7 +131,7 @@ pub(in crate::plan) fn planned_copies(
     .collect()
 }
 
-/// Says what stays of an object that goes.
+/// Describes the copy that stays after an object's deletion.
 pub(in crate::plan) fn describe_copy(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -147,7 +146,7 @@ pub(in crate::plan) fn describe_copy(
     Some(format!("the {} {name} is made first and stays, unmanaged and billed{price}", kind.name))
 }
 
-/// Returns the size that a copy of an object will have.
+/// Returns the size of an object's future copy.
 fn copy_size(survey: &JoinedState<'_>, of: &Kind, object: &Object, copy: FinalSnapshot) -> Option<Value> {
     let (attribute, field) = copy.size;
     let live = object.attributes.get(attribute)?;
@@ -157,8 +156,8 @@ fn copy_size(survey: &JoinedState<'_>, of: &Kind, object: &Object, copy: FinalSn
     }
 }
 
-/// A project in which a copy stays cannot be deleted: it stays too. While its block is there, it stays this
-/// stack's, and the next apply finds it.
+/// Keeps each project in which a copy stays, as it cannot be deleted. As long as its block exists, it stays in this
+/// stack, and the next apply finds it.
 pub(in crate::plan) fn leave_their_projects(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     let is_project =
         |n: &usize| survey.subjects[*n].kind.name == PROJECT && verdicts[*n].act == DecisionKind::Delete;
@@ -186,7 +185,7 @@ pub(in crate::plan) fn leave_their_projects(survey: &JoinedState<'_>, verdicts: 
     }
 }
 
-/// Tells whether an object has the name of a copy that a deletion left: that was asked for.
+/// Returns whether an object has the name of a copy that a deletion left on request.
 pub(in crate::plan) fn is_final_copy(object: &Object) -> bool {
     object_name(object).contains(INFIX)
 }
@@ -195,8 +194,8 @@ fn object_name(object: &Object) -> &str {
     object.attributes.get("name").and_then(Value::as_text).unwrap_or(object.id.as_str())
 }
 
-/// Returns copies that earlier applies left, with the projects that they are in: they are named after what
-/// this stack is known to have deleted.
+/// Returns the copies that earlier applies left, with their projects. They are recognized by the ids of objects that
+/// this stack deleted.
 fn earlier_copies<'a>(survey: &JoinedState<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
     let buried = survey.inputs.ledger.tombstones.iter();
     let marks: BTreeSet<(&str, String)> = buried

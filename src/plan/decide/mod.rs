@@ -1,6 +1,6 @@
-//! One decision for each address: create, update, replace, delete, keep or freeze. In: the joined state and the diffs.
-//! Out: decisions, dependencies first, and blockers. Invariant: no decision deletes what is protected or holds data
-//! without consent.
+//! Decisions: one for each address: create, update, replace, delete, keep or freeze. In: the joined state and the
+//! diffs. Out: decisions, dependencies first, and blockers. Invariant: no decision deletes an object that is protected,
+//! or that contains data, without approval.
 
 pub(super) mod adoption;
 pub mod byproducts;

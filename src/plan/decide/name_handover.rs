@@ -1,4 +1,4 @@
-//! Names and networks that pass from one address of a plan to another: who comes after whom has let go.
+//! Names and networks that pass from one address of a plan to another, and the order that this requires.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,7 @@ use crate::model::graph::Graph;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::JoinedState;
 
-/// Returns pairs of subjects: the first lets go of what the second comes to have, and only then can the
-/// second have it.
+/// Returns pairs of resources: the first gives up a unique value that the second gets, so the second must wait for it.
 pub(in crate::plan) fn handover_pairs(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -30,19 +29,20 @@ pub(in crate::plan) fn handover_pairs(
     pairs.filter(|(old, new)| old != new).collect()
 }
 
-/// Who waits for whom, where that bears on what stands on them.
+/// The waits between replacements, as far as they affect their dependents.
 #[derive(Default)]
 pub(in crate::plan) struct NameHandover {
-    /// Their new objects wait until another address's object has gone.
+    /// Resources whose new object waits until another address's object is deleted.
     pub waiting: HashSet<usize>,
-    /// Their objects are what others wait for.
+    /// Resources whose object others wait for.
     pub leaving: HashSet<usize>,
-    /// Replacements that take each other's place in a circle: all old ones must go before a new one comes.
+    /// Replacements in a dependency cycle of names or networks: all their old objects must be deleted before a new one
+    /// is created.
     pub circle: HashSet<usize>,
 }
 
 impl NameHandover {
-    /// Finds them.
+    /// Computes the waits from all verdicts.
     pub fn from_decisions(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Self {
         let pairs = handover_pairs(survey, verdicts);
         if pairs.is_empty() {

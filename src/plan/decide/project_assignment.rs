@@ -1,4 +1,4 @@
-//! `ProjectAssignment`: in which project each project-scoped resource belongs.
+//! `ProjectAssignment`: the project of each project-scoped resource.
 
 use crate::model::address::Name;
 use crate::model::evaluate::evaluate_expression;
@@ -12,14 +12,14 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
-/// The project of resources that do not say one.
+/// The default project of resources that do not declare one.
 pub(in crate::plan) struct ProjectAssignment {
     default: TargetProject,
     known: Vec<(Name, Name)>,
 }
 
 impl ProjectAssignment {
-    /// Finds the stack's project: its one block, what the command line says, or the account's default.
+    /// Determines the stack's project: its one block, the command line's option, or the account's default.
     pub fn new(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) -> Self {
         let inputs = &survey.inputs;
         let known = project_names(inputs.snapshot);
@@ -42,7 +42,7 @@ impl ProjectAssignment {
         Self { default, known }
     }
 
-    /// Returns the id of the stack's project, where it exists already.
+    /// Returns the id of the stack's project; `None` if it does not exist yet.
     pub fn id(&self, survey: &JoinedState<'_>) -> Option<Name> {
         match &self.default {
             TargetProject::Id(id) => Some(id.clone()),
@@ -54,7 +54,7 @@ impl ProjectAssignment {
         }
     }
 
-    /// Returns where a subject's new object is made.
+    /// Returns the project of a resource's new object.
     pub fn project_of(
         &self,
         survey: &JoinedState<'_>,
@@ -63,7 +63,7 @@ impl ProjectAssignment {
     ) -> TargetProject {
         match subject.kind.scope {
             KindScope::Account => return TargetProject::None,
-            // A child is where its parent is, and a request for it says so.
+            // A child is in its parent's project, and its requests name it.
             KindScope::Child { .. } => {
                 let parent = subject.resource.and_then(|resource| resource.parent.as_ref());
                 let parent = parent.and_then(|parent| survey.index.get(parent));

@@ -1,5 +1,4 @@
-//! Revival: what is brought back because a change needs it in use, and what cannot be changed at all
-//! into what is written.
+//! Revival: bringing objects back into use because a change needs that, and detecting changes that no call can make.
 
 use crate::model::expression::Expression;
 use crate::model::schema::{Effect, Revival, RuleCheck};
@@ -11,19 +10,19 @@ use crate::plan::model::change::Cause;
 use crate::plan::model::compare::is_unset;
 use crate::plan::model::step::PlannedCall;
 
-/// Returns what brings an object back, where its status asks for it.
+/// Returns the revival of an object whose status asks for one.
 pub(in crate::plan) fn needed_revival(subject: &ResourceState<'_>) -> Option<&'static Revival> {
     let revival = subject.kind.revival.as_ref()?;
     subject.status().is_some_and(|status| revival.from.contains(&status)).then_some(revival)
 }
 
-/// Returns what wakes an object that rests, with everything that is in it.
+/// Returns the revival of a suspended object, which keeps its contents.
 pub(in crate::plan) fn resuming_revival(subject: &ResourceState<'_>) -> Option<&'static Revival> {
     needed_revival(subject).filter(|revival| revival.effect == Effect::Resumes)
 }
 
-/// Returns what brings an object back before these differences go away; `None` where they need nothing,
-/// or do it themselves.
+/// Returns the revival that must precede these differences; `None` where they need none, or revive the object
+/// themselves.
 pub(in crate::plan) fn revival_before(
     subject: &ResourceState<'_>,
     differences: &[AttributeDiff<'_>],
@@ -32,15 +31,15 @@ pub(in crate::plan) fn revival_before(
     needed_revival(subject).filter(|revival| revival.comes_before(changed))
 }
 
-/// Returns the call that brings an object back. Its status has two ends, as other attributes have: one
-/// that somebody else has brought back meanwhile is there already.
+/// Returns the call that brings an object back. The status is planned like an attribute, with a start and a target
+/// value: an object that another writer has brought back meanwhile needs no call.
 pub(in crate::plan) fn revival_call(subject: &ResourceState<'_>, revival: &Revival) -> Option<PlannedCall> {
     let ends = (Value::text(subject.status()?), Expression::Value(Value::text(revival.to)));
     let attributes = [(subject.kind.api.ready?.attribute.into(), ends)].into();
     Some(PlannedCall { call: revival.call.name.into(), attributes })
 }
 
-/// Brings back what objects need in use that come, change or go themselves.
+/// Brings back the objects that created, changed or deleted objects need in use.
 pub(in crate::plan) fn bring_back_what_is_needed(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     for n in 0..verdicts.len() {
         if !matches!(
@@ -71,8 +70,8 @@ pub(in crate::plan) fn bring_back_what_is_needed(survey: &JoinedState<'_>, verdi
     }
 }
 
-/// Returns why no call makes the written one out of what an object has, of attributes of which it has
-/// exactly one.
+/// Returns why no call can exchange the one attribute that an object has, of a set of which it has exactly one, for the
+/// written one.
 pub(in crate::plan) fn exchange_reason(
     subject: &ResourceState<'_>,
     wants: &[DesiredAttribute<'_>],

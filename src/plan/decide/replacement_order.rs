@@ -1,4 +1,4 @@
-//! Which comes first in a replacement: the new object or the deletion of the old one.
+//! The order of a replacement: create the new object first, or delete the old one first.
 
 use ipnet::Ipv4Net;
 
@@ -11,9 +11,9 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::compare::are_equivalent;
 
-/// Returns whether the new one comes first, and if not, why not when a reader would ask.
+/// Returns whether the new object is created first, and if not, the reason where it is not obvious.
 ///
-/// `forced`: why the old one must go first whatever it is itself.
+/// `forced`: why the old one must be deleted first, whatever its kind allows.
 pub(in crate::plan) fn replacement_order(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -37,7 +37,7 @@ pub(in crate::plan) fn replacement_order(
     }
 }
 
-/// Returns what is to be told of consent to replacements that the plan does not make.
+/// Returns a note for each `--replace` approval of a replacement that the plan does not make.
 pub(in crate::plan) fn consent_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
     let is_replaced = |address: &Address| {
         let n = survey.index.get(address);
@@ -70,7 +70,7 @@ fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, block
     );
 }
 
-/// Returns why the two cannot stand side by side.
+/// Returns why the old and the new object cannot exist at the same time.
 fn coexistence_conflict(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<String> {
     let stays = |name: &str| !verdict.rehomed && stays_unchanged(subject, verdict, name);
     if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
@@ -102,7 +102,7 @@ fn networks_overlap(subject: &ResourceState<'_>, verdict: &Decision<'_>, attribu
     live.zip(want).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))
 }
 
-/// Returns a value as a network.
+/// Parses a value as a network.
 pub(in crate::plan) fn parse_network(value: &Value) -> Option<Ipv4Net> {
     value.as_text()?.parse().ok()
 }

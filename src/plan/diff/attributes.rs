@@ -1,7 +1,7 @@
-//! The three-way diff of one object: what is written, what was last applied, what is live.
+//! The three-way diff of one object: written, last applied and live values.
 //!
-//! Only written attributes are compared. What the service does not return is compared with what was
-//! last applied, so that it cannot differ for ever.
+//! Only written attributes are compared. A value that the service does not return is compared by its last applied
+//! value, so that it cannot differ forever.
 
 use super::confirmation;
 use crate::config::stack::model::IgnoreDrift;
@@ -23,10 +23,10 @@ use crate::plan::model::compare::{
     protect_live_value, protect_unwritten_value, sealed_like,
 };
 
-/// Characters of a digest that are shown: `sha256:` and twelve digits.
+/// The number of characters of a digest that are displayed: `sha256:` and twelve digits.
 const SHORT_DIGEST_CHARS: usize = 19;
 
-/// The attributes of one object that a diff looks at.
+/// The inputs of the diff of one object.
 pub(in crate::plan) struct AttributeDiffer<'s, 'a> {
     survey: &'s JoinedState<'a>,
     subject: &'s ResourceState<'a>,
@@ -35,7 +35,7 @@ pub(in crate::plan) struct AttributeDiffer<'s, 'a> {
 }
 
 impl<'s, 'a> AttributeDiffer<'s, 'a> {
-    /// Looks at a subject that has an object.
+    /// Returns the diff of a resource; `None` if it has no object.
     pub fn new(survey: &'s JoinedState<'a>, subject: &'s ResourceState<'a>) -> Option<Self> {
         let entry = match subject.adoption {
             Some(AdoptionReason::Recovered(entry)) => Some(entry),
@@ -44,7 +44,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         Some(Self { survey, subject, object: subject.object()?, entry })
     }
 
-    /// Returns what differs, in the order of the kind's table.
+    /// Returns the differences, in the order of the kind's table.
     pub fn differences(&self, wants: &[DesiredAttribute<'a>]) -> Vec<AttributeDiff<'a>> {
         let mut found = Vec::new();
         for want in wants {
@@ -56,14 +56,14 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         found
     }
 
-    /// Returns the live value of an attribute, sealed where the last applied one is: `Null` where it is not set, and
-    /// `None` where the service does not tell.
+    /// Returns the live value of an attribute, with secrets where the last applied value has them: `Null` if it is not
+    /// set, and `None` if the service does not show it.
     pub fn live_attribute(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
         let live = returned_value(attribute, self.object)?;
         let applied = self.last_applied_value(attribute);
         let live = self.named_as([model, applied], attribute, live);
         let models: Vec<_> = match (model, applied) {
-            // What is plain in either list is no secret of the other.
+            // A part that is plain in either list is no secret of the other.
             (Some(model @ Value::List(_)), Some(applied @ Value::List(_))) => vec![model, applied],
             _ => model.or(applied).into_iter().collect(),
         };
@@ -71,8 +71,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         Some(if hides { sealed_like(&models, &live, self.survey.key()) } else { live })
     }
 
-    /// Returns the id of another object in the words of the block or of the ledger, which may name it by another one
-    /// of its ids.
+    /// Returns the id of another object in the form that the block or the ledger uses, which may be another of the
+    /// object's ids.
     fn named_as(&self, words: [Option<&Value>; 2], attribute: &Attribute, live: Value) -> Value {
         let (Type::Reference(of), Value::Text(id)) = (attribute.ty, &live) else { return live };
         let snapshot = self.survey.inputs.snapshot;
@@ -80,12 +80,12 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         words.into_iter().flatten().find(is_same).cloned().unwrap_or(live)
     }
 
-    /// Tells whether the object shows what is written, also where nothing is done about a difference.
+    /// Returns whether the object shows the written value, also where a difference is ignored.
     pub fn shows_written(&self, want: &DesiredAttribute<'a>) -> bool {
         let (attribute, key) = (want.attribute, self.survey.key());
         let target = fingerprint_secrets(want.stored_value(), key);
         let Some(live) = self.live_attribute(attribute, Some(&target)) else { return false };
-        // A secret that was computed is known by what the ledger recorded of it.
+        // A computed secret is compared by what the ledger recorded of it.
         let wanted =
             self.last_applied_value(attribute).filter(|applied| applied.is_derived()).unwrap_or(&target);
         match (&attribute.ty, wanted) {
@@ -99,7 +99,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// Returns what was last applied.
+    /// Returns the last applied value of an attribute.
     pub fn last_applied_value(&self, attribute: &Attribute) -> Option<&'a Value> {
         self.entry?.applied.get(attribute.name)
     }
@@ -130,7 +130,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             Some(shown) => (shown, Cause::Drift),
             None => sides.evaluate_difference(ignored, attribute)?,
         };
-        // What the service did of itself since the last apply is nobody's edit.
+        // A value that the service itself changed since the last apply is not drift.
         let cause = match cause {
             Cause::Both if applied.is_some_and(moved) => Cause::Config,
             cause => cause,
@@ -205,8 +205,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// Returns what an object showed after the last write in place of a value that is still the written one, where
-    /// this reading does not show the attribute: a list may lack it.
+    /// Returns the value that the object showed after the last write in place of the written one, which is still the
+    /// same, where this reading does not show the attribute: a list may lack it.
     fn still_not_kept(&self, path: &str, sides: &AttributeValues<'_>, ignored: bool) -> Option<Value> {
         let is_open = !ignored && sides.live.is_none() && !sides.want.is_unknown();
         let applied =
@@ -217,8 +217,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// A difference that another resource's change brings is that resource's doing; and only what an earlier reading
-    /// showed otherwise was changed by somebody.
+    /// Refines the cause of a difference: one that follows from another resource's change is `Upstream`, and a value
+    /// counts as drift only if an earlier reading showed the applied one.
     fn explain_cause(
         &self,
         want: &DesiredAttribute<'a>,
@@ -238,8 +238,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// Tells whether the object was already built on everything that a written value refers to: then
-    /// it is not the reference that changed, but what it refers to.
+    /// Returns whether the object was already built on everything that a written value refers to: then the target of
+    /// the reference changed, not the reference.
     fn referred_before(&self, want: &DesiredAttribute<'a>) -> bool {
         let Some(setting) = want.setting.filter(|_| want.refers) else { return false };
         let number = |address: &_| self.survey.index.get(address);
@@ -251,7 +251,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     }
 }
 
-/// Tells whether what a block does not write of an open map goes.
+/// Returns whether keys of an open map that the block does not write are removed.
 pub(in crate::plan) fn is_exclusive(want: &DesiredAttribute<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
 }
@@ -263,13 +263,13 @@ fn as_map(value: Option<&Value>) -> Option<&Attributes> {
     }
 }
 
-/// Returns what the service tells of an attribute, in the language's words: `Null` where it is not set, nothing where
-/// the service does not show it, or is changing it.
+/// Returns the service's value of an attribute as the configuration would write it: `Null` if it is not set, `None` if
+/// the service does not show it or is changing it.
 pub(in crate::plan) fn returned_value(attribute: &Attribute, object: &Object) -> Option<Value> {
     AttributeReading::new(attribute, object).comparable_value()
 }
 
-/// Returns a stored value as people read it: catalog ids by name.
+/// Returns a stored value for display: catalog ids as names.
 pub(in crate::plan) fn display_value(
     attribute: &Attribute,
     value: &Value,
@@ -284,19 +284,19 @@ pub(in crate::plan) fn display_value(
     }
 }
 
-/// Returns as much of a digest as people compare.
+/// Shortens a digest for display.
 fn shorten_digest(digest: &Value) -> Value {
     let text = digest.as_text().and_then(|text| text.get(..SHORT_DIGEST_CHARS));
     text.map_or_else(|| digest.clone(), Value::text)
 }
 
-/// A `null` for an attribute whose default the service chooses asks for nothing once it was asked
-/// for; and what can only grow cannot be given back.
+/// Returns whether a written `null` changes nothing: the service chooses the default once, and an attribute that can
+/// only grow cannot be reset.
 fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
     !attribute.ty.can_be_emptied() && (attribute.grow_only || applied.is_none_or(is_unset))
 }
 
-/// Tells whether live differences of an attribute are nobody's business.
+/// Returns whether the block ignores drift of an attribute.
 pub(in crate::plan) fn ignores_drift(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -305,7 +305,7 @@ pub(in crate::plan) fn ignores_drift(
     ignore_rule(survey, subject, attribute).is_some_and(|(_, holds)| holds)
 }
 
-/// Returns what a block says of live differences of an attribute, and whether that holds still.
+/// Returns the `ignore_drift` entry of a block for an attribute, and whether it is still valid.
 pub(in crate::plan) fn ignore_rule<'a>(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'a>,
@@ -317,8 +317,8 @@ pub(in crate::plan) fn ignore_rule<'a>(
     Some((said, said.until.is_none_or(|until| today() <= until)))
 }
 
-/// Tells whether the service itself moved an attribute from one value to another, as another attribute of the object
-/// says that it may.
+/// Returns whether the service itself changed an attribute from one value to another, as another attribute of the
+/// object permits.
 pub(in crate::plan) fn is_moved_by_service(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -332,12 +332,12 @@ pub(in crate::plan) fn is_moved_by_service(
     version(from).zip(version(to)).is_none_or(|(from, to)| moves.leads(from, to))
 }
 
-/// The three values of one attribute.
+/// The three values of one attribute that are compared.
 struct AttributeValues<'v> {
     ty: &'v Type,
-    /// As it is written, with secrets that are at hand.
+    /// The written value, with the texts of secrets that are available here.
     open: &'v Value,
-    /// The same, sealed.
+    /// The written value, without the text of secrets.
     want: &'v Value,
     applied: Option<&'v Value>,
     live: Option<&'v Value>,
@@ -345,7 +345,7 @@ struct AttributeValues<'v> {
 }
 
 impl AttributeValues<'_> {
-    /// Returns the value that counts as present and why it is not the wanted one; `None` when it is.
+    /// Returns the present value and the cause of the difference; `None` if there is none.
     fn evaluate_difference(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
         let live = self.live.filter(|_| !ignore || self.applied.is_none());
         let start = match attribute.presence {
@@ -372,7 +372,7 @@ impl AttributeValues<'_> {
         Some((present.clone(), cause))
     }
 
-    /// Tells whether two values of the attribute, or of this part of it, mean the same.
+    /// Returns whether two values of the attribute, or of this part of it, are equal to the service.
     fn is_same(&self, attribute: &Attribute, one: &Value, other: &Value) -> bool {
         if *self.ty == attribute.ty {
             same_of(attribute, one, other)
@@ -381,8 +381,8 @@ impl AttributeValues<'_> {
         }
     }
 
-    /// Judges what was computed from secrets: by its expression and inputs, and never by what it gives. Whether the
-    /// live value is the one that was applied is told by the ledger alone.
+    /// Compares a value that was computed from secrets by its expression and inputs, never by its result. Only the
+    /// ledger shows whether the live value is the applied one.
     fn judge_derived(&self, live: Option<&Value>, present: &Value) -> Option<(Value, Cause)> {
         let edited = self.want.is_unknown()
             || self.applied.is_none_or(|applied| !is_as_written(self.ty, self.open, applied, self.key));

@@ -1,6 +1,6 @@
-//! Before-images: what the plan looked at in each object that it touches, as keyed digests, so that
-//! a saved plan can tell which field has moved without holding any value. The key is the ledger's, or the saved
-//! plan's own where the ledger does not exist yet; without either there are no digests.
+//! Before-images: keyed digests of the attributes that the plan read of each touched object, so that a saved plan can
+//! detect which attribute has changed without containing any value. The key is the ledger's, or the saved plan's own
+//! where the ledger does not exist yet; without either there are no digests.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::ResourceState;
 use crate::plan::model::change::BeforeImage;
 
-/// The birth date stands for the whole object: another one has another date.
+/// The field that identifies the object itself: another object has another creation time.
 const CREATED_AT: &str = "created_at";
 
-/// Returns the image of a touched subject's object.
+/// Returns the before-image of a touched resource's object.
 pub(in crate::plan) fn before_image(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -42,7 +42,7 @@ pub(in crate::plan) fn before_image(
     Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
 }
 
-/// Returns the first attribute in which an object is not what the image shows.
+/// Returns the first attribute in which an object differs from the image.
 pub(in crate::plan) fn first_moved_attribute(
     image: &BeforeImage,
     kind: &Kind,
@@ -52,7 +52,7 @@ pub(in crate::plan) fn first_moved_attribute(
     let differs = |(name, before): &(&Name, &String)| {
         let now = match kind.attribute(name) {
             _ if *name == CREATED_AT => creation_digest(object, key),
-            // What the service does not show now has not moved for all that is known.
+            // An attribute that the service does not show now is not known to have changed.
             Some(attribute) if returned_value(attribute, object).is_none() => return false,
             Some(attribute) => attribute_digest(attribute, object, key),
             None => None,
@@ -72,6 +72,6 @@ fn attribute_digest(attribute: &Attribute, object: &Object, key: &FingerprintKey
 }
 
 fn keyed_digest(text: &str, key: &FingerprintKey) -> Option<String> {
-    // Told apart from the fingerprint of a secret with this text.
+    // The prefix distinguishes it from the fingerprint of a secret with the same text.
     Secret::new(format!("stead image 2\n{text}")).fingerprint(key).map(Into::into)
 }

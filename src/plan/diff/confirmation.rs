@@ -1,7 +1,7 @@
-//! What earlier readings confirm of a difference between what was applied and what is live. In: the ledger's
-//! verification of an entry, and the difference. Out: its cause, the differences of attributes that the service does
-//! not keep, and the notes about them. Invariant: "changed outside stead" is said only where an earlier reading showed
-//! another value than the present one, and no object is replaced for a value that the service did not keep before.
+//! Confirmation of differences by earlier readings. In: the ledger's verification of an entry, and a difference between
+//! the applied and the live value. Out: its cause, the differences of attributes that the service does not keep, and
+//! the notes about them. Invariant: "changed outside stead" is reported only where an earlier reading showed another
+//! value than the present one, and no object is replaced for a value that the service did not keep before.
 
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::verification::{ValueVerification, Verification};
@@ -17,8 +17,8 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{Cause, NoteCode, Plan, PlanNote};
 use crate::plan::model::compare::are_equivalent;
 
-/// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
-/// `live` is sealed, as the ledger has it.
+/// Returns the cause of a difference between the applied and the live value, as far as the ledger shows it. `live` has
+/// no text of secrets, as in the ledger.
 pub(in crate::plan) fn confirmed_cause(
     entry: &Entry,
     (attribute, ty): (&Attribute, &Type),
@@ -31,7 +31,7 @@ pub(in crate::plan) fn confirmed_cause(
         (Cause::Drift, ValueVerification::Different(shown)) if are_equivalent(ty, shown, live) => {
             Cause::NotKept
         }
-        // Its creation was accepted with this value and not verified: no call changes it.
+        // The service accepted this value in an unverified creation, and no call can change it.
         (Cause::Drift, ValueVerification::Unknown) if entry.unfinished && never_changes => Cause::NotKept,
         (Cause::Drift, ValueVerification::Unknown) => Cause::Unconfirmed,
         (Cause::Both, ValueVerification::Different(shown)) if are_equivalent(ty, shown, live) => {
@@ -42,8 +42,8 @@ pub(in crate::plan) fn confirmed_cause(
     }
 }
 
-/// Takes the differences out that nothing is done about: the service did not keep these values before, and to send
-/// them again would replace, restart or roll out the object for nothing.
+/// Removes and returns the differences about which nothing is done: the service did not keep these values before, and
+/// resending them would replace, restart or roll out the object for nothing.
 pub(in crate::plan) fn take_not_kept<'a>(
     differences: &mut Vec<AttributeDiff<'a>>,
 ) -> Vec<AttributeDiff<'a>> {
@@ -54,18 +54,18 @@ pub(in crate::plan) fn take_not_kept<'a>(
     not_kept
 }
 
-/// Tells whether a value that the service did not keep is sent again: the call only writes it down.
+/// Returns whether a value that the service did not keep is resent: its call has no other effect.
 fn is_sent_again(difference: &AttributeDiff<'_>) -> bool {
     difference.attribute.at_once && !difference.forces_replacement()
 }
 
-/// Tells whether a difference, or a part of one, is of an attribute that the service does not keep.
+/// Returns whether a path belongs to an attribute value that the service does not keep.
 pub(in crate::plan) fn is_not_kept(verdict: &Decision<'_>, path: &str) -> bool {
     let all = verdict.not_kept.iter().chain(&verdict.differences);
     all.into_iter().any(|difference| difference.cause == Cause::NotKept && difference.path == path)
 }
 
-/// Returns what an object that is taken into the ledger shows of its written attributes.
+/// Returns the verification of an adopted object: which written attributes it does not show.
 pub(in crate::plan) fn observe_written(wants: &[DesiredAttribute<'_>], object: &Object) -> Verification {
     let is_hidden = |want: &&DesiredAttribute<'_>| {
         want.setting.is_some()
@@ -76,9 +76,9 @@ pub(in crate::plan) fn observe_written(wants: &[DesiredAttribute<'_>], object: &
     Verification { not_shown, ..Verification::default() }
 }
 
-/// Returns what is known of an entry's attributes after this reading, where no write follows. An attribute counts as
-/// shown only if the object `shows` what is written or an earlier reading did: a difference under `ignore_drift` is
-/// left alone, which confirms nothing.
+/// Returns the verification of an entry after this reading, where no write follows. An attribute counts as shown only
+/// if the object `shows` the written value or an earlier reading did: a difference under `ignore_drift` is left alone,
+/// which confirms nothing.
 pub(in crate::plan) fn renew_verification(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -122,8 +122,8 @@ pub(in crate::plan) fn not_kept_notes(
     notes
 }
 
-/// Returns what a look for drift says of a plan besides differences: values that the service does not keep, those that
-/// an apply sends again among them, and attributes that it does not show.
+/// Returns the notes of a drift check: values that the service does not keep, including those that an apply resends,
+/// and attributes that it does not show.
 #[must_use]
 pub fn notes_of_look(plan: &Plan) -> Vec<PlanNote> {
     let is_of_reading = |note: &&PlanNote| matches!(note.code, NoteCode::NotKept | NoteCode::Unverified);

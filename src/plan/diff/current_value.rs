@@ -1,4 +1,4 @@
-//! The current value of an attribute: as the service shows it, or as it was last applied where nothing shows it.
+//! The current value of an attribute: the live value, or the last applied one where the service does not show it.
 
 use super::attributes::returned_value;
 use crate::model::schema::{Attribute, Presence, Type};
@@ -6,8 +6,8 @@ use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::join::joined_state::ResourceState;
 
-/// Returns the value that an attribute has now, as requests write it: what the service returns, else
-/// what was last applied, else what the service starts with.
+/// Returns the current value of an attribute in the form of requests: the live value, else the last applied one, else
+/// the service's default.
 pub(in crate::plan) fn present_value(subject: &ResourceState<'_>, attribute: &Attribute) -> Value {
     let live = subject.object().and_then(|object| returned_value(attribute, object));
     let applied = || subject.entry.and_then(|entry| entry.applied.get(attribute.name)).cloned();
@@ -23,7 +23,7 @@ pub(in crate::plan) fn live_value(object: &Object, attribute: &Attribute) -> Val
     as_id(attribute, returned_value(attribute, object).unwrap_or_default())
 }
 
-/// An empty id is no id.
+/// Replaces an empty id by `Null`: the service writes both for no reference.
 fn as_id(attribute: &Attribute, value: Value) -> Value {
     match attribute.ty {
         Type::Reference(_) if value.as_text() == Some("") => Value::Null,

@@ -1,5 +1,5 @@
-//! `desired_attributes`: a block's attributes as values, as far as the live world tells: references followed,
-//! catalog names as ids, `null` as the API's default.
+//! `wants`: the evaluated attributes of a block, as far as live values allow: references resolved, catalog names as
+//! ids, `null` as the API's default.
 
 use crate::model::evaluate::evaluate_expression;
 use std::collections::BTreeMap;
@@ -67,8 +67,8 @@ fn desired_attribute<'a>(
     DesiredAttribute { attribute, setting: Some(setting), value, id, refers }
 }
 
-/// Returns a value in which what is computed from secrets that are kept from this run is known by the fingerprints that
-/// the ledger recorded of them: a changed expression shows, with the secrets and without.
+/// Replaces the inputs of computed secrets that are not available in this run by the fingerprints that the ledger
+/// recorded: a changed expression is detected with the secrets and without.
 fn with_recorded_inputs(value: Value, recorded: &BTreeMap<Name, Name>) -> Value {
     match value {
         Value::Secret(Secret::Derived(derived)) => Value::Secret(Secret::Derived(Box::new(
@@ -90,8 +90,8 @@ fn with_recorded_inputs(value: Value, recorded: &BTreeMap<Name, Name>) -> Value 
     }
 }
 
-/// Returns a value in which secrets that are kept from this run are the ones that were applied: what is planned, and
-/// its fingerprint, is what they would give.
+/// Replaces secrets that are not available in this run by the applied ones: the plan, and its fingerprint, are the same
+/// as with the secrets.
 fn in_use(value: Value, applied: &Value) -> Value {
     match (value, applied) {
         (Value::Secret(secret), Value::Secret(applied)) if secret.is_withheld() => {
@@ -112,8 +112,8 @@ fn in_use(value: Value, applied: &Value) -> Value {
     }
 }
 
-/// The same in a list, whose secrets the ledger may have in an order of its own: they are those of the applied list,
-/// if these are as many and none is known.
+/// Does the same in a list, where the ledger may have the secrets in another order: it uses those of the applied list,
+/// if both lists have equally many and all of them are unavailable.
 fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let is_secret = |item: &&Value| matches!(item, Value::Secret(_));
     let is_withheld = |item: &Value| matches!(item, Value::Secret(secret) if secret.is_withheld());
@@ -147,7 +147,7 @@ fn catalog_id<'a>(
             return Some(record.id.clone());
         }
     }
-    // What is live already may have left the catalog since: it can stay as it is.
+    // A live value that the catalog no longer offers can stay as it is.
     if subject.entry.is_some_and(|entry| entry.applied.values().any(|value| value == named)) {
         return Some(named.clone());
     }
@@ -161,8 +161,8 @@ fn catalog_id<'a>(
     None
 }
 
-/// A link that stead made and no block mentions any more is undone when its other end is deleted:
-/// otherwise the deletion would be refused.
+/// Returns the undoing of a link that stead made and that no block mentions any more, if its target is deleted:
+/// otherwise the service would refuse the deletion.
 fn released_link<'a>(
     survey: &JoinedState<'a>,
     subject: &ResourceState<'a>,

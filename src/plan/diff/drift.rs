@@ -1,4 +1,4 @@
-//! Drift: what was last applied against what is live, and what the plan makes of it.
+//! Drift: differences between the last applied and the live values, and what the plan does about each.
 
 use super::attributes::{
     AttributeDiffer, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,
@@ -22,8 +22,8 @@ use crate::plan::model::compare::{
     protect_unwritten_value,
 };
 
-/// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
-/// left out of the plan nothing is made.
+/// Returns the drift of one resource. An attribute that no block writes any more has no drift, and a resource outside
+/// the plan's scope is skipped.
 pub(in crate::plan) fn subject_drift(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -93,7 +93,7 @@ impl DriftFinder<'_, '_> {
         }
     }
 
-    /// Tells which keys of an open map stand there that nobody of this stack writes.
+    /// Adds the live keys of an open map that this stack does not write.
     fn find_unwritten_keys(
         &mut self,
         want: &DesiredAttribute<'_>,
@@ -140,14 +140,14 @@ impl DriftFinder<'_, '_> {
         let shown = |value: &_| display_value(want.attribute, value, &self.survey.names);
         let known = [Some(sides.applied), Some(sides.wanted)];
         let live = if is_derived && sides.live.is_secret() {
-            // Its fingerprint would tell what the expression gave.
+            // The fingerprint would reveal the result of the expression.
             Value::Secret(Secret::Fingerprint(None))
         } else {
             protect_live_value(want.attribute, known, sides.live, self.survey.key())
         };
         let source = self.setting_location(want.setting, &path);
         let class = self.classify_drift(want, &path, sides);
-        // Only there it is proposed, and finding it out reads the file.
+        // It is proposed only for this class, and the check reads the file.
         let acceptable = class == DriftClass::AcceptOnly
             && want.setting.is_some_and(|setting| {
                 can_accept(self.survey, self.subject, setting, (path.as_str(), sides.live))
@@ -205,8 +205,8 @@ impl DriftFinder<'_, '_> {
     }
 }
 
-/// Tells whether the file can say the live value: a plain value is written there, for this one alone, and the edit
-/// that `drift --accept` makes of it is possible.
+/// Returns whether the live value can be written to the configuration: the file has a plain value for this resource
+/// alone, and the edit by `drift --accept` is possible.
 pub(in crate::plan) fn can_accept(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -224,7 +224,7 @@ pub(in crate::plan) fn can_accept(
     apply_edits(&file, &[Edit::Set(target, literal)]).is_ok()
 }
 
-/// Tells whether two values of an attribute, or of a part of it, mean the same.
+/// Returns whether two values of an attribute, or of a part of it, are equal to the service.
 fn is_same(want: &DesiredAttribute<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
     if *ty == want.attribute.ty {
         same_of(want.attribute, one, other)
@@ -233,7 +233,7 @@ fn is_same(want: &DesiredAttribute<'_>, ty: &Type, one: &Value, other: &Value) -
     }
 }
 
-/// A `null` whose default the service chooses is followed by whatever it chose.
+/// Returns whether a written `null` accepts any live value, because the service chooses the default.
 fn leaves_alone(want: &DesiredAttribute<'_>, wanted: &Value) -> bool {
     let unsettable = matches!(want.attribute.ty, Type::Reference(_) | Type::List(_) | Type::Set { .. });
     *wanted == Value::Null && !unsettable

@@ -1,5 +1,5 @@
 //! The three-way diff of one resource: last applied, live and desired attributes. In: the joined state of an address.
-//! Out: attribute diffs, before-images and drift. Nothing here decides what is done about a difference.
+//! Out: attribute diffs, before-images and drift. Invariant: nothing here decides what is done about a difference.
 
 pub(super) mod attributes;
 pub(super) mod before_image;

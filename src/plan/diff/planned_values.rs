@@ -1,8 +1,8 @@
-//! `PlannedValues`: the world as it will be, as expressions see it while the plan is made.
+//! `PlannedValues`: the planned values, for evaluating expressions while the plan is made.
 //!
-//! A written attribute is what the block says (a catalog attribute its written name), any other is
-//! what is live. A resource without an object, or whose object is to be replaced, has its written
-//! attributes; its id and all else wait for it.
+//! A written attribute has the block's value (a catalog attribute its written name), any other the live value. A
+//! resource without an object, or whose object is replaced, has only its written attributes; its id and all other
+//! attributes are unknown.
 
 use crate::model::address::Address;
 use crate::model::budget::Budget;
@@ -13,11 +13,11 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
-/// What expressions see while the verdicts are made, dependencies first.
+/// The scope of expressions while the verdicts are made, dependencies first.
 pub(in crate::plan) struct PlannedValues<'s, 'a> {
-    /// The world as it is.
+    /// The present state of all resources.
     pub survey: &'s JoinedState<'a>,
-    /// What is decided so far.
+    /// The verdicts so far, by resource number.
     pub verdicts: &'s [Option<Decision<'a>>],
 }
 
@@ -72,13 +72,13 @@ fn object_id(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Valu
     Some(Value::Text(object.id.clone()))
 }
 
-/// Returns the value that an attribute will have, where that is known.
+/// Returns the planned value of an attribute; `None` if it is not known.
 pub(in crate::plan) fn planned_value(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
     name: &str,
 ) -> Option<Value> {
-    // What is left out of the plan stays as it is.
+    // A resource outside the plan's scope keeps its live values.
     let stays = verdict.act == DecisionKind::Frozen && subject.object().is_some();
     if let Some(want) = verdict.find_attribute(name).filter(|_| !stays) {
         return Some(want.value.clone());
@@ -98,14 +98,14 @@ pub(in crate::plan) fn planned_value(
     };
     let computed = attribute.filter(|a| verdict.act == DecisionKind::Update && !a.is_writable());
     let unsettled = computed.is_some_and(|attribute| {
-        // Empty is a value once the object is settled: only what the attribute follows fills it.
+        // An empty value is final once the object is ready: then only a change that the attribute follows fills it.
         let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
         fills || verdict.changes(attribute.follows) || changes_address(verdict)
     });
     (!unsettled).then_some(live)
 }
 
-/// Tells whether the service has come to an end with an object, as far as it shows.
+/// Returns whether the service has finished working on an object, as far as its status shows.
 pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
     kind.api.ready.is_none_or(|ready| {
         let status = attributes.get(ready.attribute).and_then(Value::as_text).unwrap_or_default();
@@ -113,8 +113,8 @@ pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool 
     })
 }
 
-/// Returns the value that an attribute has once the plan is carried out. What no call changes stays as it
-/// is live, whatever the block says of it: what can only grow, or drifts with somebody's leave.
+/// Returns the value of an attribute after the plan was applied. An attribute that no call changes keeps its live
+/// value, whatever the block writes: one that can only grow, or whose drift is ignored.
 pub(in crate::plan) fn value_after_apply(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -128,7 +128,7 @@ pub(in crate::plan) fn value_after_apply(
         return Some(live.clone());
     }
     match (live, planned_value(subject, verdict, name)) {
-        // Keys that no block writes stay.
+        // Live keys that no block writes are kept.
         (Value::Map(live), Some(Value::Map(wanted))) => {
             let mut all = live.clone();
             all.extend(wanted);

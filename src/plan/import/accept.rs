@@ -1,5 +1,5 @@
-//! Acceptance: what is drafted is read back as configuration and planned over the live world; what the
-//! plan would change is left out, until nothing is left to do.
+//! Acceptance of an import: the draft is parsed as configuration and planned against the live objects; lines that the
+//! plan would change are left out, until the plan has nothing to do.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,72 +27,72 @@ use crate::plan::model::change::{Action, Change, Plan};
 use crate::plan::model::step::LedgerUpdate;
 use crate::plan::pipeline::make_plan;
 
-/// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
+/// The limit on rounds of leaving lines out. Every round leaves out at least one line, and usually most of them.
 pub(super) const MAX_ROUNDS: usize = 60;
 
 /// The syntax of written files.
 pub type ImportSyntax = Syntax;
 
-/// What is to be taken over, and what there is already.
+/// The objects to import, and the existing stack.
 #[derive(Clone, Copy)]
 pub struct ImportRequest<'a> {
-    /// The tables, the ledger, the live world, the catalog and the time. Its stack is what there is
-    /// already; its options name the project.
+    /// The tables, the ledger, the live objects, the catalog and the time. Its stack is the existing one; its options
+    /// name the project.
     pub inputs: PlanInputs<'a>,
-    /// The stack's files; none for a stack that begins now.
+    /// The stack's files; empty for a new stack.
     pub files: &'a Sources,
-    /// What decides besides the files.
+    /// The inputs of loading besides the files, such as variables from the environment.
     pub request: &'a LoadRequest,
     /// Reads files below the stack's directory.
     pub read: FilesRef<'a>,
-    /// The syntax of what is written.
+    /// The syntax of the written files.
     pub format: ImportSyntax,
-    /// Only this object, at this address.
+    /// Imports only this object, at this address.
     pub only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Only what is in this project.
+    /// Imports only objects of this project.
     pub project: Option<&'a Name>,
-    /// What must not be taken over, and why.
+    /// Objects that must not be imported, and why.
     pub kept_out: &'a BTreeMap<ObjectKey, String>,
-    /// Keys of private entries that are secrets, whatever they look like; `*` is all.
+    /// Keys of private map entries that must become secrets, whatever their values look like; `*` means all.
     pub hidden: &'a [String],
 }
 
-/// Configuration whose plan has nothing to do, once its objects are taken over.
+/// Configuration whose plan has nothing to do, once its objects are adopted.
 #[derive(Debug)]
 pub struct ImportResult {
     /// Files to write: name and text.
     pub files: Vec<(String, String)>,
-    /// Blocks, for whoever writes them elsewhere.
+    /// The same configuration as blocks, for a caller that writes them elsewhere.
     pub blocks: Vec<PrintedBlock>,
-    /// What the ledger is to remember.
+    /// The entries that the ledger must record.
     pub entries: Vec<(Address, Box<LedgerEntry>)>,
-    /// Secrets that variables stand for.
+    /// Variables that replace secrets in the files.
     pub variables: Vec<SecretVariable>,
-    /// Private values that are written as they are.
+    /// Private values that are written in plain text.
     pub in_clear: Vec<PlaintextSecret>,
-    /// Keys that were to be secrets and that no private value has.
+    /// Keys from `hidden` that no private value has.
     pub unmatched: Vec<String>,
-    /// What was left out.
+    /// Objects and attributes that were left out, with the reasons.
     pub left: Vec<ImportOmission>,
-    /// What could be written in place of ids.
+    /// References that could replace ids in the files.
     pub suggestions: Vec<ReferenceSuggestion>,
-    /// The stack with all that is written.
+    /// The stack loaded from the existing and the written files.
     pub stack: Stack,
 }
 
-/// Why nothing is accepted.
+/// Why an import is refused.
 #[derive(Debug)]
 pub enum ImportError {
-    /// The stack has problems of its own.
+    /// The existing stack has errors.
     Rejected(Box<LoadFailure>),
-    /// What stands in the way, in a sentence.
+    /// The obstacle, as a sentence.
     Blocked(String),
 }
 
-/// What a round tells: whose line, and why it cannot stay.
+/// A finding of a round: the object, its attribute if it is about one, and why the line cannot stay.
 pub type DraftRejection = (ObjectKey, Option<Name>, String);
 
-/// What is known before anything is drafted.
+/// The addresses and names that are in use before anything is drafted.
 pub(super) struct ImportContext {
     owned: HashMap<ObjectKey, Address>,
     taken: BTreeSet<Address>,
@@ -101,7 +101,7 @@ pub(super) struct ImportContext {
 }
 
 impl ImportContext {
-    /// Returns what is known of the stack and its ledger.
+    /// Collects the used addresses and names of the stack and its ledger.
     pub(super) fn from_order(order: &ImportRequest<'_>) -> Self {
         let named = order.inputs.stack.named.keys().filter_map(|path| path.strip_prefix("vars."));
         Self {
@@ -112,7 +112,7 @@ impl ImportContext {
         }
     }
 
-    /// Returns what drafts are made of.
+    /// Returns the inputs of a draft.
     pub(super) fn material<'a>(&'a self, order: &ImportRequest<'a>) -> DraftInputs<'a> {
         DraftInputs {
             registry: order.inputs.registry,
@@ -131,12 +131,12 @@ impl ImportContext {
     }
 }
 
-/// What is said when rounds do not help.
+/// Returns the refusal for a draft that did not converge within `MAX_ROUNDS`.
 pub(super) fn unstable_draft_error() -> ImportError {
     ImportError::Blocked(format!("after {MAX_ROUNDS} rounds its own plan still has something to do"))
 }
 
-/// Takes over what is ordered.
+/// Imports the ordered objects.
 ///
 /// # Errors
 /// When the stack there is has problems, or what is written could not be made to fit.
@@ -183,11 +183,11 @@ pub fn accept_order(order: &ImportRequest<'_>) -> Result<ImportResult, ImportErr
     Err(unstable_draft_error())
 }
 
-/// What is accepted: the draft, its stack, and what the ledger is to remember.
+/// An accepted draft with its stack and the entries for the ledger.
 type AcceptedDraft = (ImportDraft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
 
-/// Writes children that say one thing as lists, where that gives the same resources. It is tried last: a line
-/// with several of them tells less of what cannot stay.
+/// Writes children with a single attribute as lists, where that gives the same resources. This is tried last: findings
+/// about a line with several children are less precise.
 fn try_list_form(
     order: &ImportRequest<'_>,
     known: &ImportContext,
@@ -209,7 +209,7 @@ fn entry_addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Ite
     entries.iter().map(|(address, _)| address)
 }
 
-/// Leaves out what was told: attributes that can be missed, else their objects.
+/// Leaves out the attributes of the findings, or whole objects where an attribute cannot be omitted.
 pub(super) fn leave_out(
     material: &DraftInputs<'_>,
     omitted: &mut DraftOmissions,
@@ -255,7 +255,7 @@ fn owned_addresses(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
     found
 }
 
-/// Addresses that mean something already: blocks, entries, and whole blocks with `for_each`.
+/// Returns the addresses in use: blocks, entries, and whole blocks with `for_each`.
 fn taken_addresses(order: &ImportRequest<'_>) -> BTreeSet<Address> {
     let known = order.inputs.stack.resources.keys().chain(order.inputs.ledger.entries.keys());
     let mut taken = BTreeSet::new();
@@ -272,7 +272,7 @@ fn taken_addresses(order: &ImportRequest<'_>) -> BTreeSet<Address> {
     taken
 }
 
-/// Returns the project of resources that do not say one.
+/// Returns the project of resources that do not declare one.
 fn implied_project(order: &ImportRequest<'_>) -> Option<Name> {
     let PlanInputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {
@@ -282,22 +282,20 @@ fn implied_project(order: &ImportRequest<'_>) -> Option<Name> {
     named.or_else(|| snapshot.default_project.clone())
 }
 
-/// What a round comes to.
+/// The result of a round.
 pub(super) enum RoundOutcome {
     Fits(Box<Stack>, Vec<(Address, Box<LedgerEntry>)>),
     Rejects(Vec<DraftRejection>),
 }
 
-/// A draft that is tried.
+/// A draft that is checked.
 pub(super) struct DraftRound<'r, 'a> {
-    /// What is ordered.
     pub(super) order: &'r ImportRequest<'a>,
-    /// What is drafted.
     pub(super) drafted: &'r ImportDraft,
 }
 
 impl DraftRound<'_, '_> {
-    /// Reads the draft back and plans it.
+    /// Parses the draft and plans it.
     pub(super) fn evaluate_draft(&self) -> Result<RoundOutcome, ImportError> {
         let (stack, _) = match self.load() {
             Ok(read) => read,
@@ -356,13 +354,13 @@ impl DraftRound<'_, '_> {
         Err((rejected, told))
     }
 
-    /// Returns what a plan would do to what is drafted, or says of it.
+    /// Returns a finding for each drafted line that the plan would change or block.
     fn told_by(&self, plan: &Plan, adopting: bool) -> Result<Vec<DraftRejection>, ImportError> {
         let mut told = Vec::new();
         for block in &plan.blocks {
             match block.address.as_ref().map(|address| (address, self.drafted.adopt.get(address))) {
                 Some((_, Some(key))) => told.push((key.clone(), None, block.text.clone())),
-                // What there is already is not judged here.
+                // Problems of the existing stack are not decided here.
                 Some((_, None)) => {}
                 None if block.code == "deletion_budget" => {}
                 None => return Err(ImportError::Blocked(block.text.clone())),
@@ -396,7 +394,7 @@ impl DraftRound<'_, '_> {
     }
 }
 
-/// Returns what speaks against taking an object over as it is written.
+/// Returns the findings that a change causes for an object that is imported as written.
 fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<DraftRejection> {
     if adopting && change.action == Action::Adopt && change.attributes.is_empty() && change.steps.is_empty()
     {
@@ -414,7 +412,7 @@ fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<DraftRejecti
     attributes.collect()
 }
 
-/// Returns the files of a draft: one for each kind, and the head of a stack that begins now.
+/// Returns the files of a draft: one for each kind, and the header of a new stack.
 fn draft_files(order: &ImportRequest<'_>, drafted: &ImportDraft) -> Vec<(String, MarkedText)> {
     let ending = match order.format {
         Syntax::Yaml => "yaml",
@@ -452,7 +450,7 @@ fn draft_files(order: &ImportRequest<'_>, drafted: &ImportDraft) -> Vec<(String,
     found
 }
 
-/// Returns the declarations of the variables that stand for secrets.
+/// Returns the declarations of the variables that replace secrets.
 fn variable_blocks(drafted: &ImportDraft) -> Vec<PrintedBlock> {
     let entry = |key: &str, value: Cow<'_, str>| PrintedEntry {
         key: key.to_owned(),

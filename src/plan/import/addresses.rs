@@ -1,4 +1,4 @@
-//! Names for what has none yet: legal, like the live ones, and each once.
+//! Addresses for objects without one: legal, similar to the live names, and unique.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,10 +9,10 @@ use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::join::catalog_index::CatalogIndex;
 
-/// Longest part of an address that is made from a live name.
+/// The limit on characters of an address segment that is made from a live name.
 const MAX_NAME_CHARS: usize = 48;
 
-/// Gives addresses to objects.
+/// Assigns addresses to objects.
 pub(super) struct AddressAllocator<'a> {
     names: CatalogIndex<'a>,
     taken: BTreeSet<Address>,
@@ -21,7 +21,7 @@ pub(super) struct AddressAllocator<'a> {
 }
 
 impl<'a> AddressAllocator<'a> {
-    /// Starts with what has an address already, and addresses that nothing else may get.
+    /// Starts with the existing addresses, and those that must not be assigned.
     pub(super) fn new(
         catalog: &'a Catalog,
         given: HashMap<ObjectKey, Address>,
@@ -30,7 +30,7 @@ impl<'a> AddressAllocator<'a> {
         Self { names: CatalogIndex::new(catalog), taken, given }
     }
 
-    /// Gives an object below a parent, or at the top level, an address.
+    /// Assigns an address to an object, below its parent or at the top level.
     pub(super) fn assign_address(
         &mut self,
         kind: &'static Kind,
@@ -52,7 +52,7 @@ impl<'a> AddressAllocator<'a> {
         address
     }
 
-    /// Returns the legal name that is most like what the object is called, or else what it is made of.
+    /// Returns the legal name that is most similar to the object's name, or else one from its attributes.
     fn preferred_name(&self, kind: &'static Kind, object: &Object) -> Name {
         let live = object.attributes.get("name").and_then(Value::as_text).map(to_legal_name);
         if let Some(name) = live.filter(|name| !name.is_empty()) {
@@ -96,7 +96,7 @@ impl<'a> AddressAllocator<'a> {
     }
 }
 
-/// Returns the legal part of an address that is most like a text; it may be empty.
+/// Converts a text to a legal address segment; it may be empty.
 pub(super) fn to_legal_name(text: &str) -> Name {
     let mut name = String::with_capacity(text.len().min(MAX_NAME_CHARS));
     for c in text.chars().flat_map(char::to_lowercase).take(MAX_NAME_CHARS * 2) {

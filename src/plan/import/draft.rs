@@ -1,4 +1,4 @@
-//! A draft: chosen objects as blocks, with names, references and secrets taken out.
+//! Drafts: the chosen objects as blocks, with names, references and secrets extracted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,43 +14,43 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::join::joined_state::is_leaving;
 
-/// The attribute that tells an account's default project, and so the kind that is a project.
+/// The attribute that marks an account's default project, and so identifies the kind that is a project.
 const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
-/// The attribute that a block's own name stands for.
+/// The attribute whose default is the block's own name.
 const NAME_ATTRIBUTE: &str = "name";
 
-/// A variable that stands for a secret of a live object.
+/// A variable that replaces a secret of a live object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SecretVariable {
-    /// Its name.
+    /// The variable's name, without `vars.`.
     pub name: Name,
-    /// What is live.
+    /// The live value of the secret.
     pub value: Secret,
-    /// Where it is used: `app.web.env_vars.STRIPE_KEY`.
+    /// The attributes that use it: `app.web.env_vars.STRIPE_KEY`.
     pub of: Vec<String>,
 }
 
 impl SecretVariable {
-    /// Returns where it is used, in words.
+    /// Returns the attributes that use it, as text.
     #[must_use]
     pub fn describe_uses(&self) -> String {
         self.of.join(", ")
     }
 }
 
-/// A private value that is written as it is: nothing says that it is a secret.
+/// A private value that is written in plain text, because nothing marks it as a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaintextSecret {
-    /// The resource.
+    /// The address of its resource.
     pub address: Address,
-    /// The attribute.
+    /// The name of its attribute.
     pub attribute: &'static str,
-    /// The key of its entry.
+    /// The key of the map entry.
     pub key: Name,
 }
 
-/// What drafts are made of.
+/// The inputs of a draft.
 pub(super) struct DraftInputs<'a> {
     pub(super) registry: Registry,
     pub(super) snapshot: &'a Snapshot,
@@ -59,51 +59,48 @@ pub(super) struct DraftInputs<'a> {
     pub(super) owned: &'a HashMap<ObjectKey, Address>,
     /// Objects that another ledger owns.
     pub(super) foreign: &'a BTreeMap<ObjectKey, Name>,
-    /// Addresses that nothing may get.
+    /// Addresses that must not be assigned.
     pub(super) taken: &'a BTreeSet<Address>,
-    /// Only this one, at this address, with its children.
+    /// Drafts only this object, at this address, with its children.
     pub(super) only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Only objects of this project, and what belongs to none.
+    /// Drafts only objects of this project, and the project itself.
     pub(super) project: Option<&'a Name>,
-    /// The project that resources belong to that do not say one.
+    /// The project of resources that do not declare one.
     pub(super) home: Option<&'a Name>,
-    /// Names of variables that the stack has already.
+    /// Names of variables that the stack already declares.
     pub(super) declared: &'a BTreeSet<Name>,
-    /// Keys of private entries that are secrets, whatever they look like; `*` is all.
+    /// Keys of private map entries that must become secrets, whatever their values look like; `*` means all.
     pub(super) hidden: &'a [String],
-    /// Children that say one thing are written as the items of a list.
+    /// Whether children with a single attribute are written as the items of a list.
     pub(super) listed: bool,
 }
 
-/// What is left out of a draft, and why.
+/// The objects and attributes that a draft leaves out, with the reasons.
 #[derive(Debug, Default)]
 pub(super) struct DraftOmissions {
-    /// Objects.
     pub(super) objects: BTreeMap<ObjectKey, String>,
-    /// Attributes of objects.
     pub(super) attributes: BTreeMap<(ObjectKey, Name), String>,
 }
 
-/// Whose line a mark is: an object's, or one of its attributes'.
+/// The object, and the attribute if any, that a mark belongs to.
 pub(super) type MarkOwner = (ObjectKey, Option<&'static Attribute>);
 
 /// Chosen objects as blocks.
 #[derive(Default)]
 pub(super) struct ImportDraft {
-    /// Blocks, by kind and name.
+    /// The blocks, sorted by kind and name.
     pub(super) blocks: Vec<PrintedBlock>,
-    /// By mark.
+    /// The object and attribute of each mark.
     pub(super) marks: Vec<MarkOwner>,
-    /// Which object each address is.
+    /// The object of each address.
     pub(super) adopt: BTreeMap<Address, ObjectKey>,
-    /// Secrets.
     pub(super) variables: Vec<SecretVariable>,
-    /// Private values that are written as they are.
+    /// Private values that are written in plain text.
     pub(super) in_clear: Vec<PlaintextSecret>,
 }
 
 impl ImportDraft {
-    /// Returns the keys of those that were to be hidden that no secret has.
+    /// Returns the keys from `hidden` that no extracted secret has.
     pub(super) fn unmatched_keys(&self, hidden: &[String]) -> Vec<String> {
         let places: Vec<_> = self.variables.iter().flat_map(|secret| &secret.of).collect();
         let has = |key: &str| {
@@ -120,15 +117,15 @@ struct DraftBuilder<'m, 'a> {
     writer: LiteralWriter<'a>,
     given: HashMap<ObjectKey, Address>,
     children: ChildrenByParent<'a>,
-    /// Every resource must say its project.
+    /// Whether every resource must declare its project.
     says_project: bool,
     variables: BTreeSet<Name>,
-    /// Which variable stands for an entry, by its key and text.
+    /// The index of the variable for an entry, by the entry's key and text.
     by_entry: HashMap<(Name, String), usize>,
     draft: ImportDraft,
 }
 
-/// Makes a draft of all that is chosen and not omitted.
+/// Drafts all objects that are chosen and not omitted.
 pub(super) fn make_draft(material: &DraftInputs<'_>, omitted: &DraftOmissions) -> ImportDraft {
     let chosen = chosen_objects(material, omitted);
     let children = group_children(material, omitted);
@@ -143,7 +140,7 @@ pub(super) fn make_draft(material: &DraftInputs<'_>, omitted: &DraftOmissions) -
         by_entry: HashMap::new(),
         draft: ImportDraft::default(),
     };
-    // By address: which secret has the short name does not hang on the ids.
+    // In order of addresses: which secret gets the short name must not depend on the ids.
     let mut ordered: Vec<_> = chosen
         .iter()
         .map(|(kind, object)| (drafter.given.get(&object.key()).cloned(), kind, *object))
@@ -157,7 +154,7 @@ pub(super) fn make_draft(material: &DraftInputs<'_>, omitted: &DraftOmissions) -
     draft
 }
 
-/// Makes a draft of one child, whose parent is written already: what its block says.
+/// Drafts one child whose parent is written already, and returns the attributes of its block.
 pub(super) fn draft_child(
     material: &DraftInputs<'_>,
     omitted: &DraftOmissions,
@@ -182,10 +179,10 @@ pub(super) fn draft_child(
     (entries, drafter.draft)
 }
 
-/// Children by their parents' ids.
+/// Children by their kind and parent's id.
 type ChildrenByParent<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
 
-/// Gives every chosen object an address; what others are named after is named first.
+/// Assigns an address to every chosen object; objects after which others are named come first.
 fn assign_addresses(
     material: &DraftInputs<'_>,
     chosen: &[(&'static Kind, &Object)],
@@ -204,7 +201,7 @@ fn assign_addresses(
         };
         parents.push((kind, object, address));
     }
-    // What a link leads to has its name by now.
+    // By now the targets of links have their addresses.
     for (kind, object, address) in parents {
         for child in material.registry.children(kind.name) {
             for object in children.get(&(child.name, &object.id)).into_iter().flatten() {
@@ -215,7 +212,8 @@ fn assign_addresses(
     namer.given
 }
 
-/// Returns the chosen so that what has no name of its own follows what it refers to, by which it is called.
+/// Sorts the chosen objects so that one without a name of its own follows those that it refers to, after which it is
+/// named.
 fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'a Object)> {
     type Chosen<'a> = (&'static Kind, &'a Object);
     let has_name = |(_, object): &Chosen<'_>| {
@@ -240,7 +238,7 @@ fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'
             links.any(|link| link != (kind.name, &object.id) && open.contains(&link))
         };
         let (waiting, ready): (Vec<_>, Vec<_>) = rest.iter().copied().partition(waits);
-        // Those that refer to each other in a circle are called as they come.
+        // Objects that refer to each other in a cycle are named in the given order.
         let stuck = ready.is_empty();
         found.extend(if stuck { waiting.clone() } else { ready });
         rest = if stuck { Vec::new() } else { waiting };
@@ -248,7 +246,7 @@ fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'
     found
 }
 
-/// Tells whether all that belongs to a project belongs to the one that nobody has to say.
+/// Returns whether all project-scoped objects are in the one project that needs no declaration.
 fn has_one_home(material: &DraftInputs<'_>, chosen: &[(&'static Kind, &Object)]) -> bool {
     let projects: Vec<&Name> = chosen
         .iter()
@@ -277,7 +275,7 @@ fn chosen_objects<'a>(
         let inside = match (material.project, kind.scope) {
             (None, _) => true,
             (Some(project), KindScope::Project) => object.project.as_ref() == Some(project),
-            // The project itself, and nothing else of the account.
+            // The project itself is included, but no other object of the account.
             (Some(project), _) => {
                 kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some() && object.id == *project
             }
@@ -298,7 +296,7 @@ fn chosen_objects<'a>(
     found
 }
 
-/// Returns what is there and cannot be managed here, and why.
+/// Returns the live objects that cannot be managed here, with the reasons.
 pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey, String)> {
     let mut found = Vec::new();
     for kind in material.registry.top_level().filter(|_| material.only.is_none()) {
@@ -395,7 +393,7 @@ impl DraftBuilder<'_, '_> {
                 continue;
             }
             let Some(value) = LiteralWriter::value_to_write(attribute, object) else { continue };
-            // A block is called what its object is called, unless it says otherwise.
+            // The block's name is the default of the object's name.
             if attribute.name == NAME_ATTRIBUTE && value.as_text() == Some(address.last()) {
                 continue;
             }
@@ -412,8 +410,8 @@ impl DraftBuilder<'_, '_> {
         entries
     }
 
-    /// Says where a secret goes that is shown once. Whoever made the object has the one that is in use; if
-    /// it is ever made anew, another one comes.
+    /// Returns the `deliver_secret` entry of an object whose secret was shown once. Its creator has the secret in use;
+    /// if the object is ever replaced, the new one has another.
     fn secret_goes(&mut self, object: &Object, address: &Address) -> PrintedEntry {
         let mark = self.add_mark(object, None);
         let value = PrintedValue::Text(format!("./secrets/{}", address.last()));
@@ -474,13 +472,13 @@ impl DraftBuilder<'_, '_> {
         }
     }
 
-    /// Tells whether an entry is a secret: by its look, or because somebody said so of a private one.
+    /// Returns whether an entry is a secret: by its appearance, or because the user declared a private one secret.
     fn is_secret(&self, attribute: &Attribute, key: &str, text: &str) -> bool {
         let said = |hidden: &String| hidden == "*" || hidden == key;
         attribute.private && self.material.hidden.iter().any(said) || looks_secret(key, text)
     }
 
-    /// Takes a secret entry of a map out. One that stands in several resources is one variable.
+    /// Extracts a secret entry of a map. An entry that several resources have becomes one variable.
     fn secret_entry(&mut self, place: &str, address: &Address, key: &str, text: &str) -> PrintedValue {
         let place = format!("{place}.{key}");
         let entry = (Name::new(key), text.to_owned());
@@ -496,7 +494,7 @@ impl DraftBuilder<'_, '_> {
         self.extract_secret(&wanted, &place, text)
     }
 
-    /// Takes a secret out: a variable stands for it.
+    /// Extracts a secret into a new variable.
     fn extract_secret(&mut self, wanted: &str, place: &str, text: &str) -> PrintedValue {
         let wanted = variable_name(wanted);
         let mut name = wanted.clone();
@@ -512,13 +510,13 @@ impl DraftBuilder<'_, '_> {
     }
 }
 
-/// Returns the name of a variable that is most like a text.
+/// Converts a text to a legal variable name.
 fn variable_name(text: &str) -> Name {
     let name = to_legal_name(&text.replace('.', "_")).replace('-', "_");
     Name::new(if name.is_empty() { "secret" } else { &name })
 }
 
-/// Returns the value of an entry that says one attribute and nothing else.
+/// Returns the value of an entry with only this one attribute.
 fn sole_attribute(entry: &PrintedEntry, attribute: &str) -> Option<PrintedValue> {
     match &entry.value {
         PrintedValue::Map(parts) => match parts.as_slice() {
@@ -529,7 +527,7 @@ fn sole_attribute(entry: &PrintedEntry, attribute: &str) -> Option<PrintedValue>
     }
 }
 
-/// Tells whether an object can be written without an attribute.
+/// Returns whether an object can be written without an attribute.
 pub(super) fn can_miss(attribute: &Attribute) -> bool {
     attribute.presence != Presence::Required
 }

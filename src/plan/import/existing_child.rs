@@ -1,4 +1,4 @@
-//! One child of a block that is written already: what stands of it there, accepted as whole blocks are.
+//! Import of one child whose parent's block is written already: its draft is accepted like whole blocks.
 
 use super::accept::{
     DraftRound, ImportContext, ImportError, ImportRequest, ImportResult, MAX_ROUNDS, RoundOutcome,
@@ -9,8 +9,7 @@ use super::suggestions;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry};
 use crate::model::source::Sources;
 
-/// Takes over the one child that is ordered. `write` returns the stack's files with these entries as the child's
-/// block.
+/// Imports the one ordered child. `write` returns the stack's files with these entries as the child's block.
 ///
 /// # Errors
 /// As `accept`; and when the child holds a secret, which its block cannot say.

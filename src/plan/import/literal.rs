@@ -1,4 +1,4 @@
-//! Live values as a person would write them.
+//! Live values in the notation of configuration files.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::plan::diff::attributes::returned_value;
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::model::compare::{are_equivalent, is_unset, part_type};
 
-/// What values are written with.
+/// The tables and names for writing values.
 pub(super) struct LiteralWriter<'a> {
     registry: Registry,
     names: CatalogIndex<'a>,
@@ -24,7 +24,7 @@ impl<'a> LiteralWriter<'a> {
         Self { registry, names: CatalogIndex::new(catalog) }
     }
 
-    /// Tells whether a live value is what the chosen plan brings along: a new object gets it anyway.
+    /// Returns whether a live value is included in the chosen plan of the catalog: a new object gets it anyway.
     pub(super) fn comes_along(&self, kind: &Kind, attribute: &Attribute, object: &Object) -> bool {
         let Price::Sum(terms) = kind.price else { return false };
         let live = object.attributes.get(attribute.name).and_then(Value::as_decimal);
@@ -40,7 +40,7 @@ impl<'a> LiteralWriter<'a> {
         })
     }
 
-    /// Returns a live attribute as it is worth writing; `None` where leaving it out says the same.
+    /// Returns the live value of an attribute if it must be written; `None` if omitting it has the same effect.
     pub(super) fn value_to_write(attribute: &Attribute, object: &Object) -> Option<Value> {
         if !attribute.is_writable() {
             return None;
@@ -57,7 +57,7 @@ impl<'a> LiteralWriter<'a> {
         }
     }
 
-    /// Returns a value as it is written.
+    /// Converts a value to the notation of configuration files.
     pub(super) fn print_value(
         &self,
         ty: &Type,

@@ -1,5 +1,4 @@
-//! Takeover: live objects written as configuration, accepted only when the plan of what is written
-//! has nothing to do.
+//! Import: writes live objects as configuration, which is accepted only if its plan has nothing to do.
 
 mod accept;
 mod addresses;

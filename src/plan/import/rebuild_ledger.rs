@@ -1,8 +1,8 @@
-//! Recovery: which live objects a stack's resources are, when the ledger is lost. Pure.
+//! Rebuilding a lost ledger: finds the live objects of a stack's resources. Pure.
 //!
-//! What tells objects of a kind apart stands in the kind's table: the name, what must not overlap, or
-//! else what must be unique. References are followed as what they refer to is found. An object is
-//! nobody's until exactly one resource can be meant by it.
+//! The kind's table gives the attributes that identify an object: the name, a network that must not overlap, or else
+//! what must be unique. References are resolved as their targets are found. An object is assigned only if exactly one
+//! resource matches it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,62 +32,61 @@ use crate::plan::moves::resolved::ResolvedDeclarations;
 use crate::plan::order::steps::build_remember;
 use crate::plan::pipeline::refresh_request;
 
-/// What the live world says of a lost ledger.
+/// The result of matching a stack's resources with live objects.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RebuiltLedger {
-    /// Resources whose object is known.
+    /// Resources whose object was found.
     pub found: Vec<RebuiltEntry>,
-    /// Resources that several objects could be, or that want the same one.
+    /// Resources that several objects match, or that match the same object.
     pub ties: Vec<AmbiguousMatch>,
-    /// Resources of which nothing is live.
+    /// Resources without a matching object.
     pub missing: Vec<Address>,
 }
 
-/// A resource whose object is known.
+/// A resource whose object was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RebuiltEntry {
-    /// The resource.
+    /// The address of the resource.
     pub address: Address,
-    /// The object.
+    /// The object that was found.
     pub candidate: MatchCandidate,
-    /// What the ledger is to remember. An object that differs is provisional: deleting or replacing it
-    /// asks a human.
+    /// The entry for the ledger. An object that differs is unconfirmed: deleting or replacing it asks the user.
     pub entry: Box<Entry>,
 }
 
-/// A resource that several objects could be, or that wants the same one as another.
+/// A resource that several objects match, or that matches the same object as another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AmbiguousMatch {
-    /// The resource.
+    /// The address of the resource.
     pub address: Address,
-    /// The objects.
+    /// The objects that match it.
     pub candidates: Vec<MatchCandidate>,
-    /// Other resources that one of these could be just as well.
+    /// Other resources that match one of these objects equally well.
     pub rivals: Vec<Address>,
 }
 
-/// An object that a resource could be.
+/// An object that matches a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchCandidate {
-    /// Its kind.
+    /// The object's kind, as in the tables.
     pub kind: Name,
-    /// Its id.
+    /// The object's id at the service.
     pub id: Name,
-    /// When the service made it.
+    /// The creation time that the service shows.
     pub created_at: Option<Name>,
-    /// Written attributes that it shows otherwise.
+    /// Written attributes of which the object shows another value.
     pub differs: Vec<&'static str>,
 }
 
 impl MatchCandidate {
-    /// Tells whether everything that is written and can be read is as written.
+    /// Returns whether every readable attribute has the written value.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.differs.is_empty()
     }
 }
 
-/// Returns what must be read to go on, given what is known so far.
+/// Returns the objects and tables to read for the next round, from the objects found so far.
 #[must_use]
 pub fn rebuild_request<'a>(
     registry: Registry,
@@ -103,8 +102,8 @@ pub fn rebuild_request<'a>(
     (wanted, tables)
 }
 
-/// Finds the objects of a stack's resources. `options.adopt` holds what a human chose; the ledger is
-/// the one that is about to begin.
+/// Finds the objects of a stack's resources. `options.adopt` contains the user's choices; `inputs.ledger` is the new,
+/// empty ledger.
 #[must_use]
 pub fn rebuild_ledger(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     let mut options = inputs.options.clone();
@@ -113,14 +112,14 @@ pub fn rebuild_ledger(inputs: &PlanInputs<'_>) -> RebuiltLedger {
         let recovery = search_once(&PlanInputs { options: &options, ..*inputs });
         let new = recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone()));
         options.adopt.extend(new);
-        // Every round finds something, or is the last one: no more of them than references in a row.
+        // Every round finds an object or is the last one, so there are at most as many rounds as chained references.
         if options.adopt.len() == before {
             return recovery;
         }
     }
 }
 
-/// Finds what can be found with what is known.
+/// Finds the objects that can be identified with those found so far.
 fn search_once(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     let declared = ResolvedDeclarations::default();
     let survey = JoinedState::new(*inputs, &declared);
@@ -159,8 +158,7 @@ fn search_once(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     recovery
 }
 
-/// Evaluates every block, as if each object that is known stays as it is: what differs is the next
-/// plan's business.
+/// Evaluates every block, as if each known object stays as it is: differences are left to the next plan.
 fn evaluate_blocks<'a>(survey: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) -> Vec<Decision<'a>> {
     let projects = ProjectAssignment::new(survey, blocks);
     let mut verdicts: Vec<Option<Decision<'a>>> = Vec::new();
@@ -179,7 +177,7 @@ fn evaluate_blocks<'a>(survey: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) 
     verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
 }
 
-/// Returns the attributes that tell objects of a kind apart.
+/// Returns the attributes that identify an object of a kind.
 fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     let named = kind.attribute("name").filter(|name| name.is_writable() && name.is_readable());
     let apart = kind.rules.iter().filter_map(|rule| match rule.check {
@@ -201,7 +199,7 @@ fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     }
 }
 
-/// Returns the objects that nobody has yet, by what tells them apart.
+/// Returns the unassigned objects by their identifying values.
 fn index_unowned<'a>(survey: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>, Vec<&'a Object>> {
     let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
     for object in &survey.unowned {
@@ -227,7 +225,7 @@ fn identity_key<'v>(
     uniqueness_key(kind, home, values.iter().map(Option::as_ref))
 }
 
-/// Returns the objects that a resource could be; none while what it refers to is not known.
+/// Returns the objects that match a resource; none while a reference of it is unknown.
 fn matching_objects<'a>(
     survey: &JoinedState<'a>,
     subject: &ResourceState<'a>,
@@ -240,14 +238,14 @@ fn matching_objects<'a>(
     key.and_then(|key| there.get(&key)).cloned().unwrap_or_default()
 }
 
-/// Returns, by subject, the other resources that want one of its objects.
+/// Returns, by resource, the other resources that match one of its objects.
 fn rival_addresses(
     survey: &JoinedState<'_>,
     open: &[(usize, Vec<&Object>)],
 ) -> HashMap<usize, Vec<Address>> {
     let mut claims: HashMap<*const Object, Vec<usize>> = HashMap::new();
     for (n, objects) in open {
-        // What tells apart is the same for all of a resource's objects, so the first speaks for all.
+        // All objects of a resource have the same identifying values, so the first represents them.
         if let Some(first) = objects.first() {
             claims.entry(std::ptr::from_ref(*first)).or_default().push(*n);
         }
@@ -280,8 +278,8 @@ fn attribute_name(want: &DesiredAttribute<'_>) -> &'static str {
     want.attribute.name
 }
 
-/// Tells whether an object shows a written attribute otherwise. What is not known yet, or not told,
-/// speaks against no object.
+/// Returns whether an object shows another value of a written attribute. A value that is unknown or not shown counts as
+/// equal.
 fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, object: &Object) -> bool {
     let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored_value() != Value::Null;
     let Some(live) = returned_value(want.attribute, object).filter(|_| written && !want.attribute.secret)
@@ -289,7 +287,7 @@ fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, obj
         return false;
     };
     match (want.stored_value(), &live) {
-        // Of a map, only the keys that are written are managed.
+        // Only the written keys of a map are managed.
         (Value::Map(written), Value::Map(live)) => written.iter().any(|(key, value)| {
             let ty = compare::part_type(&want.attribute.ty, key);
             let value = fingerprint_secrets(value, survey.key());
@@ -311,7 +309,7 @@ fn found_object(
     RebuiltEntry { address: subject.address.clone(), entry: Box::new(entry), candidate }
 }
 
-/// Returns what is to be remembered of a found object. What cannot be read is taken as written.
+/// Returns the ledger entry for a found object. An attribute that cannot be read is recorded as written.
 fn rebuilt_entry(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -347,7 +345,7 @@ fn rebuilt_entry(
     }
 }
 
-/// Returns what is known so far, as the options of the next look.
+/// Returns the found objects, as the `adopt` option of the next round.
 #[must_use]
 pub fn known_ids(recovery: &RebuiltLedger) -> BTreeMap<Address, Name> {
     recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone())).collect()

@@ -1,6 +1,5 @@
-//! What a takeover does not manage, though it is there: attributes that the service never shows, and objects that
-//! blocks name by their ids. In: a draft, and all that was read. Out: what is left out with its reason, and what could
-//! be written in place of an id.
+//! What an import cannot manage: attributes that the service never shows, and objects that blocks name by id. In: a
+//! draft, and all objects that were read. Out: what is left out with the reason, and references that could replace ids.
 
 use super::addresses::to_legal_name;
 use super::draft::{DraftInputs, ImportDraft};
@@ -9,22 +8,23 @@ use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 
-/// An id in a written block that could be a reference.
+/// An id in a written block that a reference could replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceSuggestion {
-    /// The resource.
+    /// The address of the resource.
     pub address: Address,
-    /// Its attribute that has the id.
+    /// The attribute that contains the id.
     pub attribute: Name,
     /// The object that has the id.
     pub object: ObjectKey,
-    /// What to write in place of the id, once the object is managed here; `None`: another stack has it.
+    /// The reference to write in place of the id, once the object is managed here; `None` if another stack owns the
+    /// object.
     pub reference: Option<String>,
-    /// What it is and what to do, in a sentence.
+    /// A description with the remedy, as a sentence.
     pub text: String,
 }
 
-/// Returns the attributes of drafted objects that nothing shows.
+/// Returns the attributes of drafted objects that the service never shows.
 pub(super) fn hidden_attributes(material: &DraftInputs<'_>, drafted: &ImportDraft) -> Vec<ImportOmission> {
     let mut found = Vec::new();
     for key in drafted.adopt.values() {
@@ -39,7 +39,7 @@ pub(super) fn hidden_attributes(material: &DraftInputs<'_>, drafted: &ImportDraf
     found
 }
 
-/// Returns what could be written in place of ids.
+/// Returns the suggested replacements of ids by references.
 pub(super) fn reference_suggestions(
     material: &DraftInputs<'_>,
     drafted: &ImportDraft,
@@ -60,7 +60,7 @@ pub(super) fn reference_suggestions(
     found
 }
 
-/// Returns the objects that an attribute names.
+/// Returns the objects to which an attribute refers.
 fn named_objects(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
     let of = match attribute.ty {
         Type::Reference(of) => of,
@@ -104,10 +104,10 @@ fn suggest_reference(
 /// An object or an attribute that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportOmission {
-    /// The object.
+    /// The key of the object.
     pub key: ObjectKey,
-    /// The attribute; `None`: all of it.
+    /// The attribute; `None` if the whole object was left out.
     pub attribute: Option<Name>,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     pub why: String,
 }

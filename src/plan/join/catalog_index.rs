@@ -1,4 +1,4 @@
-//! `CatalogIndex`: the catalog, indexed: a record by its table and its name or id.
+//! `CatalogIndex`: an index of the catalog: records by their table and their name or id.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::schema::{Attribute, Type};
 use crate::model::value::Value;
 
-/// An index over a catalog: finding is one look, however many records and resources there are.
+/// An index of a catalog: a lookup takes constant time, however many records there are.
 pub(in crate::plan) struct CatalogIndex<'a> {
     catalog: &'a Catalog,
     tables: HashMap<&'a str, HashMap<Name, &'a CatalogRecord>>,
 }
 
 impl<'a> CatalogIndex<'a> {
-    /// Indexes a catalog. A name wins over an id of the same text.
+    /// Indexes a catalog. A name takes precedence over an id with the same text.
     pub fn new(catalog: &'a Catalog) -> Self {
         let tables = catalog.tables.iter().map(|(table, records)| {
             let mut found: HashMap<Name, &CatalogRecord> = HashMap::with_capacity(records.len() * 2);
@@ -31,7 +31,7 @@ impl<'a> CatalogIndex<'a> {
         Self { catalog, tables: tables.collect() }
     }
 
-    /// Returns the record that a name or an id means.
+    /// Returns the record with a name or an id.
     pub fn find(&self, table: &str, named: &Value) -> Option<&'a CatalogRecord> {
         let table = self.tables.get(table)?;
         match named {
@@ -41,8 +41,7 @@ impl<'a> CatalogIndex<'a> {
         }
     }
 
-    /// Returns the version that the beginning of one means: the one that is there, where it fits, else
-    /// the newest that does.
+    /// Returns the version with a prefix: the present one if it matches, else the newest match.
     pub fn find_version(
         &self,
         table: &str,
@@ -56,7 +55,7 @@ impl<'a> CatalogIndex<'a> {
         present.or_else(|| all.max_by_key(|record| version_numbers(&record.slug)))
     }
 
-    /// Returns the version that a value of an attribute means.
+    /// Returns the version that a value of an attribute selects.
     pub fn version_of<'v>(&self, attribute: &Attribute, value: &'v Value) -> Option<&'v str>
     where
         'a: 'v,
@@ -67,12 +66,12 @@ impl<'a> CatalogIndex<'a> {
         }
     }
 
-    /// Returns the only record of a table that has one.
+    /// Returns the record of a table that has only one.
     pub fn single_record(&self, table: &str) -> Option<&'a CatalogRecord> {
         self.catalog.single_record(table)
     }
 
-    /// Returns the names that a table knows.
+    /// Returns the names of a table's records.
     pub fn slugs(&self, table: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.catalog.slugs(table)
     }

@@ -1,5 +1,6 @@
 //! `JoinedState`: stack, ledger and snapshot joined by address: one `ResourceState` for each resource that is
-//! wanted, owned or both, and who needs and holds whom.
+//! declared, owned or
+//! both, with its dependencies and dependents.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,44 +19,43 @@ use crate::model::value::Value;
 use crate::plan::inputs::PlanInputs;
 use crate::plan::moves::resolved::ResolvedDeclarations;
 
-/// Everything that is known of one address.
+/// The joined state of one address.
 pub(in crate::plan) struct ResourceState<'a> {
-    /// The address.
     pub address: &'a Address,
-    /// Its kind.
     pub kind: &'static Kind,
-    /// The block that is to hold; `None` when it was removed, or when everything is.
+    /// The block that applies; `None` if it was removed, or in a destroy.
     pub resource: Option<&'a Resource>,
-    /// The block as written, for places and lifecycle words; also when everything is removed.
+    /// The block as written, for locations and lifecycle settings; also in a destroy.
     pub block: Option<&'a Resource>,
-    /// What is remembered.
+    /// The ledger's entry, if there is one.
     pub entry: Option<&'a Entry>,
-    /// The object.
+    /// The state of the live object.
     pub live: LiveState<'a>,
-    /// The object becomes the resource's by this plan.
+    /// Why the plan adopts or confirms the object; `None` if it does neither.
     pub adoption: Option<AdoptionReason<'a>>,
-    /// What the block refers to.
+    /// The numbers of the resources to which the block refers.
     pub needs: Vec<usize>,
-    /// What the object was built on, and what it refers to: that cannot go before it lets go.
+    /// The numbers of the resources that the object was built on or refers to: they cannot be deleted while it uses
+    /// them.
     pub held: Vec<usize>,
 }
 
-/// The state of a subject's object.
+/// The state of a resource's object.
 #[derive(Clone, Copy)]
 pub(in crate::plan) enum LiveState<'a> {
-    /// None is owned.
+    /// No object is owned.
     None,
-    /// It is there.
+    /// The object is live.
     Present(&'a Object),
-    /// It is there, on its way out.
+    /// The object is being deleted.
     Deleting(&'a Object),
-    /// It is proven gone.
+    /// The object is proven gone.
     Gone(&'a OwnedObject),
     /// It is owned, and was neither seen nor proven gone.
     Unseen(&'a OwnedObject),
 }
 
-/// Returns the fingerprints of the secrets that entered what was applied.
+/// Returns the fingerprints of the secrets from which applied values were computed.
 fn recorded_inputs(inputs: &PlanInputs<'_>) -> BTreeMap<Name, Name> {
     fn collect_inputs(value: &Value, into: &mut BTreeMap<Name, Name>) {
         match value {
@@ -78,51 +78,50 @@ fn recorded_inputs(inputs: &PlanInputs<'_>) -> BTreeMap<Name, Name> {
     found
 }
 
-/// Why an object becomes a resource's.
+/// Why an object is adopted or confirmed.
 #[derive(Clone, Copy)]
 pub(in crate::plan) enum AdoptionReason<'a> {
-    /// It was asked for.
+    /// The command line or a declaration requests it.
     Requested,
-    /// An earlier apply made it and could not record it; the entry is the one it would have recorded.
+    /// An earlier apply created it and could not record it; the entry is the one that it would have recorded.
     Recovered(&'a Entry),
-    /// It was found by an earlier apply; now a human says that it is the right one.
+    /// An earlier apply bound it unconfirmed; now the user confirms it.
     Confirmed,
 }
 
-/// Nodes that the values of a plan may have for each of its resources, besides the limit.
+/// The number of value nodes that each resource adds to the evaluation limit of a plan.
 const NODES_PER_RESOURCE: usize = 40;
 
-/// The three inputs joined.
+/// The joined state of all addresses, which every later phase reads.
 pub(in crate::plan) struct JoinedState<'a> {
-    /// What the plan is made from.
+    /// The inputs of the plan.
     pub inputs: PlanInputs<'a>,
-    /// What declarations made of the ledger.
+    /// The resolved declarations (`moved`, `removed`, `import`).
     pub declared: &'a ResolvedDeclarations<'a>,
-    /// By address.
+    /// All resources, sorted by address.
     pub subjects: Vec<ResourceState<'a>>,
-    /// The number of each address.
+    /// The number of each address in `subjects`.
     pub index: HashMap<&'a Address, usize>,
-    /// By subject: whose blocks refer to it.
+    /// By resource: the resources whose blocks refer to it.
     pub users: Vec<Vec<usize>>,
-    /// By subject: whose objects hold its object.
+    /// By resource: the resources whose objects use its object.
     pub holders: Vec<Vec<usize>>,
-    /// Names and prices, found at once.
+    /// The index of catalog names and prices.
     pub names: CatalogIndex<'a>,
-    /// Live objects that nobody of this stack owns.
+    /// Live objects that this stack does not own.
     pub unowned: Vec<&'a Object>,
-    /// Entries of kinds that the tables do not have.
+    /// Entries of kinds that this version does not know.
     pub strangers: Vec<&'a Address>,
-    /// The fingerprints of secrets that entered what was applied, by the names of their variables.
+    /// The fingerprints of secrets from which applied values were computed, by the names of their variables.
     pub recorded_inputs: BTreeMap<Name, Name>,
-    /// Requests that were given up, with the objects that look like their late effects.
+    /// Abandoned requests, with the objects that look like their late effects.
     pub late: Vec<(&'a Intent, Vec<Name>)>,
-    /// What the values of the plan may take.
+    /// The evaluation limit of the plan's values.
     pub budget: Budget,
 }
 
 impl<'a> JoinedState<'a> {
-    /// Returns a help with what is to be written in the syntax of the file that it is about, else of the stack's
-    /// first.
+    /// Renders a help text with its code in the syntax of the file that it is about, or else of the stack's first file.
     pub fn render_help(&self, about: Option<Span>, help: &str) -> String {
         let sources = &self.inputs.stack.sources;
         let source = about.and_then(|span| sources.get(span.source));
@@ -131,7 +130,7 @@ impl<'a> JoinedState<'a> {
         suggestions::hint_in_syntax(&self.inputs.registry, file, help)
     }
 
-    /// Joins the inputs.
+    /// Joins stack, ledger and snapshot.
     pub fn new(inputs: PlanInputs<'a>, declared: &'a ResolvedDeclarations<'a>) -> Self {
         let (mut subjects, strangers) = join_subjects(&inputs);
         let index: HashMap<&Address, usize> =
@@ -163,8 +162,8 @@ impl<'a> JoinedState<'a> {
         }
     }
 
-    /// Returns why a resource that was there is not wanted any more, and where that is decided; `None` where
-    /// its block is gone altogether.
+    /// Returns why a resource with an entry is not declared any more, and where that is decided; `None` if its block
+    /// was removed.
     pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
         let stack = self.inputs.stack;
         let text = address.as_str();
@@ -175,7 +174,7 @@ impl<'a> JoinedState<'a> {
         let (of, rest) = text.split_at(end);
         let key = rest.trim_start_matches('.').split('.').next().unwrap_or_default();
         let says = match (decides.keyed, rest.is_empty()) {
-            // Without a key it is not one of those, and what hangs on a key that is there went by itself.
+            // Without a key the address is no instance, and anything below an existing instance was removed on its own.
             (true, true) => return None,
             (true, false) if self.is_wanted(of, key) => return None,
             (true, false) => format!("`{key}` is no key of the `for_each` of {of} any more"),
@@ -185,8 +184,8 @@ impl<'a> JoinedState<'a> {
         Some((says, decides.span))
     }
 
-    /// Tells whether a `removed` entry can name an address whose resource is not wanted any more. It is refused where a
-    /// `when` leaves the resource out: the block is still there.
+    /// Returns whether a `removed` entry may name the address of a resource that is not declared any more. It is
+    /// rejected where a `when` leaves the resource out, as the block still exists.
     pub fn takes_removal(&self, address: &Address) -> bool {
         let left_out = &self.inputs.stack.left_out;
         let decides = path_prefixes(address.as_str()).filter_map(|place| left_out.get(place)).next_back();
@@ -205,7 +204,7 @@ impl<'a> JoinedState<'a> {
 }
 
 impl<'a> ResourceState<'a> {
-    /// Returns the object, if it is there to be read.
+    /// Returns the live object, if it can be read.
     pub fn object(&self) -> Option<&'a Object> {
         match self.live {
             LiveState::Present(object) | LiveState::Deleting(object) => Some(object),
@@ -213,30 +212,30 @@ impl<'a> ResourceState<'a> {
         }
     }
 
-    /// Returns the owned object, if one is owned.
+    /// Returns the object that the ledger owns, if any.
     pub fn owned_object(&self) -> Option<&'a OwnedObject> {
         self.entry.and_then(|entry| entry.current.as_ref())
     }
 
-    /// Tells whether a remembered or written word stops deletion.
+    /// Returns whether the block, or else the ledger, protects the resource from deletion.
     pub fn is_protected(&self) -> bool {
         self.block
             .map_or_else(|| self.entry.is_some_and(|entry| entry.protect), |block| block.lifecycle.protect)
     }
 
-    /// Returns the parent's address, for a child.
+    /// Returns the parent's address, if it is a child.
     pub fn parent(&self) -> Option<&'a Address> {
         let written = self.resource.and_then(|resource| resource.parent.as_ref());
         written.or_else(|| self.entry.and_then(|entry| entry.parent.as_ref()))
     }
 
-    /// Returns the status, of a kind that has one.
+    /// Returns the object's status, if its kind has one.
     pub fn status(&self) -> Option<&'a str> {
         self.object()?.status(self.kind.api.ready?.attribute)
     }
 }
 
-/// Returns the certificate of a live object that is to be owned.
+/// Returns the identity that the ledger records of a live object.
 pub(in crate::plan) fn owned_from_object(object: &Object, provisional: bool) -> OwnedObject {
     OwnedObject {
         id: object.id.clone(),
@@ -292,8 +291,8 @@ fn live_state<'a>(inputs: &PlanInputs<'a>, kind: &'static Kind, owned: &'a Owned
     }
 }
 
-/// Tells whether an owned object is proven gone: it was looked for by id, and its project is seen, or is
-/// proven gone itself. A wrong project or a lost permission looks the same but for that.
+/// Returns whether an owned object is proven gone: a read by id did not find it, and its project is visible, or proven
+/// gone itself. Otherwise a wrong project or a lost permission would look the same.
 pub(in crate::plan) fn is_gone(inputs: &PlanInputs<'_>, kind: &Kind, owned: &OwnedObject) -> bool {
     let snapshot = inputs.snapshot;
     if !snapshot.absent.contains(&owned.key(kind.name)) {
@@ -301,7 +300,7 @@ pub(in crate::plan) fn is_gone(inputs: &PlanInputs<'_>, kind: &Kind, owned: &Own
     }
     let projects =
         inputs.registry.top_level().find(|kind| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some());
-    // Without a list of projects nothing can be held against it.
+    // Without a list of projects there is no evidence against it.
     let Some(projects) = projects.filter(|kind| snapshot.listed.contains(kind.name)) else { return true };
     match owned.project.as_ref().filter(|id| **id != owned.id) {
         None => snapshot.account.is_some(),
@@ -313,10 +312,10 @@ pub(in crate::plan) fn is_gone(inputs: &PlanInputs<'_>, kind: &Kind, owned: &Own
     }
 }
 
-/// The attribute that tells an account's default project, and so the kind that is a project.
+/// The attribute that marks an account's default project, and so identifies the kind that is a project.
 const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
-/// Returns the requests that were given up and seem to have had an effect after all.
+/// Returns the abandoned requests that seem to have had an effect after all.
 fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = inputs.ledger.watched.values();
     let watched = watched.filter(|intent| intent_candidates::is_watched(intent, inputs.now));
@@ -328,7 +327,7 @@ fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     found.filter(|(_, ids)| !ids.is_empty()).collect()
 }
 
-/// Tells whether an object is on its way out.
+/// Returns whether an object is being deleted.
 pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.leaving.contains(&status))
@@ -364,14 +363,14 @@ fn adopted_state<'a>(
     }
 }
 
-/// Returns the id of the object under which a child stands.
+/// Returns the id of a child's parent object.
 fn parent_id<'a>(inputs: &PlanInputs<'a>, address: &Address) -> Option<&'a Name> {
     let parent = inputs.stack.resources.get(address)?.parent.as_ref()?;
     let owned = inputs.ledger.entries.get(parent).and_then(|entry| entry.current.as_ref());
     owned.map(|owned| &owned.id).or_else(|| inputs.options.adopt.get(parent))
 }
 
-/// Returns what open creations are known to have made: exactly one object could have come of it.
+/// Returns the objects of open creations, where exactly one object matches.
 fn recovered_objects<'a>(inputs: &PlanInputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
     let mut found = HashMap::new();
     for intent in inputs.ledger.intents.values() {
@@ -386,7 +385,7 @@ fn recovered_objects<'a>(inputs: &PlanInputs<'a>) -> HashMap<&'a Address, (&'a O
     found
 }
 
-/// Objects of this stack, with the subject that owns each.
+/// Returns the keys of this stack's objects, with the number of the resource that owns each.
 fn owned_keys(subjects: &[ResourceState<'_>]) -> HashMap<ObjectKey, usize> {
     let mut keys = HashMap::new();
     for (i, subject) in subjects.iter().enumerate() {
@@ -401,7 +400,7 @@ fn owned_keys(subjects: &[ResourceState<'_>]) -> HashMap<ObjectKey, usize> {
     keys
 }
 
-/// A child whose parent object is gone is gone with it: no list shows it and no read proves it.
+/// Marks a child as gone if its parent object is gone: no list shows it, and no read proves it.
 fn mark_children_gone<'a>(
     subjects: &mut [ResourceState<'a>],
     index: &HashMap<&'a Address, usize>,
@@ -449,8 +448,7 @@ fn link_subjects<'a>(
     }
 }
 
-/// Returns every address that a block refers to: in its attributes, as its parent, its project, or
-/// by `depends_on`.
+/// Returns the addresses to which a block refers: in its attributes, as its parent or project, or by `depends_on`.
 fn needed_addresses<'a>(
     resource: &'a Resource,
     inputs: &PlanInputs<'a>,
@@ -478,7 +476,7 @@ fn subject_numbers<'a>(
     found
 }
 
-/// Returns the objects that a live object refers to.
+/// Returns the objects to which a live object refers.
 pub(in crate::plan) fn referenced_keys<'o>(
     kind: &'static Kind,
     object: &'o Object,
@@ -513,13 +511,13 @@ fn reverse_edges<'s, 'a>(
     back
 }
 
-/// Returns the addresses of open questions, and of those that an apply would ask.
+/// Returns the addresses with an ambiguous intent, and those for which an apply would record one.
 pub(in crate::plan) fn ambiguous_addresses<'a>(survey: &JoinedState<'a>) -> HashSet<&'a Address> {
     let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
     open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
 }
 
-/// Tells whether an object becomes the resource's by this plan.
+/// Returns whether the plan adopts an object that the ledger does not own.
 pub(in crate::plan) fn is_adopted(subject: &ResourceState<'_>) -> bool {
     matches!(subject.adoption, Some(AdoptionReason::Requested | AdoptionReason::Recovered(_)))
 }

@@ -1,5 +1,5 @@
-//! Stack, ledger and snapshot joined by address: what every later phase reads. In: `PlanInputs` and the resolved moves.
-//! Out: the joined state, with the index of catalog names, prices, targeting and the projects of the stack.
+//! Stack, ledger and snapshot joined by address, for every later phase. In: the inputs of a plan and the resolved
+//! moves. Out: the joined state, with the index of catalog names, prices, targeting and the projects of the stack.
 
 pub(super) mod catalog_index;
 pub(super) mod joined_state;

@@ -13,13 +13,13 @@ pub struct ObjectPrices<'a> {
 }
 
 impl<'a> ObjectPrices<'a> {
-    /// Returns the prices of a catalog.
+    /// Indexes a catalog for price lookups.
     #[must_use]
     pub fn new(catalog: &'a Catalog) -> Self {
         Self { names: CatalogIndex::new(catalog) }
     }
 
-    /// Returns what an object costs a month; `None` where a price is not known.
+    /// Returns the monthly price of an object; `None` if a price is unknown.
     #[must_use]
     pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
         let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
@@ -32,7 +32,7 @@ impl<'a> ObjectPrices<'a> {
     }
 }
 
-/// Returns the record that a term's price stands in.
+/// Returns the catalog record that contains a term's price.
 pub(in crate::plan) fn price_record<'a>(
     names: &CatalogIndex<'a>,
     term: &PriceTerm,
@@ -44,7 +44,7 @@ pub(in crate::plan) fn price_record<'a>(
     }
 }
 
-/// Returns a term's price times its factors.
+/// Returns a term's price multiplied by its factors.
 pub(in crate::plan) fn term_amount(
     term: &PriceTerm,
     record: &CatalogRecord,

@@ -1,5 +1,6 @@
-//! `ProjectScope`: which live objects are a stack's business: those in the projects that it is about. Other projects of
-//! the account are others' business.
+//! `ProjectScope`: which live objects belong to a stack: those in its projects. Objects in other projects of the
+//! account are
+//! left to other stacks.
 
 use std::collections::BTreeSet;
 
@@ -10,25 +11,25 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, TargetProject};
 
-/// The projects that a stack is about.
+/// The projects that a stack uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectScope {
     projects: BTreeSet<Name>,
 }
 
-/// Where an object is, as seen from a stack.
+/// The location of an object relative to a stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectScope {
-    /// In a project that the stack is about.
+    /// In a project that the stack uses.
     InScope,
     /// In the account, and in no project.
     Account,
-    /// In another project, or it is one.
+    /// In another project, whose id is given if known; or it is another project.
     OtherProject(Option<Name>),
 }
 
 impl ProjectScope {
-    /// Returns the reach of a stack: its own project, those that it owns, and those that it has or makes objects in.
+    /// Returns the projects of a stack: its own, those that it owns, and those in which it has or creates objects.
     #[must_use]
     pub fn from_plan(plan: &Plan, ledger: &Ledger) -> Self {
         let mut projects: BTreeSet<Name> = plan.base.project.iter().cloned().collect();
@@ -44,13 +45,13 @@ impl ProjectScope {
         Self { projects }
     }
 
-    /// Returns the project, where it is just one.
+    /// Returns the project, if there is only one.
     #[must_use]
     pub fn only_project(&self) -> Option<&Name> {
         self.projects.first().filter(|_| self.projects.len() == 1)
     }
 
-    /// Returns where an object is. One that names no project is taken for one of this stack's.
+    /// Returns the location of an object. An object without a project counts as the stack's.
     #[must_use]
     pub fn side_of(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> ObjectScope {
         let inside = |project: &Name| {

@@ -1,16 +1,16 @@
-//! `TargetScope`: which subjects a plan may touch, with targets and exclusions.
+//! `TargetScope`: which resources a plan may change, by `--target` and `--exclude`.
 
 use super::joined_state::JoinedState;
 use crate::model::address::Address;
 
-/// The subjects that the plan may touch.
+/// The resources that the plan may change.
 pub(in crate::plan) struct TargetScope {
     inside: Vec<bool>,
 }
 
 impl TargetScope {
-    /// Follows the targets to what they need (and, to be deleted, to what holds them), then takes out
-    /// what is excluded, with what needs it and what it holds.
+    /// Follows the targets to their dependencies (and, for a deletion, to their users), then removes the excluded
+    /// resources, with their dependents and the deleted resources that they use.
     pub fn new(survey: &JoinedState<'_>) -> Self {
         let options = survey.inputs.options;
         let count = survey.subjects.len();
@@ -43,13 +43,13 @@ impl TargetScope {
         Self { inside }
     }
 
-    /// Tells whether the plan may touch a subject.
+    /// Returns whether the plan may change a resource.
     pub fn contains(&self, n: usize) -> bool {
         self.inside[n]
     }
 }
 
-/// Marks `start` and everything that `follow` reaches, each once.
+/// Sets the marks of `start` and of everything that `follow` reaches, each once.
 fn mark_reachable(
     start: Vec<usize>,
     marks: &mut [bool],

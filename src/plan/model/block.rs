@@ -1,4 +1,4 @@
-//! Why a plan, or one resource of it, cannot be applied.
+//! Blockers: why a plan, or one resource of it, cannot be applied.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,14 +6,14 @@ use crate::model::address::{Address, Name};
 use crate::model::source::SourceLocation;
 
 impl Blocker {
-    /// Tells whether it only repeats what a policy says, which stands among the rulings.
+    /// Returns whether the blocker only repeats the denial of a policy, which is shown with the policies.
     #[must_use]
     pub fn is_ruling(&self) -> bool {
         self.code == POLICY
     }
 }
 
-/// Why a plan cannot be applied.
+/// A blocker: why a plan cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocker {
     /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
@@ -21,36 +21,36 @@ pub struct Blocker {
     /// `other_directory`, `policy`, `project`, `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`,
     /// `replace_never`, `rule`, `secret_lost`, `sink_occupied`, `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
-    /// Which resource.
+    /// The resource that it is about; `None` for the whole plan.
     pub address: Option<Address>,
-    /// What and why.
+    /// What is wrong and why, in sentences.
     pub text: String,
-    /// What to do.
+    /// The remedy, in sentences or as a command.
     pub help: String,
-    /// Where.
+    /// The source location that it is about.
     pub source: Option<SourceLocation>,
 }
 
-/// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
+/// Codes that freeze their resource and its dependents, while the rest of the plan can be applied.
 const FREEZING_CODES: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
 
-/// What is said of a lost secret. One of an object leaves the object out; one of a variable may be used anywhere.
+/// The code of a lost secret. About an object it freezes the object's resource; about a variable it blocks the plan, as
+/// any resource may use it.
 pub(in crate::plan) const SECRET_LOST: &str = "secret_lost";
 
 impl Blocker {
-    /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the
-    /// rest can be applied.
+    /// Returns whether the blocker only freezes its resource and the dependents: the rest of the plan can be applied.
     #[must_use]
     pub fn only_freezes(&self) -> bool {
         self.is_lost_secret_of_object() || FREEZING_CODES.contains(&self.code.as_str())
     }
 
-    /// Tells whether a human is asked what becomes of an object whose secret is lost.
+    /// Returns whether it is about an object whose secret is lost, for which the user must decide.
     #[must_use]
     pub fn is_lost_secret_of_object(&self) -> bool {
         self.code == SECRET_LOST && self.address.is_some()
     }
 }
 
-/// The code of what a policy blocks.
+/// The code of a policy's denial.
 pub(in crate::plan) const POLICY: &str = "policy";

@@ -1,4 +1,4 @@
-//! `Plan`: what would happen, in full, as data: saved, shown, compared and applied later.
+//! `Plan`: all planned changes as data: saved, shown, compared and applied later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,42 +16,42 @@ use crate::model::snapshot::{ObjectKey, RequestCount};
 use crate::model::source::SourceLocation;
 use crate::model::value::Value;
 
-/// What would happen.
+/// All planned changes and the steps that make them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it was made from; an apply of a saved plan checks all of it.
+    /// The inputs that the plan depends on; an apply of a saved plan checks all of them.
     pub base: PlanBase,
-    /// What people read, most dangerous first; resources without a change are only counted.
+    /// The changes for display, most dangerous first; resources without a change are only counted.
     pub changes: Vec<Change>,
-    /// What apply runs; a step's place in this list is its number.
+    /// The steps for apply; a step's index in this list is its number.
     pub steps: Vec<Step>,
-    /// Differences between what was last applied and what is live.
+    /// Differences between the last applied and the live values.
     pub drift: Vec<Drift>,
-    /// The monthly bill, before and after.
+    /// The monthly cost, before and after.
     pub cost: PlanCost,
-    /// Numbers of the steps of the longest chain, and its seconds.
+    /// The longest chain of steps, and its duration.
     pub critical_path: CriticalPath,
-    /// Number of resources that stay as they are.
+    /// Number of resources without a change.
     pub unchanged: usize,
-    /// Number of resources that the plan leaves out: it was limited to others.
+    /// Number of resources outside the plan's targets.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
-    /// Reasons why it cannot be applied, or not without a flag.
+    /// Blockers: reasons why it cannot be applied, or not without an option.
     pub blocks: Vec<Blocker>,
-    /// Values to print in the end, where they are known already or will be.
+    /// Outputs to print at the end, with values that may be unknown until then.
     pub outputs: BTreeMap<Name, Expression>,
-    /// Ledger corrections that need no request: found gone, remembered lifecycle, adoption.
+    /// Ledger updates that need no request: objects found gone, changed lifecycle settings, adoptions.
     pub bookkeeping: Vec<LedgerUpdate>,
-    /// The verdicts of the stack's policies.
+    /// The results of the stack's policies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<PolicyResult>,
-    /// What is worth saying besides: declarations that are done, what looks like a rename.
+    /// Notes that block nothing: declarations with nothing left to do, probable renames.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<PlanNote>,
-    /// What reading the live world cost.
+    /// The number of requests that reading the live objects took.
     pub requests: RequestCount,
-    /// Whole SHA-256 of everything above that is decided: 64 hexadecimal digits. A saved plan does not hold it: it is
-    /// computed from what the file holds. Empty only where it cannot be computed, and the plan is blocked then.
+    /// Whole SHA-256 of the decided parts above: 64 hexadecimal digits. A saved plan does not contain it: it is
+    /// computed from the contents of the file. Empty only where it cannot be computed, and then the plan is blocked.
     #[serde(skip)]
     pub fingerprint: String,
 }
@@ -61,35 +61,35 @@ const fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What a plan was made from.
+/// The inputs that a plan depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanBase {
-    /// The stack.
+    /// The name of the stack.
     pub stack: Name,
-    /// The environment.
+    /// The name of the environment.
     pub environment: Name,
     /// The account: the id of its default project.
     pub account: Name,
-    /// The project of project-scoped resources, where it exists already.
+    /// The project of project-scoped resources; `None` if it does not exist yet.
     pub project: Option<Name>,
-    /// The ledger's lineage.
+    /// The lineage of the ledger.
     pub lineage: Uuid,
-    /// The ledger's serial.
+    /// The serial of the ledger.
     pub serial: u64,
     /// Digest of the resolved configuration.
     pub config: String,
-    /// Digest of what was looked up elsewhere; empty where nothing was.
+    /// Digest of the remote stack outputs and data lookups; empty where there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reads: String,
     /// A digest of every object that the plan touches, as it was read.
     pub objects: Vec<BeforeImage>,
-    /// When it was made.
+    /// The time at which the plan was made.
     pub made_at: Timestamp,
-    /// Makes the plan applicable once.
+    /// Identifies the plan, so that it is applied at most once.
     pub nonce: Uuid,
-    /// It removes everything: made by `destroy`.
+    /// Whether the plan was made by `destroy` and deletes everything.
     pub destroy: bool,
-    /// Resources that may go with the data that they hold, as the command line says.
+    /// Resources that may be deleted with the data that they contain, from the command line.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub delete_data: BTreeSet<Address>,
 }
@@ -97,33 +97,33 @@ pub struct PlanBase {
 /// An object as it was when the plan was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeforeImage {
-    /// Whose it is.
+    /// The address of the object's resource.
     pub address: Address,
-    /// Which object.
+    /// The key of the object.
     pub key: ObjectKey,
-    /// The attributes that the plan looked at, with digests of their values.
+    /// Keyed digests of the attributes that the plan read.
     pub attributes: BTreeMap<Name, String>,
 }
 
-/// What becomes of a resource.
+/// The planned action for a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// A new object takes the old one's place.
+    /// The object is deleted and a new one created.
     Replace,
-    /// The object goes.
+    /// The object is deleted.
     Delete,
     /// The object changes in place.
     Update,
-    /// A new object.
+    /// A new object is created.
     Create,
-    /// A live object becomes this resource's.
+    /// A live object is taken into the ledger.
     Adopt,
-    /// The entry gets a new address.
+    /// The ledger entry gets a new address.
     Move,
-    /// The object stays live; stead lets go of it.
+    /// The object is removed from the ledger and stays live.
     Forget,
-    /// Looked at only.
+    /// The object is only read.
     Read,
 }
 
@@ -133,67 +133,67 @@ pub enum Action {
 pub enum Cause {
     /// The configuration changed.
     Config,
-    /// The live object changed behind stead's back.
+    /// The live object changed outside stead.
     Drift,
-    /// Both did.
+    /// Configuration and live object both changed.
     Both,
-    /// Something that it refers to changes.
+    /// A resource that it refers to changes.
     Upstream,
     /// An earlier apply did not finish.
     Unfinished,
-    /// The live object is not as it was applied, and no earlier reading showed that it ever was.
+    /// The live value is not the applied one, and no earlier reading showed the applied one.
     Unconfirmed,
-    /// The service did not keep what was sent.
+    /// The service accepted a value but did not keep it.
     NotKept,
 }
 
-/// One line of the plan for people.
+/// One change line of the plan, for display.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Which resource.
+    /// The address of the resource.
     pub address: Address,
-    /// Its kind.
+    /// The resource's kind, as in the tables.
     pub kind: Name,
-    /// The object, if there is one.
+    /// The id of the object, if there is one.
     pub id: Option<Name>,
-    /// The address that it had until now.
+    /// The previous address, if the resource moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<PreviousAddress>,
-    /// What becomes of it.
+    /// The planned action for the resource.
     pub action: Action,
-    /// For a replacement: which comes first.
+    /// For a replacement: whether the new object is created first.
     pub create_first: Option<bool>,
-    /// Why.
+    /// Why the resource changes.
     pub cause: Cause,
-    /// One sentence: `the API cannot change template in place`.
+    /// The reason as a clause: `the API cannot change template in place`.
     pub reason: Option<String>,
-    /// What differs.
+    /// The attributes that differ.
     pub attributes: Vec<AttributeChange>,
-    /// What the block writes besides, and nothing changes: of what changes in place or is replaced.
+    /// The written attributes that do not change, for an update or a replacement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rest: Vec<UnchangedAttribute>,
-    /// What else happens, each with a sentence.
+    /// The side effects of the change, each with a sentence.
     pub effects: Vec<ChangeEffect>,
     /// The monthly price, before and after.
     pub cost: ChangeCost,
-    /// Resources that feel it: those that refer to it, and those whose objects do.
+    /// Affected resources: those that refer to it, and those whose objects do.
     pub hits: Vec<Address>,
-    /// Numbers of its steps.
+    /// Numbers of its steps in the plan.
     pub steps: Vec<usize>,
-    /// Where the block stands (or stood).
+    /// The location of the block, or of what left it out.
     pub source: Option<SourceLocation>,
-    /// Seconds that its steps usually take.
+    /// The usual duration of its steps, in seconds.
     pub seconds: u32,
 }
 
-/// The address that a resource had until now.
+/// The previous address of a resource that moves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviousAddress {
-    /// The address.
+    /// The address before the move.
     pub address: Address,
-    /// Where the `moved` entry stands that says so; `None`: it goes with its parent.
+    /// The location of the `moved` entry; `None` if it moves with its parent.
     pub source: Option<SourceLocation>,
-    /// The module that it moves with.
+    /// The module that moves as a whole with the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleMove>,
 }
@@ -201,27 +201,27 @@ pub struct PreviousAddress {
 /// A module whose resources all move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleMove {
-    /// What stood in front of their addresses.
+    /// The module address before the move.
     pub from: Name,
-    /// What stands there now.
+    /// The module address after the move.
     pub to: Name,
 }
 
 impl Plan {
-    /// Returns the policies that say no, each once.
+    /// Returns the names of the policies that deny the plan, overridden ones included.
     #[must_use]
     pub fn denying_policies(&self) -> BTreeSet<&Name> {
         let no = self.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Overridden);
         no.map(|ruling| &ruling.name).collect()
     }
 
-    /// Tells whether the service does not keep a value that the configuration declares.
+    /// Returns whether the service does not keep a value that the configuration declares.
     #[must_use]
     pub fn has_values_not_kept(&self) -> bool {
         self.notes.iter().any(|note| note.code == NoteCode::NotKept)
     }
 
-    /// Tells whether something keeps the whole plan from being applied, when these policies do not count.
+    /// Returns whether a blocker prevents applying the plan, if these policies are overridden.
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
         let open = self.denying_policies().iter().any(|name| !overrides.contains(*name));
@@ -230,140 +230,140 @@ impl Plan {
     }
 }
 
-/// What a policy says of a plan, or of one resource of it.
+/// The result of a policy for a plan, or for one resource of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyResult {
-    /// The policy.
+    /// The name of the policy.
     pub name: Name,
-    /// The resource, for one on a kind that does not just pass.
+    /// The resource, for a policy on a kind that did not simply pass.
     pub address: Option<Address>,
-    /// What it says.
+    /// Whether it passed, denied or was undecided.
     pub verdict: PolicyStatus,
-    /// The policy's message; for one that cannot be decided, why.
+    /// The policy's message; for an undecided policy, the reason.
     pub message: String,
-    /// Where the policy stands.
+    /// The location of the policy's block.
     pub source: Option<SourceLocation>,
 }
 
-/// What a policy says.
+/// The result of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyStatus {
-    /// Nothing against it.
+    /// The policy permits it.
     Pass,
-    /// It hangs on what is known only once something else exists.
+    /// The result depends on a value that is unknown before the apply.
     Unknown,
-    /// No; and someone overrides it.
+    /// The policy denies it, and the user overrides the policy.
     Overridden,
-    /// No.
+    /// The policy denies it.
     Deny,
 }
 
-/// Something that is worth saying of a plan and blocks nothing.
+/// A note about a plan, which blocks nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanNote {
-    /// What sort of thing.
+    /// The category of the note.
     pub code: NoteCode,
-    /// What.
+    /// What was found, as a sentence.
     pub text: String,
-    /// What to do.
+    /// The remedy, as a sentence or command.
     pub help: String,
-    /// Where.
+    /// The source location that it is about.
     pub source: Option<SourceLocation>,
     /// The resource, for a note about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
 }
 
-/// What a note is about.
+/// The category of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteCode {
-    /// A declaration has nothing left to do.
+    /// A declaration has nothing left to do and can be removed.
     Done,
-    /// A deletion and a creation look alike.
+    /// A deletion and a creation look like a rename.
     Rename,
-    /// A secret is made by the apply.
+    /// The apply generates a secret.
     Generated,
-    /// A secret that is shown once is delivered to its sink.
+    /// A shown-once secret is delivered to its sink.
     Delivered,
-    /// Something stays although everything is destroyed.
+    /// An object stays live after a destroy.
     Left,
-    /// An object is deleted with the data that it holds, and something consents to that.
+    /// An object is deleted with its data, with approval.
     DataLost,
-    /// Recipients of kept secrets, and what is left to do for them.
+    /// Recipients of kept secrets, and unfinished work for them.
     Recipients,
-    /// The service does not keep a value: the object will not be as it is declared.
+    /// The service does not keep a value: the object will differ from its declaration.
     NotKept,
     /// The service does not show declared attributes.
     Unverified,
     /// Many objects were read one by one.
     OneByOne,
-    /// Consent to a replacement that the plan does not make.
+    /// An approval for a replacement that the plan does not make.
     NotReplaced,
 }
 
-/// One attribute that differs.
+/// A change of one attribute.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttributeChange {
-    /// `size`, or `engine_config.maxmemory-policy` for a part.
+    /// The attribute, as `size`, or a part of one, as `engine_config.maxmemory-policy`.
     pub path: Name,
-    /// As it is; catalog attributes by name. Secrets sealed.
+    /// The present value; catalog attributes by name, secrets without their text.
     pub before: Value,
-    /// As it will be; `Unknown` names what it waits for. Secrets sealed.
+    /// The planned value; `Unknown` names the resources that it depends on. Secrets without their text.
     pub after: Value,
-    /// It is taken away rather than set back to a default.
+    /// Whether the value is removed rather than reset to a default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
-    /// This attribute is why the object is replaced.
+    /// Whether this attribute causes the replacement of the object.
     pub forces_replacement: bool,
     /// Where the new value was written.
     pub source: Option<SourceLocation>,
-    /// What decided the value besides that place.
+    /// What set the value, if not the text at `source` alone.
     pub set_by: Option<Name>,
-    /// Config, drift, both or upstream.
+    /// Why the attribute changes.
     pub cause: Cause,
     /// Last applied value, where it differs from both.
     pub last_applied: Option<Value>,
 }
 
-/// One written attribute that stays as it is.
+/// A written attribute that does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnchangedAttribute {
-    /// Its name.
+    /// The name of the attribute.
     pub path: Name,
-    /// Its value; catalog attributes by name. Secrets sealed.
+    /// Its value; catalog attributes by name, secrets without their text.
     pub value: Value,
     /// Where it was written.
     pub source: Option<SourceLocation>,
 }
 
-/// An effect and what it means here.
+/// A side effect, with its meaning for this change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeEffect {
     /// The stable code.
     pub code: Effect,
-    /// A sentence.
+    /// The description, as a sentence.
     pub text: String,
 }
 
 /// Monthly price of one line; `None` where no price is known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChangeCost {
-    /// Before.
+    /// The amount before the apply, in USD.
     pub monthly_before: Option<Decimal>,
-    /// After.
+    /// The amount after the apply, in USD.
     pub monthly_after: Option<Decimal>,
 }
 
-/// The monthly bill of all managed resources.
+/// The monthly cost of all managed resources.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanCost {
-    /// Before.
+    /// The amount before the apply, in USD.
     pub monthly_before: Decimal,
-    /// After.
+    /// The amount after the apply, in USD.
     pub monthly_after: Decimal,
-    /// Billed resources whose price is not known.
+    /// Number of billed resources without a known price.
     pub unpriced: usize,
     /// When the prices were read.
     pub priced_at: Option<Timestamp>,
@@ -371,67 +371,67 @@ pub struct PlanCost {
     pub moved: Vec<(String, Decimal, Decimal)>,
 }
 
-/// One difference between what was last applied and what is live.
+/// A difference between the last applied and the live value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// Which resource.
+    /// The address of the resource.
     pub address: Address,
-    /// Which attribute; `None`: the whole object is gone.
+    /// The attribute; `None` if the whole object is gone.
     pub path: Option<Name>,
-    /// What was last applied.
+    /// The last applied value; secrets without their text.
     pub last_applied: Value,
-    /// What is live.
+    /// The live value; secrets without their text.
     pub live: Value,
-    /// What is made of it.
+    /// What the plan does about it.
     pub class: DriftClass,
-    /// What `ignore_drift` says of it.
+    /// The matching `ignore_drift` entry, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<IgnoreDriftMatch>,
-    /// `drift --accept` can write the live value where the attribute is written.
+    /// Whether `drift --accept` can write the live value to the configuration.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acceptable: bool,
-    /// No earlier reading showed what was applied: nothing says that somebody changed it.
+    /// Whether no earlier reading showed the applied value: then nothing proves that it was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
-    /// The code of the blocker because of which nothing is made of it now.
+    /// The code of the blocker that prevents the plan from ending the difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Name>,
     /// Where the attribute is written.
     pub source: Option<SourceLocation>,
 }
 
-/// An entry of `ignore_drift`, as it bears on a difference.
+/// An `ignore_drift` entry that applies to a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IgnoreDriftMatch {
-    /// Why, in the writer's words.
+    /// The reason that the entry gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The last day that it holds.
+    /// The last day on which it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Name>,
-    /// That day is past: the difference counts again.
+    /// Whether that day has passed, so that the difference counts again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
-    /// Where the entry stands.
+    /// The location of the entry in the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLocation>,
 }
 
-/// What is made of a drift.
+/// What the plan does about a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftClass {
-    /// The plan puts it back.
+    /// The plan restores the applied or desired value.
     Reverted,
-    /// It cannot be put back (grow-only): the configuration must follow.
+    /// The plan cannot restore it (grow-only): the configuration must follow.
     AcceptOnly,
-    /// The configuration now says the same: nothing to do.
+    /// The configuration has the live value now: nothing to do.
     Accepted,
-    /// `ignore_drift` says that it is nobody's business.
+    /// An `ignore_drift` entry covers it.
     Ignored,
-    /// The object is gone; the plan makes it again.
+    /// The object is gone; the plan recreates it.
     Gone,
-    /// Managed with a replacement.
+    /// A replacement of the object ends it.
     Replaced,
     /// A key of an open map that no block writes: it is left alone.
     Unmanaged,

@@ -1,5 +1,5 @@
-//! Comparing values that hold secrets: what was computed from one by expression and inputs, others by their seals.
-//! Whether two plain values mean the same, `model::meaning` tells.
+//! Comparison of values that contain secrets: computed ones by expression and inputs, others by their fingerprints.
+//! Whether two plain values are equal, `model::meaning` decides.
 
 use crate::model::derived::comparable_text;
 use crate::model::expression::Expression;
@@ -8,14 +8,15 @@ use crate::model::schema::{Attribute, Type};
 use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
 use crate::model::value::Value;
 
-/// Returns a value without the text of its secrets, as a plan may hold and show it: of what was computed from secrets
-/// its expression and inputs, and not the fingerprint of what it gave, also where the ledger has one.
+/// Returns a value without the text of its secrets, as a plan may contain and show it. Of a value that was computed
+/// from secrets it keeps the expression and inputs, but not the fingerprint of the result, also where the ledger has
+/// one.
 pub(in crate::plan) fn fingerprint_secrets(value: &Value, key: &FingerprintKey) -> Value {
     value.map_secrets(&|secret| secret.to_planned(key))
 }
 
-/// Tells whether a live value is still the one that was applied, where a secret was computed. What the ledger has no
-/// fingerprint of counts as unchanged: it cannot be compared.
+/// Returns whether a live value is still the applied one, where a secret was computed. A value without a fingerprint in
+/// the ledger counts as unchanged, as it cannot be compared.
 pub(in crate::plan) fn is_as_applied(
     ty: &Type,
     applied: &Value,
@@ -42,7 +43,7 @@ pub(in crate::plan) fn is_as_applied(
     }
 }
 
-/// Returns a computed value as earlier versions applied it: each part a secret of its own.
+/// Converts a computed value to the form that earlier versions applied: each part a secret of its own.
 fn part_by_part(value: Value) -> Value {
     match value {
         Value::List(items) => Value::List(items.into_iter().map(part_by_part).collect()),
@@ -54,9 +55,9 @@ fn part_by_part(value: Value) -> Value {
     }
 }
 
-/// Tells whether what is written is what was applied, where a secret was computed: by expression and inputs. What an
-/// earlier version applied is known by its fingerprint only, and is compared by that as long as the secrets are at
-/// hand.
+/// Returns whether a written value is the applied one, where a secret was computed: by expression and inputs. Of a
+/// value that an earlier version applied only the fingerprint is known; it is compared by that if the secrets are
+/// available here.
 pub(in crate::plan) fn is_as_written(
     ty: &Type,
     want: &Value,
@@ -67,7 +68,8 @@ pub(in crate::plan) fn is_as_written(
         (Value::Secret(Secret::Derived(want)), Value::Secret(applied @ Secret::Fingerprint(_))) => {
             let want = Secret::Derived(want.clone());
             match (want.fingerprint(key), applied.fingerprint(key)) {
-                // This version recorded a secret as it is: that is another expression, whatever this one gives.
+                // This version recorded a secret that was not computed: any expression differs from it, whatever its
+                // result.
                 (_, Some(applied)) if !is_legacy_fingerprint(&applied) => false,
                 (Some(want), Some(applied)) => is_same_fingerprint(&want, &applied),
                 _ => want.is_withheld(),
@@ -91,14 +93,14 @@ pub(in crate::plan) fn is_as_written(
     }
 }
 
-/// Returns a live value with a seal wherever one of `models` has a secret, so that they can be compared
-/// and none is shown.
+/// Returns a live value with a fingerprint wherever one of `models` has a secret, so that the values can be compared
+/// and no secret is shown.
 pub(in crate::plan) fn sealed_like(models: &[&Value], live: &Value, key: &FingerprintKey) -> Value {
     fingerprint_secrets(&live.clone().with_secrets_like(models, &is_secret(key)), key)
 }
 
-/// Returns a live value as far as it may be shown and kept: sealed wherever something that is `known` of it, what
-/// is written or what was applied, has a secret, and wherever a private attribute has what none of that knows.
+/// Returns a live value in the form that may be shown and stored: with fingerprints wherever a `known` value (written
+/// or applied) has a secret, and wherever a private attribute has a part that is in no known value.
 #[must_use]
 pub fn protect_live_value(
     attribute: &Attribute,
@@ -109,7 +111,7 @@ pub fn protect_live_value(
     fingerprint_secrets(&attribute.hidden_by(known, live.clone(), &is_secret(key)), key)
 }
 
-/// Tells by fingerprint whether a text is a secret.
+/// Returns a predicate that compares a text with a secret by fingerprint.
 fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
     |secret, text| {
         let prints = secret.fingerprint(key).zip(Secret::new(text).fingerprint(key));
@@ -117,7 +119,7 @@ fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
     }
 }
 
-/// Returns a live value that no block writes, as far as it may be shown.
+/// Returns a live value that no block writes, in the form that may be shown.
 pub(in crate::plan) fn protect_unwritten_value(
     attribute: &Attribute,
     live: &Value,

@@ -1,4 +1,4 @@
-//! The plan as plain data: it is saved, compared, shown and applied later, so it holds no closure, connection or
+//! The plan as plain data: it is saved, compared, shown and applied later, so it contains no closure, connection or
 //! rendered text.
 
 pub mod block;

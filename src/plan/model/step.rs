@@ -1,4 +1,4 @@
-//! A step of a plan: what it does, the calls that it sends, and what the ledger remembers of it.
+//! A step of a plan: its operation, the calls that it sends, and the entry that the ledger records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,37 +10,37 @@ use crate::model::expression::Expression;
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Value;
 
-/// One thing to run.
+/// A unit of work for the executor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Which resource.
+    /// The address of the resource.
     pub address: Address,
-    /// Its kind.
+    /// The resource's kind, as in the tables.
     pub kind: Name,
-    /// What to do.
+    /// The operation on one object.
     pub operation: Operation,
-    /// Steps that must be done before; each number is smaller than this step's own.
+    /// The numbers of the steps that it depends on; each is smaller than this step's own.
     pub after: Vec<usize>,
-    /// How long it usually takes.
+    /// The usual duration of the step.
     pub seconds: u32,
-    /// How long it may take.
+    /// The time limit of the step, in seconds.
     pub timeout_seconds: u32,
 }
 
-/// What a step does. Attribute values are expressions: references are filled in when their objects
-/// exist. Secret parts are sealed; apply takes them from the configuration.
+/// The operation of a step. Attribute values are expressions: references are resolved when their objects exist. Secret
+/// parts have no text; apply reads it from the configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub enum Operation {
-    /// Makes an object with all attributes at once, then the `after_creation` calls.
+    /// Creates an object with all attributes at once, then the `after_creation` calls.
     Create {
-        /// Everything written, by the language's names; catalog names already as ids.
+        /// All written attributes by their names in the configuration; catalog names already as ids.
         desired: BTreeMap<Name, Expression>,
-        /// The project it is made in.
+        /// The project of the new object.
         project: TargetProject,
         /// The parent's address, for a child.
         parent: Option<Address>,
-        /// What the ledger remembers besides `applied` and `current`.
+        /// What the ledger records besides `applied` and `current`.
         remember: LedgerMetadata,
         /// The current object becomes `deposed` (create-first replacement).
         deposes: bool,
@@ -49,18 +49,18 @@ pub enum Operation {
     Update {
         /// The object; `None`: the one that the ledger has when the step runs (after a replacement).
         object: Option<ObjectKey>,
-        /// The calls.
+        /// The calls, in the order of sending.
         calls: Vec<PlannedCall>,
-        /// Everything written, as in `Create`: what the ledger remembers in the end.
+        /// All written attributes, as in `Create`: the applied values in the ledger afterwards.
         desired: BTreeMap<Name, Expression>,
-        /// What the ledger remembers besides.
+        /// What the ledger records besides the attributes.
         remember: LedgerMetadata,
     },
     /// Deletes an object.
     Delete {
-        /// The object, with its birth certificate.
+        /// The object, with its recorded identity.
         object: OwnedObject,
-        /// It is the deposed one of a replacement, not the current one.
+        /// Whether it is the deposed object of a replacement, not the current one.
         deposed: bool,
     },
 }
@@ -74,56 +74,55 @@ pub struct PlannedCall {
     pub attributes: BTreeMap<Name, (Value, Expression)>,
 }
 
-/// In which project an object is made.
+/// The project of a new object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetProject {
-    /// It belongs to the account, or its parent says.
+    /// No project: it belongs to the account, or its parent determines it.
     None,
-    /// A project that exists.
+    /// An existing project, by id.
     Id(Name),
     /// A project of this stack, which may not exist yet.
     Resource(Address),
 }
 
-/// What the ledger remembers of a resource besides its object and its attributes.
+/// The part of a ledger entry besides the objects and the applied attributes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerMetadata {
-    /// What it depends on.
+    /// The addresses that the resource depends on.
     pub depends_on: Vec<Address>,
-    /// `lifecycle.protect`.
+    /// The setting `lifecycle.protect` of the block.
     pub protect: bool,
-    /// `lifecycle.on_remove: keep`.
+    /// Whether the block has `lifecycle.on_remove: keep`.
     pub keep_on_remove: bool,
-    /// `lifecycle.on_remove: delete`, where it is written.
+    /// Whether the block has `lifecycle.on_remove: delete`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delete_on_remove: bool,
-    /// `lifecycle.final_snapshot`.
+    /// The setting `lifecycle.final_snapshot` of the block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,
-    /// Attributes whose live value is not compared with the sent one: `lifecycle.ignore_drift`, and what the
-    /// service itself moves.
+    /// Attributes whose live value is not compared with the sent one: those under `lifecycle.ignore_drift`, and those
+    /// that the service itself changes.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unverified: BTreeSet<Name>,
-    /// It is a copy of what goes: once it is made it stays live, and nobody manages it.
+    /// Whether it is the final snapshot of a deleted object: once created it is forgotten and stays live.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub let_go: bool,
 }
 
-/// A ledger correction without a request.
+/// A ledger update that needs no request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerUpdate {
-    /// An owned object is proven gone.
+    /// An owned object is proven gone: its address and id.
     Gone(Address, Name),
-    /// What is remembered changes although the object does not. An entry whose `current` is not the
-    /// ledger's is an adoption.
+    /// The entry changes although the object does not. An entry whose `current` is not the ledger's is an adoption.
     Remember(Address, Box<Entry>),
-    /// stead lets go of an object.
+    /// An object is removed from the ledger and stays live.
     Forget(Address),
-    /// Entries get new addresses, before anything else: the new ones, by the old ones.
+    /// Entries get new addresses, before any other update: new addresses by old ones.
     Move(BTreeMap<Address, Address>),
-    /// Kept secrets are encrypted to these recipients from then on.
+    /// From now on kept secrets are encrypted to these recipients.
     PinRecipients(BTreeSet<Name>),
 }
 
@@ -132,6 +131,6 @@ pub enum LedgerUpdate {
 pub struct CriticalPath {
     /// Step numbers, first to last.
     pub steps: Vec<usize>,
-    /// Their seconds together.
+    /// The sum of their durations.
     pub seconds: u32,
 }

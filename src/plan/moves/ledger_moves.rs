@@ -1,5 +1,4 @@
-//! Declarations over a ledger: which entries get which address, which objects are taken over, what
-//! becomes of objects whose block is gone; and which declarations have nothing left to do.
+//! Declarations applied to a ledger: which objects are adopted, and which declarations have nothing left to do.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,8 +10,7 @@ use crate::model::address::{Address, Name};
 use crate::model::source::Span;
 use crate::plan::inputs::PlanningOptions;
 
-/// Returns the options of a plan with the objects that declarations take over. What the command line
-/// says of an address is stronger.
+/// Adds the objects that declarations adopt to a plan's options. The command line takes precedence for an address.
 pub(in crate::plan) fn with_declared_adoptions<'o>(
     stack: &Stack,
     ledger: &Ledger,
@@ -32,7 +30,7 @@ pub(in crate::plan) fn with_declared_adoptions<'o>(
     Cow::Owned(all)
 }
 
-/// Returns what was let go of, stayed live and is to be taken back: with a resource, what is part of it.
+/// Returns the forgotten objects that must be adopted again; for a resource also its children.
 fn taken_back(ledger: &Ledger, options: &PlanningOptions) -> impl Iterator<Item = (Address, Name)> {
     let is_meant = |address: &Address| {
         let within = options.taken_back.iter().any(|wanted| address.is_within(wanted));
@@ -47,21 +45,21 @@ fn is_imported(ledger: &Ledger, import: &ImportDeclaration) -> bool {
     current.is_some_and(|owned| owned.id == import.id)
 }
 
-/// A declaration that has nothing left to do: it can go.
+/// A declaration that has nothing left to do and can be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletedDeclaration {
-    /// What is done: `import of database.main`.
+    /// The declaration as text: `import of database.main`.
     pub text: String,
-    /// The entry.
+    /// The span of the entry.
     pub span: Span,
-    /// A module says it: it stays for everyone who uses the module.
+    /// Whether a module declares it: then it stays for all users of the module.
     pub in_module: bool,
 }
 
 /// Returns the declarations that have nothing left to do in this environment.
 #[must_use]
 pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<CompletedDeclaration> {
-    // Where nothing was ever applied, nothing was moved, either.
+    // Before the first apply there is nothing that could have moved.
     if ledger.entries.is_empty() {
         return Vec::new();
     }
@@ -76,7 +74,7 @@ pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<CompletedDec
             .any(|address| address.is_within(from) && !stack.resources.contains_key(address))
     };
     let mut found = Vec::new();
-    // What a module says is done when it is for each of its instances; another entry, for each place of its module.
+    // A module's entry is done when it is for each instance of the module; a stack's own entry, for each address.
     let key = |span: &Span, module: &Name, said: &Address| (*span, module.is_empty().then(|| said.clone()));
     let moved = declarations.moved.iter().map(|MovedDeclaration { from, to, span, module, .. }| {
         let text = format!("move of {from} to {to}");

@@ -1,7 +1,7 @@
-//! `MoveResolver`: which entry of a ledger gets which address, as `moved` entries say: one by one, parents first.
+//! `MoveResolver`: the new address of each ledger entry, from the `moved` declarations: entry by entry, parents first.
 //!
-//! What is said of a resource is stronger than what is said of the module that it is in, and that stronger
-//! than what is said of the one around it. A child goes with its parent.
+//! A declaration about a resource takes precedence over one about the module that it is in, and that over one about an
+//! outer module. A child moves with its parent.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
@@ -16,29 +16,29 @@ use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
-/// Addresses that one message names.
+/// The limit on addresses that one message names.
 const MAX_LISTED_ADDRESSES: usize = 3;
 
-/// Moves entries one by one, parents first.
+/// Resolves the moves of ledger entries one by one, parents first.
 pub(in crate::plan) struct MoveResolver<'a, 'l> {
     registry: Registry,
     stack: &'a Stack,
     ledger: &'l Ledger,
     rules: HashMap<&'a str, &'a MovedDeclaration>,
-    /// Modules that entries are directly in.
+    /// Modules that directly contain ledger entries.
     holding: HashSet<&'l str>,
-    /// Modules with keys that whole modules become: the addresses of what is in their instances, in there.
+    /// For each keyed module that a whole module becomes: the relative addresses of the contents of its instances.
     inside: HashMap<&'a str, HashSet<&'a str>>,
-    /// Modules that get a key, and still have what is to get it.
+    /// Modules that get a key and still contain entries without it.
     open: HashSet<&'a str>,
 }
 
-/// Where an entry goes.
+/// The new address of an entry.
 struct MoveTarget<'a> {
     to: Address,
-    /// The last entry that says so; `None`: it goes with its parent.
+    /// The last `moved` entry on the way; `None` if it moves with its parent.
     span: Option<Span>,
-    /// The entry that takes a whole module along, if it is the first on the way.
+    /// The `moved` entry of a whole module, if it is the first on the way.
     module: Option<&'a MovedDeclaration>,
 }
 
@@ -55,11 +55,11 @@ pub(in crate::plan) fn resolve_moves<'a>(
     declared
 }
 
-/// Addresses of modules that are taken, by the entries that lead there.
+/// Occupied new addresses, by the `moved` entries of modules that lead there.
 type ClaimedAddresses<'a> = BTreeMap<&'a Address, (&'a MovedDeclaration, Vec<(Address, Address)>)>;
 
 impl<'a, 'l> MoveResolver<'a, 'l> {
-    /// Returns the movers of a stack's entries.
+    /// Prepares the moves of a stack's declarations.
     pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
         let moved = &stack.declarations.moved;
         let rules = moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
@@ -72,13 +72,13 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         movers
     }
 
-    /// Finds all moves.
+    /// Resolves the moves of all ledger entries.
     pub fn all(&self, declared: &mut ResolvedDeclarations<'_>) {
         let mut taken: HashSet<Address> = HashSet::new();
         let mut modules: ClaimedAddresses<'_> = BTreeMap::new();
-        // Of a whole module it is said once.
+        // A problem of a whole module is reported once.
         let mut ambiguous: HashSet<Span> = HashSet::new();
-        // A parent's address is the beginning of its children's, so it comes before them.
+        // A parent's address is a prefix of its children's, so it comes first.
         for (address, entry) in &self.ledger.entries {
             if let Some((rule, to)) = self.uncertain_move(address, entry) {
                 if ambiguous.insert(rule.span) {
@@ -120,7 +120,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             .extend(modules.into_values().map(|(rule, pairs)| occupied_module(rule, &pairs)));
     }
 
-    /// Returns where an entry goes: as entries for it say, else with its parent, else with its module.
+    /// Returns the new address of an entry: by declarations about it, else with its parent, else with its module.
     fn find_destination(
         &self,
         address: &Address,
@@ -138,7 +138,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             moved = true;
         }
         let mut made = Vec::new();
-        // Entries never lead round in a circle; the bound is for what comes of parents.
+        // The configuration rejects cycles of moves; the limit covers addresses that follow from parents.
         for _ in 0..=self.rules.len() {
             if moved && self.stack.resources.contains_key(&way.to) {
                 break;
@@ -153,8 +153,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         Ok(moved.then_some(way))
     }
 
-    /// Returns the entry that takes an address further, and where to. Those that are `made` are made: what lost
-    /// its key may look as if it had another.
+    /// Returns the next `moved` entry for an address, and the address after it. Entries in `made` are not applied
+    /// again: an address that lost its key may look as if it had another one.
     fn next_move(
         &self,
         at: &Address,
@@ -168,7 +168,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         Ok(Some((rule, key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key)))))
     }
 
-    /// Returns the entry that moves an address, and the key, when it is one for a whole block.
+    /// Returns the `moved` entry for an address, with the instance's key if the entry is for a whole block.
     fn matching_rule(&self, at: &Address, entry: &Entry) -> Option<(&'a MovedDeclaration, Option<Name>)> {
         if let Some(rule) = self.rules.get(at.as_str()) {
             return Some((rule, None));
@@ -176,7 +176,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         let (block, key) = at.as_str().rsplit_once('.')?;
         let of_kind = |rule: &&&MovedDeclaration| rule.kind.is_some_and(|kind| kind.name == entry.kind);
         let rule = self.rules.get(block).filter(of_kind)?;
-        // `vm.web` to `vm.web.a`: it is the one without a key that gets one.
+        // `vm.web` to `vm.web.a`: the resource without a key gets one.
         (!rule.to.is_within(&rule.from)).then(|| (*rule, Some(Name::new(key))))
     }
 
@@ -188,12 +188,12 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         !self.rules.contains_key(rule.to.as_str())
     }
 
-    /// Tells whether an entry moves what stands at an address.
+    /// Returns whether some `moved` entry applies to an address.
     fn goes_on(&self, at: &Address) -> bool {
         path_prefixes(at.as_str()).filter_map(|place| self.rules.get(place)).any(|rule| rule.applies_to(at))
     }
 
-    /// Returns the entry that moves the innermost module that an address is in, and where the address goes.
+    /// Returns the `moved` entry of the innermost module that contains an address, and the address after it.
     fn module_step(
         &self,
         at: &Address,
@@ -207,7 +207,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             if !rule.applies_to(at) || made.contains(&&rule.from) {
                 continue;
             }
-            // Where all that gets the key has it, what else is there has, or had, a key of its own.
+            // Once all entries without the key have got it, the others have, or had, a key of their own.
             if made.is_empty() && gives_key(rule) && !self.open.contains(rule.from.as_str()) {
                 continue;
             }
@@ -220,7 +220,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             if lives || self.goes_on(&to) {
                 return Ok(Some((rule, to)));
             }
-            // What has a key there already is no part of what gets one.
+            // An entry that has a key already is not among those that get one.
             if rule.to.is_within(&rule.from) {
                 return Ok(None);
             }
@@ -229,7 +229,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         Ok(None)
     }
 
-    /// Refuses what has a key where a module has none, and the reverse.
+    /// Rejects an entry with a key where the new module has none, and the reverse.
     fn keyed_alike(&self, rule: &MovedDeclaration, at: &Address, rest: &str) -> Result<(), ImpossibleMove> {
         if rule.whole {
             let has_key = !module_of(&self.registry, rest).0.is_empty();
@@ -237,14 +237,14 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         }
         let inner = module_of(&self.registry, rest).0;
         let Some(key) = inner.split('.').next().filter(|key| !key.is_empty()) else { return Ok(()) };
-        // A module without keys has something of its own, or still has the module that is in it.
+        // A module without keys contains resources of its own, or still contains the inner module.
         if self.holding.contains(rule.from.as_str()) || self.is_module_place(&rule.to.join(key)) {
             return Ok(());
         }
         Err(ambiguous_move(at, rule, Some(Name::new(key))))
     }
 
-    /// Tells whether there is a module, or would be if no `when` left it out.
+    /// Returns whether a module exists at an address, or would exist if no `when` left it out.
     fn is_module_place(&self, place: &Address) -> bool {
         let below = format!("{place}.");
         let mut near = self.stack.modules.range::<str, _>((Bound::Included(&*below), Bound::Unbounded));
@@ -253,8 +253,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             || near.next().is_some_and(|(name, _)| name.starts_with(&below))
     }
 
-    /// Tells whether what has no place where a key would lead has one within an instance: then what looks like a
-    /// key was a module in the one that had none.
+    /// Returns whether an address that is not declared under a key is declared within an instance: then the apparent
+    /// key was the name of a module inside the unkeyed one.
     fn is_in_an_instance(&self, rule: &MovedDeclaration, to: &Address, rest: &str, lives: bool) -> bool {
         let Some(inside) = self.inside.get(rule.to.as_str()) else { return false };
         let inner = module_of(&self.registry, rest).0;
@@ -263,10 +263,10 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         !has_place && (inside.contains(rest) || !lives && inside.contains(first))
     }
 
-    /// Refuses what stands at an address that may have its key already, or be in the module still that gets one
-    /// and only look as if it had it.
+    /// Returns the `moved` entry and the address of an ambiguous move: the entry may have its key already, or may still
+    /// be in the module that gets the key and only look as if it had it.
     fn uncertain_move(&self, at: &Address, entry: &Entry) -> Option<(&'a MovedDeclaration, Address)> {
-        // A child goes with its parent, and what is said of one resource is stronger.
+        // A child moves with its parent, and a declaration about one resource takes precedence.
         if entry.parent.is_some() || self.matching_rule(at, entry).is_some() {
             return None;
         }
@@ -281,7 +281,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         })
     }
 
-    /// Returns where a move leads to, and others from there, if that is declared.
+    /// Returns the declared address at the end of a chain of moves, if there is one.
     fn final_address(&self, rule: &'a MovedDeclaration, rest: &str, entry: &Entry) -> Option<Address> {
         let (mut at, mut made) = (rule.to.join(rest), vec![&rule.from]);
         for _ in 0..=self.rules.len() {
@@ -295,7 +295,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         None
     }
 
-    /// Tells whether a module still has what is to get its key.
+    /// Returns whether a module still contains entries that must get its key.
     fn is_open(&self, rule: &'a MovedDeclaration) -> bool {
         let from = rule.from.as_str();
         let near = self.ledger.entries.range::<str, _>((Bound::Included(from), Bound::Unbounded));
@@ -309,7 +309,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         })
     }
 
-    /// Returns the module that a child's parent goes with.
+    /// Returns the module with which a child's parent moves.
     fn with_parent(
         &self,
         address: &Address,
@@ -323,7 +323,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
     }
 }
 
-/// Returns, of modules with keys that whole modules become, the addresses of what is in their instances, in there.
+/// Returns, for each keyed module that a whole module becomes, the relative addresses of the contents of its instances.
 fn addresses_in_instances(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
     let whole = stack.declarations.moved.iter().filter(|rule| rule.whole && rule.kind.is_none());
     let mut inside: HashMap<&str, HashSet<&str>> =
@@ -343,12 +343,12 @@ fn addresses_in_instances(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
     inside
 }
 
-/// Tells whether a module without keys gets one.
+/// Returns whether a `moved` entry gives a key to a module without one.
 fn gives_key(rule: &MovedDeclaration) -> bool {
     rule.kind.is_none() && rule.to.is_within(&rule.from)
 }
 
-/// Returns the old and the new place of a module, where all that changes of an address is that place.
+/// Returns the old and the new module address of a move, if the rest of the address stays the same.
 fn moved_module(rule: &MovedDeclaration, from: &Address, to: &Address) -> Option<(Name, Name)> {
     let rest = from.strip_module(rule.from.as_str())?;
     let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
@@ -364,7 +364,7 @@ fn occupied_address(address: &Address, to: &Address, span: Option<Span>) -> Impo
     ImpossibleMove { address: address.clone(), text, help, span }
 }
 
-/// Says once what is in the way of everything in a module.
+/// Reports once that addresses of a moved module are occupied.
 fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> ImpossibleMove {
     let told: Vec<&str> = pairs.iter().take(MAX_LISTED_ADDRESSES).map(|(_, to)| to.as_str()).collect();
     let more = pairs.len() - told.len();
@@ -380,7 +380,7 @@ fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> Imp
     ImpossibleMove { address, text, help, span: Some(rule.span) }
 }
 
-/// Refuses what may have its key already, or stand in a module that is called like it.
+/// Rejects an address that may have its key already, or be in a module with the same name as the key.
 fn like_a_key(at: &Address, rule: &MovedDeclaration, to: &Address) -> ImpossibleMove {
     let text = format!(
         "{at} may be in {} already, or in the module of {} that is called like the key.",

@@ -1,5 +1,5 @@
-//! What the declarations of a stack (`moved`, `removed`, `import`) mean for the entries of a ledger, as data.
-//! `movers::resolve_moves` makes it; every later phase reads it.
+//! The resolved declarations of a stack (`moved`, `removed`, `import`) for the entries of a ledger, as data.
+//! `resolve::resolve_moves` computes it; every later phase reads it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -17,48 +17,45 @@ use crate::model::source::Span;
 /// An entry that a plan adds, and why its object is deleted.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::plan) struct AddedEntry {
-    /// What the ledger will remember.
+    /// The entry for the ledger.
     pub entry: Entry,
-    /// What it came of, and its age.
+    /// The origin and the age of the object.
     pub reason: String,
 }
 
-/// What the declarations of a stack do to a ledger.
+/// The effect of a stack's declarations on a ledger.
 #[derive(Debug, Default)]
 pub(in crate::plan) struct ResolvedDeclarations<'a> {
     /// New addresses by old ones.
     pub moves: BTreeMap<Address, Address>,
-    /// What there was before, by new addresses.
+    /// The states before the moves, by new addresses.
     pub was: HashMap<Address, MoveOrigin>,
-    /// What becomes of what is left at an address, or below it.
+    /// The `removed` entries, by the addresses that they cover.
     removed: HashMap<&'a str, &'a RemovedDeclaration>,
-    /// Entries that the plan adds in order to delete their objects, and those that change by that.
+    /// Entries that the plan adds in order to delete their objects, and existing entries that change because of them.
     pub added: BTreeMap<Address, AddedEntry>,
-    /// Moves that cannot be made: the address, what and why, what to do, and the entry.
+    /// Moves that cannot be made.
     pub impossible: Vec<ImpossibleMove>,
 }
 
-/// What there was before a move.
+/// The state before a move.
 #[derive(Debug)]
 pub(in crate::plan) struct MoveOrigin {
-    /// The old address.
     pub address: Address,
-    /// The entry that says so; `None`: it goes with its parent.
+    /// The span of the `moved` entry; `None` if it moves with its parent.
     pub span: Option<Span>,
-    /// It moves with everything in a module: the module's old place and its new one.
+    /// The old and the new address of the module, if all of the module moves.
     pub module: Option<(Name, Name)>,
 }
 
 /// A move that cannot be made.
 #[derive(Debug)]
 pub(in crate::plan) struct ImpossibleMove {
-    /// The old address.
     pub address: Address,
-    /// What and why.
+    /// What is wrong and why.
     pub text: String,
-    /// What to do.
+    /// The remedy, as a sentence.
     pub help: String,
-    /// The entry.
     pub span: Option<Span>,
 }
 
@@ -70,7 +67,7 @@ impl<'a> ResolvedDeclarations<'a> {
         Self { removed, ..Self::default() }
     }
 
-    /// Returns the ledger as it is once everything has its new address.
+    /// Returns the ledger after all moves. If the ledger forbids one, it is reported as impossible, and none is made.
     pub fn apply_to_ledger<'l>(&mut self, ledger: &'l Ledger) -> Cow<'l, Ledger> {
         if self.moves.is_empty() {
             return Cow::Borrowed(ledger);
@@ -91,7 +88,7 @@ impl<'a> ResolvedDeclarations<'a> {
         Cow::Owned(moved)
     }
 
-    /// Returns what is to become of an object whose block is gone, where an entry says it.
+    /// Returns the action that a `removed` entry declares for an object without a block.
     pub fn removal_action(&self, address: &Address) -> Option<RemovedAction> {
         if self.removed.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! The calls that change an object in place: which, in which order, with what.
+//! The calls that change an object in place: which ones, in which order, with which values.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,7 @@ pub(in crate::plan) struct UpdateCalls {
     planned: Vec<PlannedCall>,
 }
 
-/// Returns the calls that make a subject's differences go away. `released`: links that are undone
-/// before, in a step of their own.
+/// Returns the calls that remove a resource's differences. `released`: links that an earlier step undoes.
 pub(in crate::plan) fn plan_calls(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -31,24 +30,24 @@ pub(in crate::plan) fn plan_calls(
     let mut calls = UpdateCalls { planned: first.into_iter().collect() };
     let mut last = "";
     for difference in &verdict.differences {
-        // The keys of a map travel together.
+        // All keys of a map are sent in one call.
         if std::mem::replace(&mut last, difference.attribute.name) != difference.attribute.name {
             calls.add_difference(survey, subject, verdict, difference, released);
         }
     }
-    // What an upload begins is waited for by itself: as the last call, it takes the place of what others began.
+    // The roll-out of an upload is waited for separately: as the last call, it replaces roll-outs of other calls.
     let mut planned = calls.planned;
     planned.sort_by_key(|planned| delivers_upload(subject.kind, planned));
     planned
 }
 
-/// Tells whether a call names an upload and begins a record whose end is waited for.
+/// Returns whether a call names an upload and begins a record whose end is waited for.
 fn delivers_upload(kind: &Kind, planned: &PlannedCall) -> bool {
     let mut attributes = planned.attributes.keys().filter_map(|name| kind.attribute(name));
     attributes.any(|attribute| matches!(attribute.change, UpdateStrategy::Upload { run: Some(_), .. }))
 }
 
-/// Returns the call that undoes a link, alone.
+/// Returns a call that only undoes a link.
 pub(in crate::plan) fn release_call(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
     let UpdateStrategy::Link { unset, .. } = attribute.change else { return None };
     let link = (before, Expression::Value(Value::Null));
@@ -130,8 +129,8 @@ impl UpdateCalls {
     }
 }
 
-/// Returns the value that an attribute has now, sealed where a secret takes its place or was, and where it may be
-/// somebody else's.
+/// Returns the current value of an attribute, with fingerprints where a secret was or will be, and where another writer
+/// may have set one.
 fn before_value(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -143,8 +142,8 @@ fn before_value(
     protect_live_value(attribute, [written, applied], &present_value(subject, attribute), survey.key())
 }
 
-/// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages. Of what may be
-/// somebody's secret it has the seal: whoever makes the call takes the value from the object.
+/// Returns the whole new value of an attribute; for a map, with the unmanaged live keys. A part that may be another
+/// writer's secret is a fingerprint: apply reads its value from the object.
 fn target_value(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -176,7 +175,7 @@ fn target_value(
     known_map(all)
 }
 
-/// Returns a map of known values as a value.
+/// Converts a map of known values to a value.
 fn known_map(map: BTreeMap<Name, Expression>) -> Expression {
     if map.values().all(|part| part.known_value().is_some()) {
         let known = map.into_iter().filter_map(|(key, part)| match part {

@@ -1,5 +1,5 @@
-//! A dependency cycle among the steps of a plan: which step waits for which, with the lines of their blocks, and a way
-//! out that was tried by planning again. In: the cycle and the inputs of the plan; out: one blocker.
+//! Dependency cycles among the steps of a plan: which step waits for which, with the lines of their blocks, and a
+//! remedy that was verified by planning again. In: the cycle and the inputs of the plan; out: one blocker.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,23 +22,23 @@ use crate::plan::model::change::Plan;
 /// The code of the blocker.
 pub(in crate::plan) const CYCLE_CODE: &str = "cycle";
 
-/// Most steps of a cycle that a message names.
+/// The limit on steps of a cycle that a message names.
 const MAX_LISTED_STEPS: usize = 12;
-/// Most plans that are made to find a way out.
+/// The limit on plans that are made to find a remedy.
 const MAX_FIX_ATTEMPTS: usize = 24;
 
-/// A change of what the plan is made from, which may have no cycle.
+/// A change of the plan's inputs that may remove the cycle.
 enum CycleFix {
-    /// The block says in which order its object is replaced.
+    /// Set `lifecycle.replace` of a block to this order.
     Order(Address, ReplaceOrder),
-    /// A first apply leaves the resource out.
+    /// Leave the resource out of a first apply.
     Exclude(Address),
-    /// A first apply gives an attribute that no two may share another value.
+    /// Give a unique attribute another value in a first apply.
     Value(Address, &'static str, String),
 }
 
-/// Adds the blocker of a plan whose steps wait for each other. `original` is what the plan is made from, before its
-/// declarations were carried out, and `plan_again` makes a plan without looking for ways out.
+/// Adds the blocker for a dependency cycle. `original` are the inputs before the declarations were resolved, and
+/// `plan_again` makes a plan without searching for remedies.
 pub(in crate::plan) fn add_cycle_blocker(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -64,7 +64,7 @@ fn blocker_identity(block: &Blocker) -> (String, Option<Address>) {
     (block.code.to_string(), block.address.clone())
 }
 
-/// Returns the cycle in a sentence.
+/// Describes the cycle in a sentence.
 fn describe_cycle(survey: &JoinedState<'_>, cycle: &[CycleStep]) -> String {
     let step = |step: &CycleStep| {
         format!("{} `{}`{}", step.doing, survey.subjects[step.n].address, describe_location(survey, step.n))
@@ -91,13 +91,13 @@ fn subject_span(survey: &JoinedState<'_>, n: usize) -> Option<Span> {
     subject.block.map(|block| block.span).or_else(left_out)
 }
 
-/// Returns where a block stands, in parentheses.
+/// Returns the location of a block, in parentheses.
 fn describe_location(survey: &JoinedState<'_>, n: usize) -> String {
     let place = subject_span(survey, n).and_then(|span| survey.inputs.stack.sources.location_of(span));
     place.map_or_else(|| " (no block)".to_owned(), |place| format!(" ({}:{})", place.file, place.line))
 }
 
-/// Returns the ways out that are worth trying: those that need one apply come first.
+/// Returns the remedies to try: those that need only one apply come first.
 fn candidate_remedies(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -122,14 +122,14 @@ fn candidate_remedies(
             Some(CycleFix::Value(address(n), difference.attribute.name, format!("{text}-2")))
         }));
     }
-    // What is left out keeps the name that another one waits for.
+    // A resource that is left out keeps the name for which another one waits.
     if ways.len() == orders {
         ways.extend(members.iter().map(|n| CycleFix::Exclude(address(*n))));
     }
     ways
 }
 
-/// Plans with a way, and tells whether that has no cycle and nothing else against it.
+/// Returns whether a plan with the remedy has no cycle and no additional blocker.
 fn leads_out(
     original: &PlanInputs<'_>,
     plan_again: &dyn Fn(&PlanInputs<'_>) -> Plan,

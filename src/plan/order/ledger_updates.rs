@@ -1,4 +1,4 @@
-//! Ledger corrections that need no request: found gone, let go, adopted, remembered otherwise.
+//! Ledger updates that need no request: objects found gone, forgotten or adopted, and changed entries.
 
 use super::steps::build_remember;
 use crate::ledger::state::entry::{Entry, OwnedObject};
@@ -13,7 +13,7 @@ use crate::plan::join::joined_state::{
 use crate::plan::model::compare::{are_equivalent, fingerprint_secrets};
 use crate::plan::model::step::LedgerUpdate;
 
-/// Returns the corrections of one subject.
+/// Returns the ledger updates of one resource.
 pub(in crate::plan) fn ledger_updates(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -41,7 +41,7 @@ pub(in crate::plan) fn ledger_updates(
     found
 }
 
-/// Tells whether nothing is left of a removed resource: every object of it is proven gone.
+/// Returns whether nothing is left of a removed resource: all its objects are proven gone.
 fn is_over(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let owned = subject.entry.map(|entry| entry.current.iter().len() + entry.deposed.len());
     subject.resource.is_none()
@@ -62,8 +62,8 @@ fn objects_proven_gone<'s>(
     deposed.filter(absent).chain(current)
 }
 
-/// Returns what is to be remembered otherwise although the object does not change. An update
-/// remembers by itself in the end, so only an adoption comes before it.
+/// Returns the changed entry of a resource whose object does not change. An update records its entry itself at the end,
+/// so only an adoption is recorded before it.
 fn remember_update(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -100,22 +100,22 @@ fn remember_update(
     (!same).then(|| LedgerUpdate::Remember(subject.address.clone(), Box::new(entry)))
 }
 
-/// Tells whether an entry would not change. That a reading confirms a value is written down with the next change
-/// only, but a value that the service keeps by now must not count as one that it does not keep.
+/// Returns whether an entry would not change. A newly confirmed value alone is recorded only with the next change, but
+/// a value that the service now keeps must be recorded as kept.
 fn is_same(before: &Entry, entry: &Entry) -> bool {
     let verified = before.verified.clone();
     let not_kept = |entry: &Entry| entry.verified.as_ref().map(|v| v.not_kept.clone()).unwrap_or_default();
     not_kept(before) == not_kept(entry) && *before == Entry { verified, ..entry.clone() }
 }
 
-/// Tells whether a short fingerprint gives way to a whole one, which is equal to it.
+/// Returns whether a whole fingerprint replaces an equal short one.
 fn is_renewed(before: &Entry, entry: &Entry) -> bool {
     let is_legacy = |name: &Name| before.applied.get(name).is_some_and(Value::has_legacy_fingerprint);
     entry.applied.iter().any(|(name, value)| is_legacy(name) && !value.has_legacy_fingerprint())
 }
 
-/// Returns the written attributes that are as they should be. What was applied in other words, but
-/// means the same, stays in its words.
+/// Returns the written attributes that have their desired values. An applied value in another notation with the same
+/// meaning is kept.
 fn satisfied_attributes(
     survey: &JoinedState<'_>,
     verdict: &Decision<'_>,
@@ -129,7 +129,7 @@ fn satisfied_attributes(
         .map(|want| {
             let value = fingerprint_secrets(want.stored_value(), survey.key());
             let before = diff.last_applied_value(want.attribute);
-            // A short fingerprint of an earlier version gives way to the whole one.
+            // The whole fingerprint replaces the short one of an earlier version.
             let is_current = |before: &&Value| {
                 are_equivalent(&want.attribute.ty, before, &value) && !before.has_legacy_fingerprint()
             };

@@ -1,9 +1,10 @@
-//! The steps of each subject as nodes of the graph of steps. `order` fills them; `parents` adds dependencies between them.
+//! The steps of each resource as nodes of the step graph. `order` creates them; `parents` adds dependencies between
+//! them.
 
 use crate::model::address::Name;
 use crate::model::graph::NodeId;
 
-/// The steps of one subject, as nodes.
+/// The steps of one resource, as nodes.
 #[derive(Default, Clone)]
 pub(super) struct ResourceNodes<'a> {
     pub release: Option<NodeId>,
@@ -13,11 +14,12 @@ pub(super) struct ResourceNodes<'a> {
     pub deposed: Vec<DeposedNode<'a>>,
 }
 
-/// The deletion of an older object.
+/// The deletion of a deposed object.
 #[derive(Clone, Copy)]
 pub(super) struct DeposedNode<'a> {
     pub id: &'a Name,
     pub node: NodeId,
-    /// Nothing uses the object, and something new needs what it has: it waits for nobody.
+    /// Whether the object is unused and a new object needs its unique values: then its deletion waits for no other
+    /// step.
     pub early: bool,
 }

@@ -1,5 +1,5 @@
-//! Children and the objects that they are in: what the service removes with its parent has no deletion of its own,
-//! and sums that must hold are kept within one parent object.
+//! Children and their parent objects: a child that the service deletes with its parent has no deletion step, and
+//! minimum sums are kept within each parent object.
 
 use crate::plan::join::joined_state::JoinedState;
 use std::collections::BTreeMap;
@@ -13,22 +13,22 @@ use crate::plan::decide::reactivation;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::join::joined_state::is_adopted;
 
-/// Steps that bear on a sum over the children in one object.
+/// The steps that affect a sum over the children of one object.
 #[derive(Default)]
 struct SiblingSteps {
     grows: Vec<NodeId>,
-    /// Each with the step of the same resource that need not come before it.
+    /// Each with the growing step of the same resource that it may precede.
     shrinks: Vec<(NodeId, Option<NodeId>)>,
 }
 
-/// Parents of children, over the decisions of a plan.
+/// The parents of children, from the verdicts of a plan.
 pub(super) struct ParentLookup<'s, 'a> {
     pub survey: &'s JoinedState<'a>,
     pub verdicts: &'s [Decision<'a>],
 }
 
 impl<'a> ParentLookup<'_, 'a> {
-    /// Returns the subject in whose block a child stands, or whose object its object is in.
+    /// Returns the parent of a child: by its block, or by its object.
     fn parent(&self, n: usize) -> Option<usize> {
         let subject = &self.survey.subjects[n];
         let (of, _) = subject.kind.child_of()?;
@@ -42,20 +42,20 @@ impl<'a> ParentLookup<'_, 'a> {
         written.copied().or_else(|| subject.held.iter().find(holds).copied())
     }
 
-    /// Tells whether the present object of a subject goes together with the object that it is in.
+    /// Returns whether the present object of a resource is deleted together with its parent object.
     pub(super) fn goes_along(&self, n: usize) -> bool {
         self.survey.subjects[n].owned_object().is_some_and(|owned| self.goes_with(n, owned).is_some())
     }
 
-    /// Returns whose object a child's object is in, and that object's id, where this plan deletes it and the
-    /// child needs no deletion of its own.
+    /// Returns the parent resource of a child's object, and the parent object's id, if this plan deletes that object
+    /// and the child needs no deletion step.
     pub(super) fn goes_with(&self, n: usize, owned: &'a OwnedObject) -> Option<(usize, &'a Name)> {
         let subject = &self.survey.subjects[n];
         let ((of, _), id) = (subject.kind.child_of()?, owned.parent.as_ref()?);
         let near = self.parent(n).into_iter().chain(subject.held.iter().copied());
         let mut parents = near.filter(|parent| self.survey.subjects[*parent].kind.name == of);
         let parent = parents.find(|parent| self.deletes_object(*parent, id))?;
-        // One that is at rest removes none of its children by themselves.
+        // A suspended parent refuses the deletion of single children, so they are deleted with it.
         let asleep = || {
             let revival = reactivation::needed_revival(&self.survey.subjects[parent]);
             let current = self.survey.subjects[parent].owned_object().is_some_and(|owned| owned.id == *id);
@@ -64,7 +64,7 @@ impl<'a> ParentLookup<'_, 'a> {
         (subject.kind.goes_with_parent || asleep()).then_some((parent, id))
     }
 
-    /// Tells whether the plan has a step that deletes an object of a subject.
+    /// Returns whether the plan has a step that deletes an object of a resource.
     fn deletes_object(&self, n: usize, id: &Name) -> bool {
         let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
         let goes = match verdict.act {
@@ -80,7 +80,8 @@ impl<'a> ParentLookup<'_, 'a> {
         goes && current || verdict.act != DecisionKind::Frozen && deposed.any(|owned| is_it(&owned))
     }
 
-    /// Returns the step that deletes a subject's object: its own, or that of the parent which the service deletes it with.
+    /// Returns the step that deletes a resource's object: its own, or that of the parent with which the service deletes
+    /// it.
     pub(super) fn deletion_of(&self, nodes: &[ResourceNodes<'_>], n: usize) -> Option<NodeId> {
         let going = self.verdicts[n].removes();
         let owned = self.survey.subjects[n].owned_object().filter(|_| going);
@@ -93,12 +94,12 @@ impl<'a> ParentLookup<'_, 'a> {
         if current { of_parent.delete } else { deposed }
     }
 
-    /// Where a number must not fall below a sum over the children in one object, steps that add to it come first.
+    /// Returns dependencies that keep a minimum sum over the children of one object: growing steps come first.
     pub(super) fn growth_before_shrinking(&self, nodes: &[ResourceNodes<'_>]) -> Vec<(NodeId, NodeId)> {
         let mut groups: BTreeMap<&'a Name, SiblingSteps> = BTreeMap::new();
         for (n, (subject, own)) in self.survey.subjects.iter().zip(nodes).enumerate() {
             let Some((attribute, least)) = summed_attribute(subject.kind) else { continue };
-            // A new parent object has children only of its own, which come with it or after it.
+            // A new parent object has only new children, which are created with it or after it.
             let home = self.parent(n).filter(|parent| !self.verdicts[*parent].is_new());
             if let Some(home) = home.and_then(|parent| self.survey.subjects[parent].owned_object()) {
                 groups.entry(&home.id).or_default().grows.extend(own.create);
@@ -130,7 +131,7 @@ impl<'a> ParentLookup<'_, 'a> {
         dependencies
     }
 
-    /// Returns what the other children in an object have of a number while nothing has grown yet.
+    /// Returns the sum of a number over the other children of an object before any of them grows.
     fn stays(&self, n: usize, parent: &Name, attribute: &str) -> rust_decimal::Decimal {
         let others = (0..self.survey.subjects.len()).filter(|other| *other != n);
         let stays = others.filter(|other| {
@@ -147,7 +148,8 @@ impl<'a> ParentLookup<'_, 'a> {
         stays.filter_map(number).sum()
     }
 
-    /// The service refuses to delete a child of a parent that is changing: the parent's update comes first.
+    /// Returns dependencies of a child's deletion on the parent's update: the service refuses the deletion while the
+    /// parent is changing.
     pub(super) fn deletions_after_update(
         &self,
         nodes: &[ResourceNodes<'_>],
@@ -162,7 +164,7 @@ impl<'a> ParentLookup<'_, 'a> {
     }
 }
 
-/// Returns the attribute of a kind of which children keep to a sum, and the sum.
+/// Returns the attribute of a kind whose sum over siblings has a minimum, and the minimum.
 fn summed_attribute(kind: &Kind) -> Option<(&'static str, i64)> {
     kind.rules.iter().find_map(|rule| match rule.check {
         RuleCheck::SumAtLeast { attribute, least } => Some((attribute, least)),

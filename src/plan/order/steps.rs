@@ -1,5 +1,5 @@
-//! Steps and their order: what is made comes after what it needs; what goes comes after everything
-//! that held it has let go.
+//! Steps and their order: a creation comes after its dependencies, and a deletion after all users of the object have
+//! switched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,29 +27,28 @@ use crate::plan::join::joined_state::{
 };
 use crate::plan::model::step::{CriticalPath, LedgerMetadata, Operation, PlannedCall, Step};
 
-/// The shortest time that a step is given, in seconds.
+/// The shortest time limit of a step, in seconds.
 const MIN_TIMEOUT_SECS: u32 = 300;
-/// What a call takes that only writes something down, in seconds.
+/// The duration of a call that only stores a value, in seconds.
 const METADATA_CALL_SECS: u32 = 1;
-/// How many times its usual duration a step is given.
+/// The time limit of a step, as a multiple of its usual duration.
 const TIMEOUT_FACTOR: u32 = 20;
 
-/// Steps in order, and the numbers of each subject's own.
+/// The ordered steps, and the step numbers of each resource.
 pub(in crate::plan) struct StepOrder {
-    /// The steps; each comes after those that it waits for.
+    /// The steps; each comes after those that it depends on.
     pub steps: Vec<Step>,
-    /// By subject.
+    /// The step numbers of each resource.
     pub of: Vec<Vec<usize>>,
-    /// Steps that wait for each other, each for the one after it and the last for the first: there are no others
-    /// then.
+    /// The steps of a dependency cycle, each waiting for the next and the last for the first; `steps` is empty then.
     pub cycle: Vec<CycleStep>,
 }
 
-/// A step of a cycle.
+/// A step of a dependency cycle.
 pub(in crate::plan) struct CycleStep {
-    /// Whose it is.
+    /// The number of its resource.
     pub n: usize,
-    /// What it does: `creating`.
+    /// Its operation as a gerund: `creating`.
     pub doing: &'static str,
 }
 
@@ -114,13 +113,13 @@ impl<'a> StepGraphBuilder<'_, 'a> {
             }
         }
         match verdict.act {
-            // Refused: what is adopted is never replaced at once.
+            // A guard blocks this plan: an adopted object is never replaced at once.
             DecisionKind::Replace { .. } if is_adopted(subject) => {}
             DecisionKind::Create => {
                 let create = self.create_operation(n, false);
                 self.nodes[n].create = Some(self.add(n, create));
             }
-            // The step of its parent stands for its own deletion.
+            // The parent's deletion step deletes this object, too.
             DecisionKind::Replace { create_first } if self.parents().goes_along(n) => {
                 let create = self.create_operation(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
@@ -147,7 +146,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         }
     }
 
-    /// Copies the data of an object before anything is done to let it go.
+    /// Adds the final snapshot of an object before all steps that prepare its deletion.
     fn copy_first(&mut self, n: usize) {
         let Some(copy) = self.survey.subjects[n].owned_object().and_then(|owned| self.add_copy(n, owned))
         else {
@@ -158,21 +157,22 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         self.add_dependency(Some(copy), own.delete);
     }
 
-    /// Adds the step that copies the data of an object which goes, where that is wanted.
+    /// Adds the step that makes the final snapshot of an object, if it is configured.
     fn add_copy(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
         let step = final_snapshot::copy_step(self.survey, &self.survey.subjects[n], owned)?;
         self.drafts.push(Some(step));
         Some(self.graph.add(n))
     }
 
-    /// What an older object still has comes anew once that object has gone.
+    /// Orders creations after the deletion of deposed objects that have the same unique values.
     fn make_room(&mut self, leftovers: &DeposedObjects<'a>) {
         let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
         for n in new {
             for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
                 let used = leftovers.is_used(leftover);
                 let deposed = self.nodes[leftover.n].deposed.iter_mut().find(|d| d.id == leftover.id);
-                // What others still use goes first only for its own address: they let go of it then.
+                // A deposed object in use is deleted first only for its own address, whose new object its users then
+                // use.
                 let Some(deposed) = deposed.filter(|_| !used || leftover.n == n) else { continue };
                 deposed.early = !used;
                 let node = deposed.node;
@@ -181,7 +181,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         }
     }
 
-    /// What is forbidden in a state that another change ends comes after that change.
+    /// Orders a change that a state forbids after the change that ends the state.
     fn wait_for_the_end(&mut self) {
         let waits = |rule: &&Rule| matches!(rule.check, RuleCheck::NotWhile { .. });
         for kind in self.survey.inputs.registry.kinds {
@@ -201,8 +201,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         }
     }
 
-    /// Adds a step that undoes links, and returns their names: in an update those whose other end is
-    /// deleted before it is made anew, else those that stand in the way of the deletion.
+    /// Adds a step that undoes links, and returns their names: in an update those whose target is deleted before it is
+    /// recreated, else those that prevent the deletion.
     fn add_release(&mut self, n: usize) -> Vec<&'static str> {
         let subject = &self.survey.subjects[n];
         let links: Vec<&'static Attribute> = match self.verdicts[n].act {
@@ -218,7 +218,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
             let mut desired = remembered_attributes(subject);
             desired.extend(names.iter().map(|name| ((*name).into(), Expression::Value(Value::Null))));
             let object = subject.object().map(Object::key);
-            // It undoes links and nothing else: what differs besides is not its business, and stops no deletion.
+            // The step only undoes links: other differences are not compared, and must not stop the deletion.
             let others = desired.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
             let remember = LedgerMetadata { unverified: others, ..as_before(subject) };
             let release = Operation::Update { object, calls: undone, desired, remember };
@@ -227,8 +227,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         names
     }
 
-    /// Adds a step that undoes the links of an older object which stand in the way of its deletion. The
-    /// entry tells nothing of it: only what it shows counts.
+    /// Adds a step that undoes the links of a deposed object which prevent its deletion. The entry does not describe
+    /// that object, so only its live values count.
     fn release_deposed(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
         let subject = &self.survey.subjects[n];
         let key = owned.key(subject.kind.name);
@@ -246,7 +246,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         Some(self.add(n, Operation::Update { object: Some(key), calls: undone, desired, remember }))
     }
 
-    /// An update is one step, or two when a link must be undone before its other end goes.
+    /// Adds the update of a resource: one step, or two if a link must be undone before its target is deleted.
     fn add_update(&mut self, n: usize) {
         let names = self.add_release(n);
         let subject = &self.survey.subjects[n];
@@ -256,7 +256,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
     }
 
-    /// Returns the links that change and whose present other end is deleted before it is made anew.
+    /// Returns the changing links whose present target is deleted before it is recreated.
     fn links_to_release(&self, n: usize) -> Vec<&'static Attribute> {
         let held = &self.survey.subjects[n].held;
         let released =
@@ -269,9 +269,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         changed.filter(|attribute| matches!(attribute.change, UpdateStrategy::Link { .. }))
     }
 
-    /// Tells whether a link that changes leads to an object which goes before the link can be made anew: one
-    /// that is deleted before it is made again, or one that goes while the new other end waits for another
-    /// deletion.
+    /// Returns whether the target of a changing link is deleted before the link can be set again: it is deleted before
+    /// it is recreated, or its deletion precedes a creation that the new target waits for.
     fn releases_link(&self, n: usize, link: &Attribute, held: usize) -> bool {
         let (subject, going) = (&self.survey.subjects[n], &self.verdicts[held]);
         let early = going.deletes_first() || going.removes() && self.verdicts[n].downstream;
@@ -281,7 +280,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         early && ids.any(|id| Some(id.as_str()) == current_value::present_value(subject, link).as_text())
     }
 
-    /// Tells whether the live object of one subject refers to an object of another.
+    /// Returns whether the live object of one resource refers to an object of another.
     fn refers_to(&self, n: usize, held: usize) -> bool {
         let (subject, other) = (&self.survey.subjects[n], &self.survey.subjects[held]);
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
@@ -356,7 +355,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     fn replace_in_order(&mut self, n: usize) {
         let own = self.nodes[n].clone();
-        // The ledger remembers the release of the old object, so the new one comes after it.
+        // The ledger records the release for the current object, so the new object must be created after it.
         for next in [own.update, own.delete, own.create] {
             self.add_dependency(own.release, next);
         }
@@ -371,7 +370,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         let own = self.nodes[n].clone();
         for held in &self.survey.subjects[n].held {
             let released = |link: &Attribute| self.releases_link(n, link, *held);
-            // What only remembers the other one, and waits itself for what goes, keeps nobody.
+            // A dependency that exists only in the ledger, of a resource that itself waits for the deletion, delays no
+            // deletion.
             let remembers = self.verdicts[n].downstream && !self.refers_to(n, *held);
             let first = self.verdicts[*held].deletes_first()
                 || own.update.is_some() && (remembers || self.changed_links(n).any(released));
@@ -392,7 +392,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         }
     }
 
-    /// Numbers the steps so that each comes after those that it waits for.
+    /// Numbers the steps so that each comes after those that it depends on.
     fn number_steps(mut self) -> StepOrder {
         let mut of = vec![Vec::new(); self.survey.subjects.len()];
         let sorted = match self.graph.topological_order() {
@@ -428,7 +428,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     }
 }
 
-/// Returns what a step does, as a gerund.
+/// Returns the operation of a step as a gerund.
 fn step_gerund(operation: &Operation) -> &'static str {
     match operation {
         Operation::Create { remember, .. } if remember.let_go => "copying",
@@ -439,7 +439,7 @@ fn step_gerund(operation: &Operation) -> &'static str {
     }
 }
 
-/// Returns what the ledger is to remember of a wanted subject.
+/// Returns the part of a declared resource's ledger entry besides objects and attributes.
 pub(in crate::plan) fn build_remember(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -457,20 +457,20 @@ pub(in crate::plan) fn build_remember(
     }
 }
 
-/// Returns the attributes whose live values are not compared with what is sent.
+/// Returns the attributes whose live values are not compared with the sent ones.
 fn unverified_attributes(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
     let ignored = |attribute: &&Attribute| ignores_drift(survey, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
 }
 
-/// Returns the links without which the object cannot be deleted.
+/// Returns the set links that must be undone before the object can be deleted.
 fn standing_links(subject: &ResourceState<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
     let stands = |attribute: &&Attribute| current_value::present_value(subject, attribute) != Value::Null;
     all.filter(stands).filter(|_| matches!(subject.live, LiveState::Present(_))).collect()
 }
 
-/// Returns what the ledger remembers, unchanged.
+/// Returns the same part of the present ledger entry, unchanged.
 fn as_before(subject: &ResourceState<'_>) -> LedgerMetadata {
     let remember = subject.entry.map(|entry| LedgerMetadata {
         depends_on: entry.depends_on.clone(),
@@ -489,7 +489,7 @@ fn remembered_attributes(subject: &ResourceState<'_>) -> BTreeMap<Name, Expressi
     applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
 }
 
-/// Returns the certificate, with a human's word that the object is this resource's.
+/// Returns the recorded identity, confirmed if the user confirmed the object.
 fn confirm_owned(subject: &ResourceState<'_>, owned: &OwnedObject) -> OwnedObject {
     let confirmed = matches!(subject.adoption, Some(AdoptionReason::Confirmed));
     OwnedObject { provisional: owned.provisional && !confirmed, ..owned.clone() }
@@ -499,14 +499,14 @@ fn delete_operation(owned: &OwnedObject, deposed: bool) -> Operation {
     Operation::Delete { object: owned.clone(), deposed }
 }
 
-/// Returns how long a step usually takes and how long it may take.
+/// Returns the usual duration and the time limit of a step, in seconds.
 fn step_durations(subject: &ResourceState<'_>, operation: &Operation) -> (u32, u32) {
     let estimate = subject.kind.estimate;
     let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
     let (seconds, allowed) = match operation {
         Operation::Create { .. } => (estimate.create, timeouts.create),
         Operation::Update { calls, .. } => {
-            // A roll-out takes the place of the one before it: only the last is waited for.
+            // A later roll-out replaces the earlier one, so only one of them is waited for.
             let (rolls_out, others): (Vec<_>, Vec<_>) =
                 calls.iter().partition(|call| rolls_out(subject.kind, call));
             let seconds = |call: &&PlannedCall| call_duration(subject.kind, call);
@@ -519,13 +519,13 @@ fn step_durations(subject: &ResourceState<'_>, operation: &Operation) -> (u32, u
     (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(TIMEOUT_FACTOR).max(MIN_TIMEOUT_SECS)))
 }
 
-/// Tells whether a call begins a roll-out of an object that runs.
+/// Returns whether a call begins a roll-out.
 fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
     let mut attributes = call.attributes.keys().filter_map(|name| kind.attribute(name));
     attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
 }
 
-/// Returns how long a call usually takes; one that only writes something down takes no time.
+/// Returns the usual duration of a call; one that only stores a value takes at most `METADATA_CALL_SECS`.
 fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
     let changed = call.attributes.iter().filter(|(_, (before, after))| after.known_value() != Some(before));
     let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
@@ -533,7 +533,7 @@ fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
     if at_once { kind.estimate.update.min(METADATA_CALL_SECS) } else { kind.estimate.update }
 }
 
-/// Returns the longest chain of steps.
+/// Returns the longest chain of steps by duration.
 pub(in crate::plan) fn critical_path(steps: &[Step]) -> CriticalPath {
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(steps.len());
     for step in steps {

@@ -1,26 +1,26 @@
-//! The document of `resolve`: what only a human can answer.
+//! The JSON document of `resolve`: ambiguous intents that only the user can decide.
 
 use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
 
-/// One open question, or one request that is watched for late effects.
+/// One ambiguous intent, or one request that is watched for late effects.
 #[derive(Debug, Serialize)]
 pub struct AmbiguousIntentEntry<'a> {
-    /// The whole id of the request; of a lost secret the address.
+    /// Full id of the request; for a lost secret, the address.
     pub operation: String,
-    /// Its first digits, or the address: enough to answer by.
+    /// The id's first digits, or the address: enough for `stead resolve`.
     pub handle: String,
-    /// Which resource.
+    /// Address of the resource.
     pub address: &'a Address,
-    /// Its kind.
+    /// Kind of the resource.
     pub kind: &'a Name,
-    /// The question, in a sentence.
+    /// The question to the user, as a sentence.
     pub text: &'a str,
-    /// Objects that could be the answer.
+    /// Ids of the objects that the request may have created.
     pub candidates: &'a [Name],
-    /// The words that can follow `stead resolve HANDLE`.
+    /// The answers that `stead resolve HANDLE` accepts.
     pub answers: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ struct AmbiguousIntentsDocument<'a> {
     watched: &'a [AmbiguousIntentEntry<'a>],
 }
 
-/// Returns the document of all open questions and watched requests.
+/// Returns the document of all ambiguous intents and watched requests.
 #[must_use]
 pub fn questions_document(
     questions: &[AmbiguousIntentEntry<'_>],

@@ -1,4 +1,4 @@
-//! The document of `validate`: every problem with its place and its fix.
+//! The JSON document of `validate`: all problems with their locations and fixes.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ struct FixEntry<'a> {
     replacement: &'a str,
 }
 
-/// Bytes of the file, and where they begin.
+/// A byte range of the file, and the line and column of its start.
 #[derive(Serialize)]
 struct SpanEntry {
     start: u32,
@@ -56,12 +56,12 @@ fn source_path(sources: &Sources, span: Span) -> Option<&str> {
 fn source_range(sources: &Sources, span: Span) -> Option<SpanEntry> {
     let source = sources.get(span.source)?;
     let (line, column) = source.line_column(span.start);
-    // Where a line begins tells how long those before it are.
+    // Offsets would reveal the length of the lines before.
     let (start, end) = if source.is_withheld() { (0, 0) } else { (span.start, span.end) };
     Some(SpanEntry { start, end, line, column })
 }
 
-/// Returns the document, all problems in the order of their places.
+/// Returns the document, with the problems ordered by location.
 #[must_use]
 pub fn diagnostics_document(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     to_pretty(&DiagnosticsDocument {
@@ -70,7 +70,7 @@ pub fn diagnostics_document(diagnostics: &[Diagnostic], sources: &Sources) -> St
     })
 }
 
-/// Returns all problems as they stand in a document.
+/// Returns the JSON entries of all problems.
 pub(super) fn diagnostic_entries<'a>(
     diagnostics: &'a [Diagnostic],
     sources: &'a Sources,

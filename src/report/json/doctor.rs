@@ -1,4 +1,4 @@
-//! Documents of `doctor`.
+//! The JSON documents of `doctor`.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ struct DoctorDocument<'a> {
     checks: &'a [DoctorCheck],
 }
 
-/// Returns the document of a checklist.
+/// Returns the JSON document of a checklist.
 #[must_use]
 pub fn doctor_document(checks: &[DoctorCheck]) -> String {
     to_pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checks })
@@ -29,7 +29,7 @@ struct ConformanceDocument<'a> {
     assumptions: &'a [AssumptionResult],
 }
 
-/// Returns the document of what a service showed of the contract.
+/// Returns the JSON document of a service's conformance to the contract.
 #[must_use]
 pub fn contract_document(report: &ConformanceReport) -> String {
     to_pretty(&ConformanceDocument {

@@ -1,4 +1,4 @@
-//! The document of edits to a stack's files.
+//! The JSON document of edits to a stack's files.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ struct EditEntry<'a> {
     diff: &'a str,
 }
 
-/// Returns the document of edits: files, each with its difference.
+/// Returns the JSON document of edits: pairs of a file and its diff.
 #[must_use]
 pub fn edits_document(edits: &[(String, String)]) -> String {
     let edits = edits.iter().map(|(file, diff)| EditEntry { file, diff }).collect();

@@ -1,4 +1,4 @@
-//! The document of a command that ended before it had a result: what went wrong, and what to do about it.
+//! The JSON document of a command that failed without a result: the error and its remedies.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -11,13 +11,13 @@ use crate::model::source::Sources;
 /// Why a command has no result.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandFailure<'a> {
-    /// What and why, in sentences.
+    /// What happened and why, in sentences.
     pub message: &'a str,
-    /// What to do about it.
+    /// Remedies, one per entry.
     pub help: &'a [String],
-    /// The configuration's problems, when that is the reason.
+    /// The problems of the configuration, if they are the reason.
     pub rejected: Option<(&'a [Diagnostic], &'a Sources)>,
-    /// The exit code.
+    /// Exit code of the command.
     pub exit: u8,
 }
 
@@ -55,7 +55,7 @@ impl<'a> CommandFailure<'a> {
         self.rejected.map(|(problems, sources)| diagnostics::diagnostic_entries(problems, sources))
     }
 
-    /// Returns the one document.
+    /// Returns the JSON document of the error.
     #[must_use]
     pub fn document(&self) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());

@@ -1,4 +1,4 @@
-//! The document of `fmt`.
+//! The JSON document of `fmt`.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ struct FmtDocument<'a> {
     files: &'a [&'a str],
 }
 
-/// Returns the document: the files that were not in their canonical form.
+/// Returns the document: the files that are not in canonical form, and whether they were rewritten.
 #[must_use]
 pub fn formatted_document(files: &[&str], written: bool) -> String {
     to_pretty(&FmtDocument { schema_version: SCHEMA_VERSION, written, files })

@@ -1,4 +1,4 @@
-//! Documents of `history` and `lock`.
+//! The JSON documents of `history` and `lock`.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ struct IncidentEntry<'a> {
     reason: Option<&'a str>,
 }
 
-/// Returns the document of a history, or of one run of it.
+/// Returns the JSON document of a history, or of one of its runs.
 #[must_use]
 pub fn history_document(
     stack: &Name,
@@ -112,7 +112,7 @@ struct LockHolderEntry<'a> {
     left_seconds: Option<u64>,
 }
 
-/// Returns the document of a lock; `null` stands for nobody.
+/// Returns the JSON document of a lock; `lock` is `null` if no process holds it.
 #[must_use]
 pub fn lock_document(holder: Option<&LockHolder>, place: &str) -> String {
     to_pretty(&LockDocument {

@@ -1,4 +1,4 @@
-//! The document of what is taken over.
+//! The JSON document of an adoption or import.
 
 use serde::Serialize;
 
@@ -14,12 +14,12 @@ struct ImportDocument<'a> {
     files: Vec<FileEntry<'a>>,
     resources: Vec<ResourceEntry<'a>>,
     variables: Vec<VariableEntry<'a>>,
-    /// Private values that the files hold as they are.
+    /// Sensitive values that the generated files contain as plain text.
     in_clear: Vec<PlaintextSecretEntry<'a>>,
-    /// Keys that were to be secrets and that nothing has.
+    /// Keys that were requested as secrets, but that no attribute has.
     unmatched: &'a [String],
     left_out: Vec<OmissionEntry<'a>>,
-    /// What could be written in place of ids.
+    /// References that could replace ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     suggestions: Vec<ReferenceSuggestionEntry<'a>>,
 }
@@ -64,12 +64,12 @@ struct ReferenceSuggestionEntry<'a> {
     attribute: &'a Name,
     kind: &'a Name,
     id: &'a Name,
-    /// What to write once the object is managed here; null where another stack has it.
+    /// Reference to write once the object is managed here; null if another stack manages it.
     reference: Option<&'a str>,
     text: &'a str,
 }
 
-/// Returns the document of an accepted takeover. Secrets are not in it.
+/// Returns the JSON document of an accepted import. It contains no secrets.
 #[must_use]
 pub fn takeover_document(accepted: &ImportResult) -> String {
     let resources = accepted.entries.iter().map(|(address, entry)| ResourceEntry {
@@ -118,7 +118,7 @@ struct AdoptionDocument<'a> {
     schema_version: u32,
     address: &'a Address,
     id: &'a str,
-    /// What the next apply changes of it.
+    /// Changes that the next apply makes to the object.
     changes: Vec<AdoptionChangeEntry<'a>>,
 }
 
@@ -129,7 +129,7 @@ struct AdoptionChangeEntry<'a> {
     after: JsonValue<'a>,
 }
 
-/// Returns the document of one object that a written block takes over.
+/// Returns the JSON document of one object that an existing block adopts.
 #[must_use]
 pub fn adoption_document(address: &Address, id: &str, change: Option<&Change>) -> String {
     let attributes = change.into_iter().flat_map(|change| &change.attributes);

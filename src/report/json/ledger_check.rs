@@ -1,4 +1,4 @@
-//! Documents of `state verify` and `state repair`.
+//! The JSON documents of `state verify` and `state repair`.
 
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ struct DamageEntry<'a> {
     records: Option<&'a [String]>,
 }
 
-/// Returns the document of a check.
+/// Returns the JSON document of a ledger check.
 #[must_use]
 pub fn check_document(checked: &LedgerCheckReport) -> String {
     to_pretty(&LedgerCheckDocument {
@@ -53,7 +53,7 @@ struct LedgerRepairDocument<'a> {
     lost: Vec<DamageEntry<'a>>,
 }
 
-/// Returns the document of a repair that is about to be done.
+/// Returns the JSON document of a repair before it is carried out.
 #[must_use]
 pub fn repair_document(kept: usize, losses: &[LostRecords]) -> String {
     let lost = losses

@@ -1,4 +1,4 @@
-//! Documents of `ls`, `get` and `drift`.
+//! The JSON documents of `ls`, `get` and `drift`.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::drift::{self, DriftReport};
 use crate::report::views::list::{self, ObjectSummary};
 
-/// Returns the document of a list: `{schema_version, <key>: [row…]}`.
+/// Returns the JSON document of a list: `{schema_version, <key>: [row…]}`.
 #[must_use]
 pub fn list_document(key: &'static str, table: &ReportTable) -> String {
     to_pretty(&ListDocument { key, table })
@@ -52,7 +52,7 @@ impl Serialize for AttributeMap<'_> {
     }
 }
 
-/// Returns the document of one object (`get`).
+/// Returns the JSON document of one object (`get`).
 #[must_use]
 pub fn object_document(listed: &ObjectSummary, applied: &Attributes, live: &Attributes) -> String {
     to_pretty(&ObjectDocument {
@@ -81,7 +81,7 @@ struct DriftDocument<'a> {
     notes: Vec<NoteEntry<'a>>,
 }
 
-/// A difference, and since when it is known.
+/// A difference, and when it was first seen.
 #[derive(Serialize)]
 struct DatedDriftEntry<'a> {
     #[serde(flatten)]
@@ -89,7 +89,7 @@ struct DatedDriftEntry<'a> {
     first_seen: Option<Timestamp>,
 }
 
-/// What was there at the look before, and is not any more.
+/// A difference of the previous check that no longer exists.
 #[derive(Serialize)]
 struct ResolvedDriftEntry<'a> {
     name: &'a str,
@@ -102,7 +102,7 @@ struct OtherProjectsEntry {
     account: usize,
 }
 
-/// Returns the document of `drift`.
+/// Returns the JSON document of `drift`.
 #[must_use]
 pub fn drift_document(found: &DriftReport<'_>) -> String {
     let memory = found.memory;

@@ -1,4 +1,4 @@
-//! The documents for programs. Every one carries `schema_version`; `schemas/` describes them.
+//! The JSON documents. Each one has `schema_version`; `schemas/` describes them.
 
 mod ambiguous_intents;
 mod diagnostics;

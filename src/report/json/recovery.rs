@@ -1,4 +1,4 @@
-//! The document of `recover`.
+//! The JSON document of `recover`.
 
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ impl<'a> CandidateEntry<'a> {
     }
 }
 
-/// Returns the document of a recovery.
+/// Returns the JSON document of a rebuilt ledger.
 #[must_use]
 pub fn recovery_document(recovery: &RebuiltLedger) -> String {
     let found = recovery.found.iter();

@@ -1,4 +1,4 @@
-//! Writing JSON: as serde_json does, with whatever acts or hides as `\uXXXX`.
+//! Writes JSON as serde_json does, but escapes control and invisible characters as `\uXXXX`.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,10 +8,10 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::report::text::escape;
 
-/// The version of all documents. It grows when a key goes away or changes its meaning.
+/// Schema version of all documents. It increases when a key is removed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Returns a document of several lines, with a line break at its end.
+/// Returns an indented document with a final line break.
 #[must_use]
 pub fn to_pretty(document: &impl Serialize) -> String {
     let mut text = serialize_with(document, EscapingFormatter(PrettyFormatter::new()));
@@ -19,26 +19,26 @@ pub fn to_pretty(document: &impl Serialize) -> String {
     text
 }
 
-/// Returns a document of one line, without a line break.
+/// Returns a document on one line, without a line break.
 #[must_use]
 pub fn to_compact(document: &impl Serialize) -> String {
     serialize_with(document, EscapingFormatter(CompactFormatter))
 }
 
-/// Returns a document of several lines as one line; what is on one line already is left as it is.
+/// Converts an indented document to one line; returns a document on one line unchanged.
 #[must_use]
 pub fn fold_lines(text: &str) -> Cow<'_, str> {
     if !text.starts_with("{\n") {
         return Cow::Borrowed(text);
     }
-    // No text in a document holds a line break: they are escaped.
+    // Line breaks inside strings are escaped, so each line break is formatting.
     let mut line = String::with_capacity(text.len());
     line.extend(text.lines().map(str::trim_start));
     line.push('\n');
     Cow::Owned(line)
 }
 
-/// Returns the document of a command that prints nothing but what it has done.
+/// Returns the JSON document of a command whose only output is a sentence on what it did.
 #[must_use]
 pub fn result_document(text: &str) -> String {
     #[derive(Serialize)]
@@ -49,7 +49,7 @@ pub fn result_document(text: &str) -> String {
     to_pretty(&ResultDocument { schema_version: SCHEMA_VERSION, result: text })
 }
 
-/// Writes a document of several lines as it is made.
+/// Writes an indented document directly to `out`, without building it in memory.
 ///
 /// # Errors
 /// When writing fails.
@@ -62,12 +62,12 @@ pub fn pretty_to(out: &mut impl io::Write, document: &impl Serialize) -> io::Res
 fn serialize_with(document: &impl Serialize, formatter: impl Formatter) -> String {
     let mut bytes = Vec::new();
     let written = document.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
-    // Maps have text keys and a `Vec` takes every byte, so there is nothing that could fail.
+    // Maps have string keys and a `Vec` accepts each byte, so this cannot fail.
     debug_assert!(written.is_ok());
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// A formatter that escapes more.
+/// A formatter that escapes additional characters.
 struct EscapingFormatter<F>(F);
 
 impl<F: Formatter> Formatter for EscapingFormatter<F> {

@@ -1,14 +1,14 @@
-//! `LiveRegion`: draws a `Board` on a terminal. The only part of `report` that touches one; what it draws
-//! is decided by `board`.
+//! `LiveRegion`: draws a `ProgressTable` on a terminal. This is the only part of `report` that uses a terminal;
+//! `progress_table` decides the content.
 
 use std::io;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Redraws a second, at most.
+/// Limit on redraws per second.
 const REDRAWS_PER_SEC: u8 = 20;
 
-/// A region at the bottom of a terminal that is redrawn in place.
+/// A region at the bottom of the terminal that is redrawn in place.
 pub struct LiveRegion {
     all: MultiProgress,
     rows: Vec<ProgressBar>,
@@ -22,7 +22,7 @@ impl Default for LiveRegion {
 }
 
 impl LiveRegion {
-    /// Returns an empty region on the terminal's error stream.
+    /// Returns an empty region on standard error.
     #[must_use]
     pub fn new() -> Self {
         Self::with_target(ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SEC))
@@ -34,7 +34,7 @@ impl LiveRegion {
         Self { all: MultiProgress::with_draw_target(target), rows: Vec::new(), style }
     }
 
-    /// Shows these lines in place of those before.
+    /// Replaces the lines of the region.
     pub fn draw(&mut self, lines: Vec<String>) {
         while self.rows.len() > lines.len() {
             if let Some(row) = self.rows.pop() {
@@ -53,7 +53,7 @@ impl LiveRegion {
         }
     }
 
-    /// Writes a line above the region; it stays.
+    /// Writes a permanent line above the region.
     ///
     /// # Errors
     /// When the terminal cannot be written.
@@ -61,7 +61,7 @@ impl LiveRegion {
         self.all.println(line)
     }
 
-    /// Takes the region off the screen.
+    /// Removes the region from the screen.
     ///
     /// # Errors
     /// When the terminal cannot be written.

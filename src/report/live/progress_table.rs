@@ -1,4 +1,5 @@
-//! `ProgressTable`: what a live display shows of a running apply. Pure: events and time go in, lines come out.
+//! `ProgressTable`: the content of the live display of a running apply. Pure: the caller passes in events and times,
+//! and gets lines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,29 +13,29 @@ use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::views::apply_outcome;
 
-/// Frames of the sign that something runs.
+/// Frames of the spinner.
 const SPINNER_FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// The same in ASCII.
+/// Frames of the spinner in ASCII.
 const ASCII_SPINNER_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
-/// How long one frame stays.
+/// Duration of one frame of the spinner.
 const FRAME_DURATION: Duration = Duration::from_millis(100);
 
-/// Waiting resources that are named.
+/// How many waiting resources to name.
 const MAX_LISTED_WAITING: usize = 4;
 
-/// How long a hint about a retry stays.
+/// How long a hint about a retry stays visible.
 const HINT_DURATION: Duration = Duration::from_secs(5);
 
-/// The widest column of addresses.
+/// Limit on the width of the address column.
 const MAX_ADDRESS_WIDTH: usize = 40;
 
-/// A step of the plan as the display needs it.
+/// The facts about a planned step that the display needs.
 #[derive(Debug)]
 struct DisplayedStep {
     address: Address,
     seconds: u32,
-    /// Seconds from its start to the end of the longest chain that begins with it.
+    /// Seconds from its start to the end of the longest chain of steps that begins with it.
     tail: u64,
 }
 
@@ -45,7 +46,7 @@ struct RunningStep {
     text: String,
 }
 
-/// A running apply.
+/// The state of the live display of a running apply.
 #[derive(Debug)]
 pub struct ProgressTable {
     title: String,
@@ -59,11 +60,11 @@ pub struct ProgressTable {
 }
 
 impl ProgressTable {
-    /// Returns the board of a plan that is about to run.
+    /// Returns the display state for a plan that is about to run.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         let mut tails: Vec<u64> = plan.steps.iter().map(|step| step.seconds.into()).collect();
-        // Steps stand after what they wait for, so one pass from the end finds every longest chain.
+        // Steps come after those that they wait for, so one pass from the end computes the longest chains.
         for (number, step) in plan.steps.iter().enumerate().rev() {
             for before in &step.after {
                 if let Some(planned) = plan.steps.get(*before) {
@@ -91,7 +92,7 @@ impl ProgressTable {
         }
     }
 
-    /// Counts in the time of a service whose clock runs so many times as fast as ours.
+    /// Scales expected durations to a service whose clock runs `speed` times as fast as real time.
     #[must_use]
     pub fn with_clock_speed(mut self, speed: f64) -> Self {
         if speed > 0.0 && speed.is_finite() {
@@ -103,12 +104,12 @@ impl ProgressTable {
         self
     }
 
-    /// Says that the apply was told to stop: what runs is finished, nothing new starts.
+    /// Records that the apply was interrupted: running steps finish, no new ones start.
     pub fn stop(&mut self) {
         self.stopping = true;
     }
 
-    /// Takes an event; returns a line that stays on the screen, if it makes one.
+    /// Handles an event; returns a line to keep on the screen, if the event has one.
     pub fn handle_event(&mut self, now: Duration, event: &ApplyEvent, style: TextStyle) -> Option<String> {
         match event {
             ApplyEvent::Recovering { address, text } => Some(
@@ -149,8 +150,8 @@ impl ProgressTable {
         }
     }
 
-    /// Returns the part of the display that changes: totals, what runs, what waits, hints. At most
-    /// `rows` lines, none wider than the style.
+    /// Returns the lines of the redrawn region: totals, running steps, waiting resources, hints. At most `rows`
+    /// lines, none wider than the style allows.
     #[must_use]
     pub fn lines(&self, now: Duration, rows: usize, style: TextStyle) -> Vec<String> {
         let mut lines = vec![self.head_line(now, style)];
@@ -230,12 +231,12 @@ impl ProgressTable {
         line.cut_to_width(style)
     }
 
-    /// Returns how long the longest chain still takes.
+    /// Returns the estimated remaining time of the longest chain.
     fn time_left(&self, now: Duration) -> Duration {
         let left = |step: &usize| {
             let planned = self.steps.get(*step)?;
             let run = self.running.get(step).map(|running| now.saturating_sub(running.since).as_secs());
-            // What is over its usual time counts as about to end; what follows it is still to come.
+            // A step beyond its expected duration counts as about to end; the steps after it still count in full.
             Some(planned.tail - run.unwrap_or(0).min(planned.seconds.into()))
         };
         Duration::from_secs(self.open.iter().filter_map(left).max().unwrap_or(0))
@@ -283,7 +284,7 @@ impl ProgressTable {
     }
 }
 
-/// Returns how long something takes by a clock that is so many times as fast: at least a second, unless it is none.
+/// Returns the duration at `speed` in whole seconds, rounded up.
 fn scale_seconds(seconds: u64, speed: f64) -> u64 {
     let whole = Duration::from_secs(seconds).div_f64(speed);
     whole.as_secs() + u64::from(whole.subsec_nanos() > 0)

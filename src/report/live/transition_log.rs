@@ -1,5 +1,5 @@
-//! An apply for logs: one line with a time for each transition, and a sign of life now and then.
-//! Pure: time is handed in.
+//! The transition log of an apply: one line with a time per transition, and a heartbeat when nothing else is
+//! written. Pure: the caller passes in the time.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::report::text::phrases;
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::views::apply_outcome;
 
-/// Quiet time after which a sign of life is due.
+/// Time without output after which a heartbeat line is due.
 const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// Time within which waits before further tries are one burst, and told once.
+/// Period within which retries count as one burst and are reported once.
 const RETRY_BURST_WINDOW: SignedDuration = SignedDuration::from_secs(15);
 
-/// Running steps that a sign of life names.
+/// How many running steps a heartbeat line names.
 const MAX_LISTED_STEPS: usize = 4;
 
-/// What is known of the apply so far.
+/// The state of the transition log.
 #[derive(Debug)]
 pub struct TransitionLog {
     style: TextStyle,
@@ -40,20 +40,20 @@ struct RunningResource {
 }
 
 impl TransitionLog {
-    /// Returns the log of an apply of `total` steps that begins now.
+    /// Returns the log for an apply of `total` steps that starts now.
     #[must_use]
     pub fn new(total: usize, now: Timestamp, style: TextStyle) -> Self {
         Self { style, total, done: 0, running: BTreeMap::new(), last_line: now, last_retry: None }
     }
 
-    /// Takes an event; returns its line, if it is one that a log wants.
+    /// Handles an event; returns its line, or `None` if the event is not logged.
     pub fn handle_event(&mut self, now: Timestamp, event: &ApplyEvent) -> Option<String> {
         let line = self.event_text(now, event)?;
         self.last_line = now;
         Some(line.to_unwrapped(self.style))
     }
 
-    /// Returns a sign of life when nothing was written for a minute and something runs.
+    /// Returns a heartbeat line if nothing was written for a minute and steps are running.
     pub fn heartbeat_line(&mut self, now: Timestamp) -> Option<String> {
         if self.running.is_empty() || now.duration_since(self.last_line) < HEARTBEAT_INTERVAL {
             return None;
@@ -96,7 +96,7 @@ impl TransitionLog {
                 Some(of(address).push_text(text))
             }
             ApplyEvent::Retrying { text, .. } => {
-                // A burst of 429 is one line.
+                // A burst of responses with status 429 is reported in one line.
                 if self.last_retry.is_some_and(|last| now.duration_since(last) < RETRY_BURST_WINDOW) {
                     return None;
                 }

@@ -1,4 +1,4 @@
-//! GitLab's code quality: findings beside the lines of a merge request.
+//! GitLab code quality report: findings that a merge request shows beside its lines.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use super::finding::{FindingLevel, ReviewFinding};
 use super::identity::finding_identities;
 use crate::report::json::to_pretty;
 
-/// Returns the findings.
+/// Returns the code quality report as JSON.
 pub(super) fn code_quality_json(findings: &[ReviewFinding]) -> String {
     let entries: Vec<Json> = findings
         .iter()

@@ -1,25 +1,25 @@
-//! What a comment on a pull or merge request says besides the report: the commit that was planned, or that the
-//! plan failed. Hidden lines that programs read stand before everything that a stack could write.
+//! Text around the report in a comment on a pull or merge request: the planned commit, or that planning failed.
+//! Hidden marker lines that programs read come before any text that a stack controls.
 
 use super::markdown::{comment_marker, marker_of};
 
-/// What the line begins with that names the commit that was planned.
+/// Beginning of the marker line with the planned commit.
 const HEAD_COMMIT_PREFIX: &str = "<!-- stead-head:";
 
-/// Tells whether a text is the whole id of a commit.
+/// Returns whether a text is a full commit id (SHA-1 or SHA-256).
 fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// Returns a report with the commit that it is of, on the line after its marker.
+/// Inserts the commit into a report, on the line after the report's marker.
 #[must_use]
 pub fn with_head(report: &str, commit: Option<&str>) -> String {
     let commit = commit.filter(|commit| is_commit(commit));
     match (marker_of(report), commit) {
         (Some(marker), Some(commit)) => {
             let rest = report.split_once('\n').map_or("", |(_, rest)| rest);
-            // A report says nothing of this itself; what stands there already was written by somebody else.
+            // stead never writes this line into a report itself; one that is present was written by someone else.
             let rest = if rest.starts_with(HEAD_COMMIT_PREFIX) {
                 rest.split_once('\n').map_or("", |(_, rest)| rest)
             } else {
@@ -31,7 +31,7 @@ pub fn with_head(report: &str, commit: Option<&str>) -> String {
     }
 }
 
-/// Returns the commit that a comment's report is of.
+/// Returns the commit that a comment's report was made for.
 #[must_use]
 pub fn head_of(comment: &str) -> Option<&str> {
     marker_of(comment)?;
@@ -40,7 +40,7 @@ pub fn head_of(comment: &str) -> Option<&str> {
     is_commit(commit).then_some(commit)
 }
 
-/// Returns the comment that takes the place of a plan's when planning failed.
+/// Returns the comment that replaces the plan's comment when planning failed.
 #[must_use]
 pub fn plan_failed(title: &str) -> String {
     let shown = comment_marker(title);

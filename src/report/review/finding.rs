@@ -1,5 +1,4 @@
-//! `ReviewFinding`: one thing that someone should look at, with its place: what code scanning, test reports
-//! and code quality show.
+//! `ReviewFinding`: one problem with its location, for code scanning, test reports and code quality.
 
 use super::view::{self, PlanReview, RepositoryRoot};
 use crate::model::address::Address;
@@ -13,7 +12,7 @@ use crate::report::text::phrases;
 use crate::report::views::drift;
 use crate::report::views::list::ObjectSummary;
 
-/// How much a finding weighs.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FindingLevel {
     Error,
@@ -21,32 +20,32 @@ pub(super) enum FindingLevel {
     Note,
 }
 
-/// One thing to look at.
+/// A problem for the reviewer to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReviewFinding {
-    /// What sort of thing: a diagnostic's code, `policy/budget`, `blocked/exists`, `drift`, `replace`.
+    /// Rule id: a diagnostic's code, `policy/budget`, `blocked/exists`, `drift`, `replace`.
     pub(super) rule: String,
     pub(super) level: FindingLevel,
     pub(super) text: String,
-    /// What it is about, without places: the same finding of another run has the same.
+    /// What the finding is about, without locations, so that it is equal in each run.
     pub(super) subject: String,
-    /// Where, in the repository.
+    /// Location in the repository.
     pub(super) place: FindingLocation,
 }
 
-/// A place in a file of the repository.
+/// A location in a file of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FindingLocation {
     pub(super) file: String,
     pub(super) line: u32,
     pub(super) column: u32,
-    /// Line and column behind its end.
+    /// Line and column after the end.
     pub(super) end: Option<(u32, u32)>,
 }
 
 impl FindingLocation {
-    /// A place; what has none is told at the beginning of the stack's first file: a forge refuses findings
-    /// without a place, and all others with them.
+    /// Converts a location; without one, uses the start of the stack's first file: a forge rejects a whole report
+    /// if one finding has no location.
     fn from_location(place: Option<&SourceLocation>, of: &PlanReview<'_>) -> Self {
         match place {
             Some(place) => Self {
@@ -65,7 +64,7 @@ impl FindingLocation {
 }
 
 impl PlanReview<'_> {
-    /// Returns what a reviewer should look at, the worst first.
+    /// Returns the findings for the reviewer, the most severe first.
     pub(super) fn findings(&self) -> Vec<ReviewFinding> {
         if let Some(ran) = self.run_report() {
             return self.left_undone(ran);
@@ -82,7 +81,7 @@ impl PlanReview<'_> {
         found
     }
 
-    /// Returns what an apply did not do, and what it asks.
+    /// Returns what an apply did not complete, and its ambiguous intents.
     fn left_undone(&self, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
         let of = |address: &Address| {
             let change = self.plan.changes.iter().find(|change| change.address == *address);
@@ -134,7 +133,7 @@ impl PlanReview<'_> {
         }
     }
 
-    /// Returns what is not as it should be: what blocks the plan, policies, drift.
+    /// Returns blockers, policy violations and drift.
     pub(super) fn problem_findings(&self) -> Vec<ReviewFinding> {
         let blocks = self.plan_blockers().map(|block| self.blocker_finding(block));
         let denials = self.denials().map(|ruling| self.policy_finding(ruling));
@@ -211,7 +210,7 @@ impl PlanReview<'_> {
 }
 
 impl ReviewDiagnostics<'_> {
-    /// Returns the problems in the order of their places.
+    /// Returns the problems as findings, ordered by location.
     pub(super) fn findings(&self) -> Vec<ReviewFinding> {
         sort_by_location(self.diagnostics, self.sources)
             .into_iter()
@@ -250,7 +249,7 @@ fn prefix_subject(subject: &str, text: &str) -> String {
     if subject.is_empty() { text.to_owned() } else { format!("{subject}: {text}") }
 }
 
-/// Joins what is said, each with one full stop.
+/// Joins sentences, each with one full stop.
 fn join_sentences(parts: &[&str]) -> String {
     let mut text = String::new();
     for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
@@ -262,13 +261,13 @@ fn join_sentences(parts: &[&str]) -> String {
     text
 }
 
-/// The problems of a configuration.
+/// The problems of a configuration, as review formats need them.
 #[derive(Debug, Clone, Copy)]
 pub struct ReviewDiagnostics<'a> {
-    /// What was found.
+    /// The problems that were found.
     pub diagnostics: &'a [Diagnostic],
-    /// The texts that it is about.
+    /// Source texts of the problems.
     pub sources: &'a Sources,
-    /// Where they are in their repository.
+    /// Where the sources are in their repository.
     pub root: &'a RepositoryRoot,
 }

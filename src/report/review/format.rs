@@ -1,4 +1,4 @@
-//! The forms of reports: their names, what each can be of, and how each is made.
+//! Report formats: their names, their subjects, and the function that writes each of them.
 
 use std::fmt;
 
@@ -7,33 +7,33 @@ use super::view::PlanReview;
 use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
 use crate::report::json::{self, PlanDocumentOptions};
 
-/// A form of report.
+/// A format of a review report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewFormat {
-    /// Markdown for a comment of a pull request: at most what GitHub takes.
+    /// Markdown for a comment on a pull request, within GitHub's size limit.
     Markdown,
-    /// One page that needs no network.
+    /// A single HTML page that needs no network.
     Html,
-    /// The plan's document, `schemas/plan.schema.json`, with places.
+    /// The plan's JSON document, `schemas/plan.schema.json`, with source locations.
     Json,
-    /// The plan in the shape of Terraform's JSON, for tools that read that.
+    /// The plan in the shape of Terraform's JSON, for tools that read it.
     Tfjson,
-    /// Findings for code scanning.
+    /// SARIF findings for code scanning.
     Sarif,
-    /// Findings as failed tests.
+    /// JUnit XML with findings as failed tests.
     Junit,
-    /// The counts that GitLab shows on a merge request.
+    /// Counts of changes, as GitLab shows them on a merge request.
     Gitlab,
-    /// Findings as GitLab's code quality.
+    /// Findings as a GitLab code quality report.
     CodeQuality,
-    /// Metrics for a text-file collector.
+    /// Prometheus metrics for a text-file collector.
     Prometheus,
-    /// The order of what is done, as a flow chart.
+    /// A Mermaid flow chart of the order of the steps.
     Mermaid,
 }
 
 impl ReviewFormat {
-    /// All forms, in the order in which they are named to people.
+    /// All formats, in the order in which messages list them.
     pub const ALL: &'static [Self] = &[
         Self::Markdown,
         Self::Html,
@@ -47,7 +47,7 @@ impl ReviewFormat {
         Self::Mermaid,
     ];
 
-    /// The forms that the problems of a configuration can have.
+    /// The formats that support the problems of a configuration.
     pub const FOR_DIAGNOSTICS: &'static [Self] = &[Self::Json, Self::Sarif, Self::Junit, Self::CodeQuality];
 
     /// Returns the form's name on the command line.
@@ -67,7 +67,7 @@ impl ReviewFormat {
         }
     }
 
-    /// Returns the report of a plan.
+    /// Returns the report of a plan in this format.
     #[must_use]
     pub fn render_plan(self, of: &PlanReview<'_>) -> String {
         match self {
@@ -91,7 +91,7 @@ impl ReviewFormat {
         }
     }
 
-    /// Returns the report of a configuration's problems; `None` where the form has no place for them.
+    /// Returns the report of a configuration's problems; `None` if the format does not support them.
     #[must_use]
     pub fn render_problems(self, of: &ReviewDiagnostics<'_>) -> Option<String> {
         match self {

@@ -1,4 +1,4 @@
-//! GitLab's report of infrastructure changes: three counts on a merge request.
+//! GitLab's report of infrastructure changes: three counts that a merge request shows.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::plan::model::change::{Action, Plan};
 use crate::report::json::to_compact;
 use crate::report::text::counts::ActionCounts;
 
-/// Returns the counts. A replacement is one creation and one deletion, as everywhere in that report.
+/// Returns the counts. A replacement counts as one creation and one deletion, as GitLab expects.
 pub(super) fn gitlab_report(plan: &Plan) -> String {
     let (mut create, mut update, mut delete) = (0, 0, 0);
     for (action, count) in ActionCounts::from_plan(plan).iter() {

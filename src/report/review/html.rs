@@ -1,5 +1,5 @@
-//! One page for a browser: no network, light or dark, to print, to filter, to walk by keys. The plan's
-//! document is in it for programs.
+//! A single HTML page: no network access, light and dark mode, printing, filters, keyboard navigation. It
+//! contains the plan's JSON document for programs.
 
 mod chart;
 
@@ -18,14 +18,14 @@ use crate::report::views::drift::{drift_key, drift_name, explain_drift, first_se
 const CSS: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// Nothing is loaded from anywhere, and nothing but what stands in the page runs.
+/// Content security policy: the page loads nothing, and only its own scripts and styles run.
 const CONTENT_SECURITY_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'";
 
-/// Changes whose attributes are open from the beginning.
+/// Number of changes up to which the attributes are expanded initially.
 const MAX_EXPANDED: usize = 30;
 
-/// Returns the page.
+/// Returns the report as an HTML page.
 pub(super) fn html_report(of: &PlanReview<'_>) -> String {
     let facts = of.headline_facts();
     html! {
@@ -67,7 +67,7 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
     .into_string()
 }
 
-/// Returns the plan's document as it may stand in a script: nothing in it ends one.
+/// Returns the plan's JSON document, escaped so that no text in it can end the script element.
 fn embedded_document(of: &PlanReview<'_>) -> String {
     let text = json::render_plan_document(
         of.plan,
@@ -77,7 +77,7 @@ fn embedded_document(of: &PlanReview<'_>) -> String {
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// Returns text that others wrote, with whatever acts or hides written out.
+/// Returns untrusted text as one line, with control and invisible characters escaped.
 fn escape_text(text: &str) -> String {
     escape::escape_line(text).into_owned()
 }
@@ -114,7 +114,7 @@ fn toolbar_markup(of: &PlanReview<'_>) -> Markup {
     }
 }
 
-/// What an apply did not do, and what it asks.
+/// Returns what an apply did not complete, and its ambiguous intents.
 fn run_markup(of: &PlanReview<'_>) -> Markup {
     html! {
         @if let Some(ran) = of.run_report() {
@@ -130,7 +130,7 @@ fn run_markup(of: &PlanReview<'_>) -> Markup {
     }
 }
 
-/// What a look found that nobody manages, and what is not there any more.
+/// Returns the unmanaged objects of a drift check, and the ones that no longer exist.
 fn unmanaged_markup(of: &PlanReview<'_>) -> Markup {
     let Some(found) = of.drift_result() else { return html! {} };
     let (count, gone) = (found.unmanaged.len(), &found.memory.resolved);
@@ -263,7 +263,7 @@ fn attribute_row(of: &PlanReview<'_>, attribute: &AttributeChange) -> Markup {
     }
 }
 
-/// Returns a value, folded where it has many lines.
+/// Returns a value; one with several lines is collapsed.
 fn fold_value(value: &str) -> Markup {
     let lines: Vec<String> = value.trim_end_matches('\n').split('\n').map(escape_text).collect();
     html! {

@@ -1,4 +1,4 @@
-//! Identities of findings: the same in every run, wherever the lines of a file move.
+//! Identities of findings: equal in each run, even if the lines of a file move.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,11 @@ use sha2::{Digest, Sha256};
 use super::finding::ReviewFinding;
 use crate::model::hex::encode_hex;
 
-/// Bytes of a digest that are kept.
+/// How many bytes of the digest an identity uses.
 const DIGEST_BYTES: usize = 16;
 
-/// Returns an identity for each finding: of its rule, file and subject, and of how many like it stand before.
+/// Returns an identity for each finding, computed from its rule, file and subject, and the number of equal
+/// findings before it.
 pub(super) fn finding_identities(findings: &[ReviewFinding]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     findings

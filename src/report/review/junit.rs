@@ -1,4 +1,4 @@
-//! Findings as tests that failed, for whatever shows tests.
+//! JUnit XML report: findings as failed tests.
 
 use super::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding};
 use super::view::PlanReview;
@@ -9,8 +9,8 @@ use crate::report::text::junit_xml::{self, JunitCase, JunitSuite};
 use crate::report::text::phrases;
 use crate::report::views::drift;
 
-/// Returns the report of a plan: what blocks it, drift, and each policy is a test. A policy fails where it says
-/// no and nobody overrides it.
+/// Returns the report of a plan: blockers, drift and policies are the tests. A policy fails if it denies the
+/// plan and the denial is not overridden.
 pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
     if let Some(ran) = of.run_report() {
         return apply_junit(of, ran);
@@ -30,7 +30,7 @@ pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
     build_suite(&format!("stead {}", of.title()), cases, "nothing to decide")
 }
 
-/// Returns the report of an apply: each resource is a test, and so is what it asks.
+/// Returns the report of an apply: each resource and each ambiguous intent is a test.
 fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
     let mut cases: Vec<JunitCase> = Vec::new();
     for change in &of.plan.changes {
@@ -65,7 +65,7 @@ fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
     build_suite(&format!("stead apply {}", of.title()), cases, "nothing to do")
 }
 
-/// Returns the report of a configuration's problems.
+/// Returns the report of a configuration's problems; only errors are failed tests.
 pub(super) fn problems_junit(of: &ReviewDiagnostics<'_>) -> String {
     let cases = of
         .findings()
@@ -76,7 +76,8 @@ pub(super) fn problems_junit(of: &ReviewDiagnostics<'_>) -> String {
     build_suite("stead validate", cases, "the configuration is valid")
 }
 
-/// One suite; a report without any test would look like one that was not run.
+/// Returns a report with one suite. Without findings it contains one passed test: a report without tests would
+/// look as if stead did not run.
 fn build_suite(name: &str, mut cases: Vec<JunitCase>, otherwise: &str) -> String {
     if cases.is_empty() {
         cases.push(JunitCase::new_passed(otherwise));

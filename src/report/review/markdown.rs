@@ -1,6 +1,6 @@
-//! Markdown for a comment of a pull request: what a reviewer must know first, and at most what GitHub
-//! takes. Text that others wrote stands in fences, or in `<code>` with everything written out that
-//! Markdown, HTML or a forge would read.
+//! Markdown for a comment on a pull request: the most important facts first, within GitHub's size limit.
+//! Untrusted text is in code fences, or in `<code>` with each character escaped that Markdown, HTML or a forge
+//! would interpret.
 
 use std::fmt::Write as _;
 
@@ -17,32 +17,32 @@ use crate::report::views::drift::{
 };
 use crate::report::views::list::ObjectSummary;
 
-/// Bytes of a comment. GitHub takes 65,536 characters.
+/// Size limit of a comment in bytes. GitHub's limit is 65,536 characters.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
-/// Bytes up to which the table of changes grows: the rest is for their attributes.
+/// Size in bytes up to which the table of changes grows; the rest is reserved for the attributes.
 const MAX_TABLE_BYTES: usize = 24_000;
 
-/// Warnings above the table, and their bytes.
+/// Limit on the warnings above the table; `MAX_ALERT_BYTES` limits their size in bytes.
 const MAX_ALERTS: usize = 20;
 const MAX_ALERT_BYTES: usize = 16_000;
 
-/// Attributes in a row of the table.
+/// How many attributes a row of the table shows.
 const MAX_ATTRIBUTES_PER_ROW: usize = 3;
 
-/// Characters of a value in the table, and of one in a sentence.
+/// Length limit in characters of a value in the table or in a sentence.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// Characters of a text that others wrote.
+/// Length limit in characters of an untrusted text.
 const MAX_TEXT_CHARS: usize = 600;
 
-/// Characters of a value in a difference.
+/// Length limit in characters of a value in a diff.
 const MAX_DIFF_CHARS: usize = 2_000;
 
-/// Steps of a flow chart that can still be read.
+/// Number of steps above which the flow chart is omitted as unreadable.
 const MAX_FLOWCHART_STEPS: usize = 60;
 
-/// Returns the comment.
+/// Returns the report as a Markdown comment.
 pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     let foot = report_footer(of);
     let mut page = MarkdownPage { text: report_head(of), room: MAX_COMMENT_BYTES - foot.len() };
@@ -55,14 +55,14 @@ pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     page.text + &foot
 }
 
-/// A text that grows while there is room.
+/// A text with a size limit.
 struct MarkdownPage {
     text: String,
     room: usize,
 }
 
 impl MarkdownPage {
-    /// Adds a piece as a whole or, where it has no room, not at all.
+    /// Adds a piece of text completely; returns `false` and adds nothing if there is not enough room.
     fn add_if_fits(&mut self, piece: &str) -> bool {
         let fits = self.text.len() + piece.len() <= self.room;
         if fits {
@@ -72,23 +72,24 @@ impl MarkdownPage {
     }
 }
 
-/// Returns the name of a stack's environment as a comment's hidden first line holds it: `<!-- stead:shop/prod -->`.
+/// Returns the name of a stack's environment in the form of the comment's hidden first line: `<!--
+/// stead:shop/prod -->`.
 #[must_use]
 pub fn comment_marker(title: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./_".contains(c);
     let marked: String = title.chars().map(|c| if plain(c) { c } else { '_' }).collect();
-    // Two dashes could end a comment, or keep it from being one.
+    // Two dashes could end the HTML comment, or make it invalid.
     marked.replace("--", "-_")
 }
 
-/// Returns the hidden first line of a report, by which its comment is found again.
+/// Returns the hidden first line of a report, which identifies the comment to update.
 #[must_use]
 pub fn marker_of(report: &str) -> Option<&str> {
     let line = report.lines().next()?.trim_end();
     (line.starts_with("<!-- stead:") && line.ends_with(" -->")).then_some(line)
 }
 
-/// Returns the fingerprint of the plan that a report is of, from its last line: all of its 64 digits.
+/// Returns the fingerprint of the plan (all 64 digits) from the last line of its report.
 #[must_use]
 pub fn fingerprint_of(report: &str) -> Option<&str> {
     let last = report.trim_end().lines().next_back()?.strip_prefix("<sub>`")?;
@@ -110,7 +111,7 @@ fn report_head(of: &PlanReview<'_>) -> String {
     format!("<!-- stead:{marker} -->\n### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
 }
 
-/// What an apply did not do, and what it asks.
+/// Returns what an apply did not complete, and its ambiguous intents.
 fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = Vec::new();
     for (address, why) in ran.failures(of.plan.base.destroy) {
@@ -124,7 +125,7 @@ fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     alerts
 }
 
-/// What keeps the plan from being applied, and what is dangerous in it; of an apply, what it did not do.
+/// Returns the blockers and the dangerous changes; for an apply, what it did not complete.
 fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
     for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
@@ -162,7 +163,7 @@ fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
     alerts
 }
 
-/// Adds the alerts for which there is room.
+/// Adds as many alerts as there is room for.
 fn add_alerts(page: &mut MarkdownPage, alerts: &[String]) {
     let count = alerts.len();
     let has_room = |page: &MarkdownPage| page.text.len() < MAX_ALERT_BYTES;
@@ -194,7 +195,7 @@ fn danger_alert(of: &PlanReview<'_>, change: &Change) -> String {
     format!("> ❗ **{} {verb}**{place} {}\n", inline_code(change.address.as_str()), said.join("; "))
 }
 
-/// Returns a place behind a blank; nothing where there is none.
+/// Returns a location with a blank before it; empty if there is none.
 fn location_suffix(of: &PlanReview<'_>, place: Option<&SourceLocation>) -> String {
     place.map(|place| format!(" {}", inline_code(&of.location_text(place)))).unwrap_or_default()
 }
@@ -254,7 +255,7 @@ fn change_row(of: &PlanReview<'_>, change: &Change) -> String {
     )
 }
 
-/// Says in a cell what changes.
+/// Returns a summary of a change for a table cell.
 fn summarize_change(change: &Change) -> String {
     if !matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
         return escape_prose(&view::change_headline(change));
@@ -280,7 +281,7 @@ fn attribute_cell(attribute: &AttributeChange) -> String {
     }
 }
 
-/// Everything, attribute by attribute, in fences.
+/// Adds all changes attribute by attribute, in code fences.
 fn add_attributes(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let changes = &of.plan.changes;
     if changes.is_empty() {
@@ -368,7 +369,7 @@ fn add_drift(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     }
 }
 
-/// What a look found that nobody manages, and what is not there any more.
+/// Adds the unmanaged objects of a drift check, and the ones that no longer exist.
 fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let Some(found) = of.drift_result() else { return };
     let row = |object: &ObjectSummary| {
@@ -388,7 +389,7 @@ fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     }
 }
 
-/// Adds lines that others wrote, folded away, as far as there is room.
+/// Adds untrusted lines in a collapsed section, as many as there is room for.
 fn add_folded(page: &mut MarkdownPage, title: &str, lines: &[String]) {
     let room = page.room.saturating_sub(page.text.len() + title.len() + 200);
     let mut shown = String::new();
@@ -447,14 +448,14 @@ fn report_footer(of: &PlanReview<'_>) -> String {
     format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
 }
 
-/// Returns text in a fence that nothing in it can end.
+/// Returns text in a code fence that is longer than any run of backticks in the text.
 fn fence_code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}diff\n{text}{fence}\n")
 }
 
-/// Returns a short text as code: nothing in it is read as anything else.
+/// Returns a short text as inline code, so that none of it is interpreted as Markdown.
 fn inline_code(text: &str) -> String {
     let safe = escape::escape_line(text);
     if safe.contains(['`', '|']) || safe.trim() != safe || safe.is_empty() {
@@ -463,7 +464,7 @@ fn inline_code(text: &str) -> String {
     format!("`{safe}`")
 }
 
-/// Returns a sentence that others wrote. One that could name a person or an issue stands as code.
+/// Returns an untrusted sentence. One that could mention a person or an issue is shown as code.
 fn escape_prose(text: &str) -> String {
     let text = phrases::shorten_text(text.to_owned(), MAX_TEXT_CHARS, TextStyle::plain(80));
     let calls =
@@ -471,7 +472,7 @@ fn escape_prose(text: &str) -> String {
     if calls { inline_code(&text) } else { escape_markup(&text) }
 }
 
-/// Returns text in one line with every sign that Markdown or HTML could read written by its number.
+/// Returns text in one line, with each character that Markdown or HTML could interpret as a numeric entity.
 fn escape_markup(text: &str) -> String {
     let safe = escape::escape_line(text);
     let mut out = String::with_capacity(safe.len());
@@ -479,7 +480,7 @@ fn escape_markup(text: &str) -> String {
         let before = safe[..at].chars().next_back();
         let after = safe[at + c.len_utf8()..].chars().next();
         let plain = match c {
-            // A link begins at `www.`, whatever stands around it.
+            // A forge turns `www.` into a link, whatever text is around it.
             '.' => {
                 !safe[..at].get(at.saturating_sub(3)..).is_some_and(|end| end.eq_ignore_ascii_case("www"))
             }

@@ -1,4 +1,4 @@
-//! The order of what a plan does, as a flow chart.
+//! Mermaid flow chart of the order of a plan's steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
 
-/// Returns the chart; empty lines for a plan that does nothing.
+/// Returns the flow chart; one without nodes if the plan has no steps.
 pub(super) fn plan_flowchart(plan: &Plan) -> String {
     let mut numbers: BTreeMap<MermaidNode<'_>, usize> = BTreeMap::new();
     for step in &plan.steps {
@@ -39,7 +39,7 @@ pub(super) fn plan_flowchart(plan: &Plan) -> String {
     text
 }
 
-/// A resource, or the object that a replacement leaves.
+/// A node of the chart: an address, and whether it is the deposed object of a replacement.
 type MermaidNode<'a> = (&'a str, bool);
 
 const fn is_left(operation: &Operation) -> bool {
@@ -57,7 +57,7 @@ const fn class_of(action: Action) -> &'static str {
     }
 }
 
-/// Returns a text as it may stand between quotes.
+/// Escapes a text for use between double quotes.
 fn escape_quoted(text: &str) -> String {
     text.chars()
         .map(|c| {

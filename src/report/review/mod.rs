@@ -1,5 +1,5 @@
-//! Reports for reviews: one plan, or the problems of a configuration, in the forms that other programs
-//! and people read. Each form is one file, over the shared views of `view` and `finding`.
+//! Review reports: one plan, or the problems of a configuration, in formats for other programs and for
+//! reviewers. Each format is one file, based on the shared views in `view` and `finding`.
 
 mod codequality;
 mod comment;

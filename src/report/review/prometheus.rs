@@ -1,4 +1,5 @@
-//! Metrics of a plan, for a collector of text files: a drift cron writes them, an alert reads them.
+//! Prometheus metrics of a plan, for a text-file collector: a scheduled drift check writes them, and alerts use
+//! them.
 
 use std::fmt::{Display, Write as _};
 
@@ -12,7 +13,7 @@ use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
-/// The classes of drift, so that one without any is 0 and not absent.
+/// All classes of drift, so that a class without drift is reported as 0 and not as absent.
 const DRIFT_CLASSES: [DriftClass; 7] = [
     DriftClass::Reverted,
     DriftClass::AcceptOnly,
@@ -23,7 +24,7 @@ const DRIFT_CLASSES: [DriftClass; 7] = [
     DriftClass::Unmanaged,
 ];
 
-/// Returns the metrics; of a look only those of what was looked at.
+/// Returns the metrics; for a drift check, without those of an apply.
 pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
     let base = &plan.base;
@@ -53,7 +54,7 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
     page.text
 }
 
-/// What a look found besides drift.
+/// Adds the results of a drift check other than drift.
 fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
     page.add_header("stead_managed_resources", "Resources that the ledger has.");
     page.add_sample("stead_managed_resources", &[], found.managed);
@@ -76,7 +77,7 @@ fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
     }
 }
 
-/// What an apply did.
+/// Adds the results of an apply.
 fn add_run_metrics(page: &mut MetricsPage, ran: &RunReport<'_>) {
     let Outcome { done, failed, skipped, questions, .. } = ran.outcome;
     page.add_header("stead_apply_success", "Whether the last apply did everything.");
@@ -95,7 +96,7 @@ fn add_run_metrics(page: &mut MetricsPage, ran: &RunReport<'_>) {
     page.add_sample("stead_apply_timestamp_seconds", &[], ran.at.as_second());
 }
 
-/// What an apply would do.
+/// Adds the changes that an apply would make.
 fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
     let plan = of.plan;
     page.add_header("stead_changes", "Changes that an apply would make, by action.");

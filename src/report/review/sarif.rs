@@ -1,4 +1,4 @@
-//! SARIF 2.1.0: findings for code scanning.
+//! SARIF 2.1.0 report: findings for code scanning.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::identity::finding_identities;
 use crate::plan::artifact::drift_history::RecordedDrift;
 use crate::report::json::to_pretty;
 
-/// Returns the findings as a log of one run.
+/// Returns the findings as a SARIF log with one run.
 pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) -> String {
     let mut rules: BTreeMap<&str, &ReviewFinding> = BTreeMap::new();
     for finding in findings {
@@ -32,7 +32,7 @@ pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) 
             })
         })
         .collect();
-    // What is not there any more is no result: a forge closes by itself what it does not get again.
+    // Resolved drift is not a result: a forge closes a finding by itself when a report no longer contains it.
     let gone: Vec<&str> = resolved.iter().map(|gone| gone.name.as_str()).collect();
     let properties = if gone.is_empty() { json!({}) } else { json!({"resolved": gone}) };
     to_pretty(&json!({
@@ -51,7 +51,7 @@ pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) 
     }))
 }
 
-/// Returns a rule's entry. What it says is of the sort, not of one finding.
+/// Returns the entry of a rule. Its text describes the rule, not a single finding.
 fn rule_entry(first: &ReviewFinding) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
@@ -84,7 +84,7 @@ fn spot_location(spot: &FindingLocation) -> Json {
     json!({"physicalLocation": {"artifactLocation": {"uri": encode_uri(&spot.file)}, "region": region}})
 }
 
-/// Returns a path as a relative reference: what is no plain character of one is written by its bytes.
+/// Returns a path as a relative URI reference; other characters than plain ones are percent-encoded.
 fn encode_uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+@,=".contains(&byte);
     let path = path.strip_prefix("./").unwrap_or(path);

@@ -1,7 +1,7 @@
-//! The plan in the shape of Terraform's JSON, for tools that read that: policy checks, review bots.
+//! The plan in the shape of Terraform's JSON, for tools that read it, such as policy checks and review bots.
 //!
-//! `before` and `after` hold the attributes that differ, and no others. A resource of a child kind or of
-//! `for_each` has the address that stead gives it.
+//! `before` and `after` contain only the attributes that differ. A resource of a child kind or of `for_each`
+//! has its stead address.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -13,10 +13,10 @@ use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyS
 use crate::report::json::{JsonValue, to_pretty};
 use crate::report::text::phrases;
 
-/// The version of the format that the document is made after.
+/// Version of Terraform's JSON format that the document follows.
 const FORMAT_VERSION: &str = "1.2";
 
-/// Returns the document.
+/// Returns the plan in the shape of Terraform's JSON.
 pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
     let blocked = plan.is_blocked(&std::collections::BTreeSet::new());
@@ -108,13 +108,14 @@ fn resource_name(address: &Address) -> &str {
     address.as_str().split_once('.').map_or(address.as_str(), |(_, name)| name)
 }
 
-/// Returns the kind of what an address names: that of the last collection in it, else of the block.
+/// Returns the kind of the resource at an address: that of the last child collection in it, else that of the
+/// block.
 fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
     let segments: Vec<&str> = address.segments().collect();
     let is_block = |name: &&str| registry.top_level().any(|kind| kind.name == *name);
     let at = segments.iter().position(is_block)?;
     let mut kind = registry.kind(segments.get(at)?)?;
-    // The segment behind it is a name, whatever it says.
+    // The segment after the kind is a name, even if it equals the name of a kind.
     for segment in segments.iter().skip(at + 2) {
         kind = registry.child(kind.name, segment).unwrap_or(kind);
     }
@@ -147,12 +148,13 @@ fn value_json(value: &Value) -> Json {
     serde_json::to_value(JsonValue(value)).unwrap_or(Json::Null)
 }
 
-/// Attributes by path, as nested objects.
+/// Attributes by path, converted to nested JSON objects.
 #[derive(Default)]
 struct AttributeTree(Map<String, Json>);
 
 impl AttributeTree {
-    /// Puts a value at `attribute` or `attribute.key`: a key may hold dots itself.
+    /// Sets the value at `attribute` or `attribute.key`. Only the first dot separates, because a key may contain
+    /// dots.
     fn insert_at(&mut self, path: &str, value: Json) {
         let Some((attribute, key)) = path.split_once('.') else {
             self.0.insert(path.to_owned(), value);

@@ -1,4 +1,4 @@
-//! What the reports of a plan share: counts, a headline, what is dangerous, and how a difference reads.
+//! Shared parts of all plan reports: counts, headline, dangerous changes, and the text of differences.
 
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
@@ -14,47 +14,48 @@ use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
 use crate::report::views::drift::{DriftReport, is_settled};
 
-/// A plan under review, and what is known around it.
+/// A plan under review, with the context that reports need.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanReview<'a> {
-    /// The plan.
+    /// The plan that the report is about.
     pub plan: &'a Plan,
-    /// The kinds, for the requests of steps.
+    /// Schemas of all kinds, to derive the requests of steps.
     pub registry: Registry,
-    /// Where its files are in their repository.
+    /// Where the stack's files are in their repository.
     pub root: &'a RepositoryRoot,
-    /// The commit that was checked out.
+    /// Id of the checked-out commit; `None` if it is not known.
     pub commit: Option<&'a str>,
-    /// The stack's first file: where what has no place of its own is told.
+    /// The stack's first file: the location of findings without a location of their own.
     pub home: &'a str,
-    /// The command that applies just this plan, where there is one.
+    /// Command that applies exactly this plan; `None` if there is none.
     pub command: Option<&'a str>,
-    /// What is told of it.
+    /// The subject of the report.
     pub told: ReviewSubject<'a>,
 }
 
-/// What is told of a plan.
+/// The subject of a report about a plan.
 #[derive(Debug, Clone, Copy)]
 pub enum ReviewSubject<'a> {
-    /// What an apply would do.
+    /// The changes that an apply would make.
     Plan,
-    /// What a look found: nothing is to be applied.
+    /// The results of a drift check: no changes are intended.
     Drift(&'a DriftReport<'a>),
-    /// What an apply did.
+    /// The results of an apply.
     Run(&'a RunReport<'a>),
 }
 
-/// Where this process is in its repository: reports name files as seen from there, wherever stead ran.
+/// The position of the current directory in its repository: reports name files relative to the repository's
+/// root, wherever stead was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepositoryRoot {
-    /// The repository's directory; empty where there is none.
+    /// Path of the repository's root directory; empty if there is no repository.
     pub repository: String,
-    /// The directory that paths are relative to, below the repository's: `infra/ci`; or empty.
+    /// Current directory relative to the repository's root, such as `infra/ci`; empty for the root.
     pub here: String,
 }
 
 impl RepositoryRoot {
-    /// Returns a path as seen from the repository: parts that lead nowhere are gone.
+    /// Returns a path relative to the repository's root, in normalized form.
     #[must_use]
     pub fn repository_path(&self, path: &str) -> String {
         let below = |path: &str| {
@@ -76,7 +77,7 @@ impl RepositoryRoot {
     }
 }
 
-/// What a plan comes to.
+/// The overall result of a plan or an apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReviewStatus {
     Blocked,
@@ -84,9 +85,9 @@ pub(super) enum ReviewStatus {
     Changes,
     Drifted,
     NoChanges,
-    /// It was applied, whole.
+    /// Applied completely.
     Applied,
-    /// It was applied, and not all of it is done.
+    /// Applied, but not completely.
     Failed,
 }
 
@@ -102,17 +103,17 @@ impl ReviewStatus {
 }
 
 impl<'a> PlanReview<'a> {
-    /// Returns where a place is in the repository, with its line.
+    /// Returns a location as a path in the repository with its line.
     pub(super) fn location_text(&self, place: &SourceLocation) -> String {
         format!("{}:{}", self.root.repository_path(&place.file), place.line)
     }
 
-    /// Returns the stack and the environment: `shop/prod`.
+    /// Returns the stack and the environment, such as `shop/prod`.
     pub(super) fn title(&self) -> String {
         format!("{}/{}", self.plan.base.stack, self.plan.base.environment)
     }
 
-    /// Returns what an apply did, where it ran.
+    /// Returns the results of the apply, if the report is about one.
     pub(super) const fn run_report(&self) -> Option<&'a RunReport<'a>> {
         match self.told {
             ReviewSubject::Run(ran) => Some(ran),
@@ -120,7 +121,7 @@ impl<'a> PlanReview<'a> {
         }
     }
 
-    /// Returns what a look found, where it was one.
+    /// Returns the results of the drift check, if the report is about one.
     pub(super) const fn drift_result(&self) -> Option<&'a DriftReport<'a>> {
         match self.told {
             ReviewSubject::Drift(found) => Some(found),
@@ -146,7 +147,7 @@ impl<'a> PlanReview<'a> {
         }
     }
 
-    /// Returns the facts of the headline, the most important first: `1 replace`, `+$73.00/mo`, `~7 min`.
+    /// Returns the parts of the headline, the most important one first: `1 replace`, `+$73.00/mo`, `~7 min`.
     pub(super) fn headline_facts(&self) -> Vec<String> {
         if let Some(ran) = self.run_report() {
             return ran.headline_facts();
@@ -182,17 +183,17 @@ impl<'a> PlanReview<'a> {
         facts
     }
 
-    /// Returns the drift that needs a decision, and that which is left alone.
+    /// Returns the drift that needs a decision, and the drift that does not.
     pub(super) fn split_drift(&self) -> (Vec<&Drift>, Vec<&Drift>) {
         self.plan.drift.iter().partition(|drift| is_open(drift))
     }
 
-    /// Returns what keeps the plan from being applied, but for what policies say.
+    /// Returns the blockers, except for those that come from policies.
     pub(super) fn plan_blockers(&self) -> impl Iterator<Item = &Blocker> {
         self.plan.blocks.iter().filter(|block| !block.is_ruling())
     }
 
-    /// Returns the file in which what has no place is told.
+    /// Returns the file for findings without a location.
     pub(super) fn fallback_file(&self) -> &str {
         let places = self.plan.changes.iter().filter_map(|change| change.source.as_ref());
         match self.home {
@@ -201,13 +202,13 @@ impl<'a> PlanReview<'a> {
         }
     }
 
-    /// Returns the verdicts of policies that are no plain yes.
+    /// Returns the policy results that are not a plain pass.
     pub(super) fn denials(&self) -> impl Iterator<Item = &PolicyResult> {
         self.plan.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Unknown)
     }
 }
 
-/// Returns what a look found besides drift.
+/// Returns the headline parts of a drift check, other than drift.
 fn of_look(found: &DriftReport<'_>) -> Vec<String> {
     let mut facts = Vec::new();
     if !found.unmanaged.is_empty() {
@@ -219,7 +220,7 @@ fn of_look(found: &DriftReport<'_>) -> Vec<String> {
     facts
 }
 
-/// Returns what a verdict that is no plain yes is called.
+/// Returns the text for a policy result that is not a plain pass.
 pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     match verdict {
         PolicyStatus::Deny => "says no",
@@ -229,23 +230,23 @@ pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     }
 }
 
-/// Tells whether a reviewer must look: something goes away, or is felt by whoever uses it.
+/// Returns whether a reviewer must look at a change: it deletes an object or disrupts its users.
 pub(super) fn is_dangerous(change: &Change) -> bool {
     matches!(change.action, Action::Replace | Action::Delete)
         || change.effects.iter().any(|effect| affects_users(effect.code))
 }
 
-/// Tells whether an effect is felt by whoever uses the object.
+/// Returns whether users of the object notice an effect.
 pub(super) fn affects_users(effect: Effect) -> bool {
     effect.disrupts() || effect == Effect::LeftBehind
 }
 
-/// Tells whether something is to be decided about a difference.
+/// Returns whether a difference needs a decision.
 pub(super) fn is_open(drift: &Drift) -> bool {
     !is_settled(drift.class)
 }
 
-/// Returns what becomes of a resource in one line, and why.
+/// Returns the action on a resource and its reason, in one line.
 pub(super) fn change_headline(change: &Change) -> String {
     let order = match change.create_first {
         Some(true) => ", new one first",
@@ -258,20 +259,21 @@ pub(super) fn change_headline(change: &Change) -> String {
     }
 }
 
-/// Returns the effects that a reviewer must know, then the others.
+/// Returns the effects, those that a reviewer must know first.
 pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &ChangeEffect> {
     let (heavy, light): (Vec<_>, Vec<_>) =
         change.effects.iter().partition(|effect| affects_users(effect.code));
     heavy.into_iter().chain(light)
 }
 
-/// Returns where a change was decided: at what forces the replacement, else at its block.
+/// Returns the location that caused a change: that of the attribute that forces the replacement, else that of
+/// the block.
 pub(super) fn decided_at(change: &Change) -> Option<&SourceLocation> {
     let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
     forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref())
 }
 
-/// Returns before and after as people read them; `None` where there is nothing.
+/// Returns the values before and after as text; `None` for an absent value.
 pub(super) fn before_and_after(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
     let (before, after) = (&attribute.before, &attribute.after);
     let same = phrases::format_value(before) == phrases::format_value(after) && before != after;
@@ -283,22 +285,22 @@ pub(super) fn before_and_after(attribute: &AttributeChange) -> (Option<String>, 
     (side(before), side(after))
 }
 
-/// Returns the price of a change a month: `+$24.00`; empty where nothing is billed.
+/// Returns the monthly cost of a change, such as `+$24.00`; empty if nothing is billed.
 pub(super) fn monthly_price(change: &Change) -> String {
     phrases::cost_change(&change.cost)
 }
 
-/// Returns addresses that feel a change, joined.
+/// Returns the affected addresses as a list of at most `most`, and a count of the rest.
 pub(super) fn affected_addresses(change: &Change, most: usize) -> String {
     phrases::join_words(change.hits.iter().map(Address::as_str), most)
 }
 
-/// Returns the notes that a reviewer wants: not those that something is done already.
+/// Returns the notes for a reviewer, without those about declarations that have already taken effect.
 pub(super) fn review_notes(plan: &Plan) -> impl Iterator<Item = &PlanNote> {
     plan.notes.iter().filter(|note| note.code != NoteCode::Done)
 }
 
-/// Returns what was last applied and what is live; `None` where the object is gone.
+/// Returns the last applied and the live value; `None` if the whole object is gone.
 pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
     drift.path.as_ref()?;
     if drift.class == DriftClass::Unmanaged {

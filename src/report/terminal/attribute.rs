@@ -1,4 +1,5 @@
-//! Attributes of a change: `before → after` with place and cause, or one flowing line of a creation.
+//! The attributes of a change: `before → after` with location and cause, or a single wrapped line for a
+//! creation.
 
 use crate::model::value::Value;
 use crate::plan::model::change::{AttributeChange, Cause, Change, UnchangedAttribute};
@@ -6,22 +7,22 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::text::{line_diff, phrases};
 
-/// Blanks before an attribute.
+/// Number of blanks before an attribute.
 const INDENT: usize = 6;
 
-/// The widest column of attribute names.
+/// Limit on the width of the column of attribute names.
 const MAX_NAME_WIDTH: usize = 32;
 
-/// Characters of a value, unless everything is asked for.
+/// Length limit in characters of a value, unless the output is verbose.
 const MAX_VALUE_CHARS: usize = 200;
 
-/// Characters of a value in a flowing line.
+/// Length limit in characters of a value in a wrapped line.
 const MAX_INLINE_CHARS: usize = 60;
 
-/// Lines of a difference, unless everything is asked for.
+/// Limit on the lines of a diff, unless the output is verbose.
 const MAX_DIFF_LINES: usize = 40;
 
-/// Adds one line for each attribute; more where a value is long.
+/// Adds a line for each attribute, or several if a value is long.
 pub(super) fn add_attribute_lines(page: &mut TextPage, attributes: &[AttributeChange], verbose: bool) {
     let widest = attributes.iter().map(|attribute| page::display_width(&attribute.path)).max().unwrap_or(0);
     let column = INDENT + widest.min(MAX_NAME_WIDTH) + 2;
@@ -30,7 +31,7 @@ pub(super) fn add_attribute_lines(page: &mut TextPage, attributes: &[AttributeCh
     }
 }
 
-/// Adds what stays as it is, in one line each.
+/// Adds unchanged attributes, one line each.
 pub(super) fn add_unchanged(page: &mut TextPage, rest: &[UnchangedAttribute]) {
     let widest = rest.iter().map(|one| page::display_width(&one.path)).max().unwrap_or(0);
     let column = INDENT + widest.min(MAX_NAME_WIDTH) + 2;
@@ -63,7 +64,7 @@ fn add_attribute_line(page: &mut TextPage, attribute: &AttributeChange, column: 
     page.add_line(push_location(push_note(line, attribute), attribute));
 }
 
-/// Adds before and after. A secret shows nothing but whether it is another one.
+/// Adds the values before and after. For a secret it shows only whether the value changes.
 fn push_values(line: TextLine, attribute: &AttributeChange, verbose: bool, style: TextStyle) -> TextLine {
     let (before, after) = (&attribute.before, &attribute.after);
     let arrow = style.sign(Symbol::Arrow);
@@ -85,7 +86,7 @@ fn push_values(line: TextLine, attribute: &AttributeChange, verbose: bool, style
     line.push_styled(role, phrases::shorten_text(new, most, style))
 }
 
-/// Says what takes the place of a value that is not written any more.
+/// Returns the text for a value that the configuration no longer sets.
 const fn removal_note(attribute: &AttributeChange) -> &'static str {
     if attribute.removed { "(removed)" } else { "(default)" }
 }
@@ -147,7 +148,7 @@ fn push_location(line: TextLine, attribute: &AttributeChange) -> TextLine {
     }
 }
 
-/// Adds what a creation writes as flowing text: `plan cpu-4c-8g · template ubuntu-24.04`.
+/// Adds the attributes of a creation as wrapped text: `plan cpu-4c-8g · template ubuntu-24.04`.
 pub(super) fn add_flowing_values(page: &mut TextPage, change: &Change, one_line: bool) {
     let style = page.style();
     let mut line = TextLine::indent(INDENT).continue_at(INDENT);
@@ -169,7 +170,7 @@ pub(super) fn add_flowing_values(page: &mut TextPage, change: &Change, one_line:
     if one_line { page.cut_line(line) } else { page.add_line(line) }
 }
 
-/// Tells whether an attribute only repeats the address, as a name by default does.
+/// Returns whether an attribute only repeats the address, as the default name does.
 fn says_nothing(change: &Change, attribute: &AttributeChange) -> bool {
     let Value::Text(text) = &attribute.after else { return false };
     let mut ends = change.address.as_str().rsplitn(3, '.');

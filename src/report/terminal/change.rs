@@ -1,4 +1,5 @@
-//! One change: a head line with sign, address, action, cost and time, then why, what and who feels it.
+//! One change: a head line with sign, address, action, cost and time, then reason, attributes and affected
+//! resources.
 
 use super::attribute;
 use crate::model::address::Address;
@@ -10,19 +11,19 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole};
 
-/// The widest column of addresses; a longer address pushes its own line only.
+/// Limit on the width of the address column; a longer address shifts its own line only.
 const MAX_ADDRESS_WIDTH: usize = 36;
 
-/// Columns of the time and of the cost before it.
+/// Width of the time column, and of the cost column before it.
 const TIME_WIDTH: usize = 10;
 
-/// With more creations than this, each shows one line of attributes.
+/// Number of creations above which each shows only one line of attributes.
 const COMPACT_CREATIONS_THRESHOLD: usize = 40;
 
-/// Resources that feel a change, before the rest is counted.
+/// How many affected resources to name before counting the rest.
 const MAX_AFFECTED: usize = 8;
 
-/// How changes are laid out together.
+/// The column widths that all changes share.
 #[derive(Clone, Copy)]
 struct ChangeLayout {
     address: usize,
@@ -63,7 +64,7 @@ pub(super) fn add_changes(page: &mut TextPage, changes: &[Change], verbose: bool
     }
 }
 
-/// Adds a module whose resources all move, and nothing else happens to them.
+/// Adds a module whose resources all move without any other change.
 fn add_module_move(
     page: &mut TextPage,
     first: &Change,
@@ -184,7 +185,7 @@ fn action_role(action: Action) -> TextRole {
     }
 }
 
-/// Says in a few words what becomes of the resource, and why where it is not the configuration.
+/// Returns the action in a few words, with the reason if it is not the configuration.
 fn describe_change(change: &Change) -> String {
     let why = match change.cause {
         Cause::Config => "",
@@ -221,7 +222,7 @@ fn describe_change(change: &Change) -> String {
     }
 }
 
-/// Returns enough of an id to recognise it: the first part of a UUID.
+/// Returns enough of an id to recognize it: the first part of a UUID.
 fn short_id(id: &str) -> &str {
     if id.len() == 36 && id.is_char_boundary(8) { &id[..8] } else { id }
 }

@@ -1,4 +1,4 @@
-//! A plan as people read it in a terminal or a log.
+//! The plan as text for terminals and logs.
 
 mod attribute;
 mod change;

@@ -1,10 +1,10 @@
-//! What is worth saying besides changes: verdicts of policies, declarations that are done, renames.
+//! Notes besides the changes: policy results, declarations that have already taken effect, renames.
 
 use crate::plan::model::change::{NoteCode, PlanNote, PolicyResult, PolicyStatus};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole};
 
-/// Adds notes.
+/// Adds the notes, one per line.
 pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator<Item = &'n PlanNote>) {
     for note in notes {
         let (role, sign) = match note.code {
@@ -21,7 +21,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
         };
         let line =
             TextLine::indent(2).push_styled(role, sign).push_text(" ").push_text(&note.text).continue_at(4);
-        // What is done is not worth two lines.
+        // A note that something is done must fit into one line.
         let is_done = note.code == NoteCode::Done;
         let line = if is_done { line.push_text("; ").push_text(&note.help) } else { line };
         page.add_line(match &note.source {
@@ -39,7 +39,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
     }
 }
 
-/// Adds the verdicts that are no plain yes; those that block are told as what blocks.
+/// Adds the policy results that are not a plain pass. Denials are omitted: they are shown with the blockers.
 pub(super) fn add_policy_results(page: &mut TextPage, rulings: &[PolicyResult]) {
     for ruling in rulings {
         let (role, word) = match ruling.verdict {

@@ -1,4 +1,4 @@
-//! The whole page: head, drift, changes, blocks, cost, time, totals. "No changes" is one line.
+//! The plan page: head, drift, changes, blockers, cost, time, totals. A plan without changes is one line.
 
 use std::time::Duration;
 
@@ -11,32 +11,32 @@ use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::views::drift;
 
-/// Columns beyond which a page is not laid out wider: the eye loses the line.
+/// Limit on the width of a page: longer lines are hard to read.
 const MAX_PAGE_WIDTH: usize = 120;
 
-/// What is known around a plan but is not part of it. A saved plan has none of it.
+/// Context of a plan that is not part of it. A saved plan has no context.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlanContext {
-    /// Live objects that were read.
+    /// Number of live objects that were read.
     pub objects: Option<usize>,
-    /// How long that took.
+    /// How long reading the live objects took.
     pub read_in: Option<Duration>,
-    /// When an apply last ended well.
+    /// When the last successful apply ended.
     pub last_applied: Option<Timestamp>,
-    /// When the last apply began, if it did not do all.
+    /// When the last apply started, if it was not completed.
     pub begun: Option<Timestamp>,
-    /// The time now; ages are left out without it.
+    /// The current time; without it the page shows no ages.
     pub now: Option<Timestamp>,
-    /// The plan comes from a file: its own age is told.
+    /// Whether the plan was read from a file; then the page shows the plan's own age.
     pub saved: bool,
 }
 
-/// Returns a plan as text. `verbose` adds every attribute and place, and leaves nothing out.
+/// Returns a plan as text. `verbose` adds all attributes and locations, and omits nothing.
 #[must_use]
 pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextStyle) -> String {
     if is_empty(plan) {
         let mut page = TextPage::new(style);
-        // A declaration that is done changes nothing: who wants to tidy up asks for more.
+        // A declaration that has already taken effect changes nothing: only the verbose output mentions it.
         notes::add_notes(
             &mut page,
             plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done),
@@ -73,13 +73,14 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
     page.finish()
 }
 
-/// Returns the differences that are shown: keys that nobody manages only where everything is.
+/// Returns the drift to show: unmanaged keys in verbose output only.
 fn visible_drift(plan: &Plan, verbose: bool) -> Vec<&Drift> {
     let shown = |drift: &&Drift| verbose || drift.class != DriftClass::Unmanaged;
     plan.drift.iter().filter(shown).collect()
 }
 
-/// Tells whether there is nothing to do, to decide or to know.
+/// Returns whether the plan has no changes, steps, blockers, open drift, or values that the service does not
+/// keep.
 fn is_empty(plan: &Plan) -> bool {
     let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged);
     plan.changes.is_empty()

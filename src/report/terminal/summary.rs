@@ -1,4 +1,4 @@
-//! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
+//! The end of the plan page: blockers, cost, time and totals.
 
 use super::notes;
 use crate::plan::model::block::Blocker;
@@ -9,10 +9,10 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole};
 
-/// Links of the critical path that are shown; longer chains lose their middle.
+/// How many links of the critical path to show; a longer path is shortened in the middle.
 const MAX_PATH_STEPS: usize = 6;
 
-/// Adds blocks, cost, time and totals; `verbose`: with the fingerprint as commands take it.
+/// Adds blockers, cost, time and totals; with `verbose`, also the fingerprint that commands accept.
 pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, verbose: bool) {
     add_blockers(page, &plan.blocks);
     notes::add_policy_results(page, &plan.policy);
@@ -112,7 +112,7 @@ fn add_duration(page: &mut TextPage, plan: &Plan) {
     }
     let ends = |step: &Step| matches!(step.operation, Operation::Delete { .. });
     let steps: Vec<&Step> = path.steps.iter().filter_map(|number| plan.steps.get(*number)).collect();
-    // Where all of it goes, nothing has to be told apart.
+    // If all steps are deletions, they need no label.
     let mixed = steps.iter().any(|step| !ends(step));
     let mut links: Vec<(&str, bool, u64)> = Vec::new();
     for step in steps {

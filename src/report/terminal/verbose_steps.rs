@@ -1,5 +1,4 @@
-//! What stands beneath a plan for those who ask for more: its steps in their order with their requests, and
-//! what it was made from.
+//! The verbose part below a plan: its steps in order with their requests, and the inputs of the plan.
 
 use crate::model::schema::Registry;
 use crate::model::snapshot::RequestCount;
@@ -10,10 +9,10 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{TextRole, TextStyle};
 
-/// The widest column of addresses and operations; a longer one pushes its own line only.
+/// Limit on the width of the column of addresses and operations; a longer one shifts its own line only.
 const MAX_COLUMN_WIDTH: usize = 44;
 
-/// Returns the steps of a plan; with `all`, how long each takes and may take, and what the plan stands on.
+/// Returns the steps of a plan; with `all`, also their durations and timeouts, and the inputs of the plan.
 #[must_use]
 pub fn plan_steps_page(plan: &Plan, registry: Registry, all: bool, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

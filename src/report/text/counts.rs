@@ -1,8 +1,8 @@
-//! `ActionCounts`: how many changes a plan has of each action.
+//! `ActionCounts`: number of changes in a plan by action.
 
 use crate::plan::model::change::{Action, Plan};
 
-/// The actions, the dangerous first.
+/// All actions, the dangerous ones first.
 const ALL: [Action; 8] = [
     Action::Replace,
     Action::Delete,
@@ -14,25 +14,25 @@ const ALL: [Action; 8] = [
     Action::Read,
 ];
 
-/// How many changes there are of each action.
+/// Number of changes by action.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ActionCounts([usize; ALL.len()]);
 
 impl ActionCounts {
-    /// Counts the changes of a plan.
+    /// Returns the counts of a plan's changes.
     #[must_use]
     pub fn from_plan(plan: &Plan) -> Self {
         let of = |action| plan.changes.iter().filter(|change| change.action == action).count();
         Self(ALL.map(of))
     }
 
-    /// Returns how many there are of an action.
+    /// Returns the number of changes with an action.
     #[must_use]
     pub fn get(&self, action: Action) -> usize {
         self.iter().find(|(one, _)| *one == action).map_or(0, |(_, count)| count)
     }
 
-    /// Returns every action with its count, the dangerous first.
+    /// Returns all actions with their counts, the dangerous ones first.
     pub fn iter(&self) -> impl Iterator<Item = (Action, usize)> {
         ALL.into_iter().zip(self.0)
     }

@@ -1,18 +1,17 @@
-//! Escaping: no text from the service or from a configuration reaches a terminal, a log or a
-//! document with characters that act or hide.
+//! Escaping: no text from the service or a configuration reaches a terminal, a log or a document with control
+//! or invisible characters.
 //!
-//! Controls move cursors, set clipboards and forge lines; bidirectional and zero-width characters
-//! make text look like other text; `##[…]` and `::` at a line's start command CI runners.
+//! Control characters move cursors, set clipboards and forge lines; bidirectional and zero-width characters
+//! make text look like other text; `##[…]`, and `::` at the start of a line, are commands for CI runners.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Tells whether a character acts or hides instead of showing itself.
+/// Returns whether a character is a control character or invisible.
 ///
-/// These are the controls (C0, DEL, C1), the line and paragraph separators, everything of the
-/// Unicode property `Default_Ignorable_Code_Point` (soft hyphen, zero-width and bidirectional
-/// formatting, variation selectors, fillers, tags) with the other invisible format characters,
-/// and the noncharacters.
+/// These are the controls (C0, DEL, C1), the line and paragraph separators, all characters of the Unicode
+/// property `Default_Ignorable_Code_Point` (soft hyphen, zero-width and bidirectional formatting, variation
+/// selectors, fillers, tags), other invisible format characters, and the noncharacters.
 #[must_use]
 pub fn acts_or_hides(c: char) -> bool {
     c.is_control()
@@ -27,14 +26,14 @@ pub fn acts_or_hides(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// Tells whether a text that begins with `#` begins a runner's command: `##[error]`, `##vso[…]`.
+/// Returns whether a text that begins with `#` begins with a CI runner's command: `##[error]`, `##vso[…]`.
 pub(in crate::report) fn begins_command(text: &str) -> bool {
     text.strip_prefix("##")
         .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('['))
 }
 
-/// Returns the text as one line that is safe to print: what acts or hides is written out as
-/// `\n`, `\t` or `\u{…}`.
+/// Returns the text as one line that is safe to print: control and invisible characters become `\n`, `\t` or
+/// `\u{…}`.
 #[must_use]
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     let harmless = |c: char| (' '..='\u{7e}').contains(&c) && c != '#';
@@ -57,8 +56,8 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Returns one line of a text that others laid out, safe to print: as `line`, and it begins no
-/// runner's command.
+/// Returns one line of an untrusted text with its own layout, safe to print: escaped like `line`, and not a
+/// command for a CI runner.
 #[must_use]
 pub fn page_line(text: &str) -> String {
     let mut safe = escape_line(text).into_owned();
@@ -69,7 +68,7 @@ pub fn page_line(text: &str) -> String {
     safe
 }
 
-/// Returns an escaped text as it may follow another one: two harmless halves can make a command.
+/// Returns an escaped text so that it can follow another one: two harmless parts can form a command together.
 pub(in crate::report) fn join_escaped<'a>(before: &str, safe: Cow<'a, str>) -> Cow<'a, str> {
     let word = |c: char| c == '#' || c.is_ascii_alphanumeric();
     let start = before.trim_end_matches(word).len();
@@ -81,15 +80,15 @@ pub(in crate::report) fn join_escaped<'a>(before: &str, safe: Cow<'a, str>) -> C
     Cow::Owned(format!("\\u{{{:x}}}{}", u32::from(first), &safe[first.len_utf8()..]))
 }
 
-/// Breaks up `::` at the beginning of a finished line, leading blanks or not: runners read it as a
-/// command even behind blanks.
+/// Returns the position of a `::` at the start of a finished line, which must be broken up: CI runners
+/// recognize it even after blanks.
 pub(in crate::report) fn find_command(line: &str) -> Option<usize> {
     let blanks = line.len() - line.trim_start().len();
     line[blanks..].starts_with("::").then_some(blanks)
 }
 
-/// Returns source text of the same length in bytes, in which whatever acts or hides shows as a
-/// placeholder. Line breaks and tabs stay, so every span still fits.
+/// Returns source text of the same length in bytes, with placeholders for control and invisible characters.
+/// Line breaks and tabs stay, so that all spans remain valid.
 #[must_use]
 pub fn sanitize_source(text: &str) -> Cow<'_, str> {
     let stays = |c: char| c == '\n' || c == '\t' || !acts_or_hides(c);

@@ -1,35 +1,35 @@
-//! JUnit's XML, as CI systems read it.
+//! JUnit XML, in the form that CI systems read.
 
 use std::fmt::Write as _;
 
 use super::escape;
 
-/// Tests that belong together.
+/// A group of tests, usually of one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JunitSuite {
-    /// What they are of: a file, or a stack.
+    /// Name of the file or stack that is tested.
     pub name: String,
-    /// The tests.
+    /// The tests of the suite, in order.
     pub cases: Vec<JunitCase>,
 }
 
-/// One test.
+/// A single test and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JunitCase {
-    /// What is tested.
+    /// Name of the test.
     pub name: String,
-    /// File and line.
+    /// File and line of the test; `None` if not known.
     pub place: Option<(String, u32)>,
-    /// How long it took, where that was measured.
+    /// Duration in seconds; `None` if it was not measured.
     pub seconds: Option<f64>,
-    /// Why it failed: what was wrong, and where, if that is known. None: it passed.
+    /// The failures: a message, and the location or an empty text. Empty if the test passed.
     pub failures: Vec<(String, String)>,
-    /// Why it was not run at all. None: it was.
+    /// Why the test was skipped; `None` if it ran.
     pub skipped: Option<String>,
 }
 
 impl JunitCase {
-    /// Returns a test that passed.
+    /// Returns a test that passed, without location and duration.
     #[must_use]
     pub fn new_passed(name: &str) -> Self {
         Self { name: name.to_owned(), place: None, seconds: None, failures: Vec::new(), skipped: None }
@@ -40,7 +40,7 @@ impl JunitCase {
     }
 }
 
-/// Returns the document of some suites.
+/// Returns the suites as a JUnit XML document.
 #[must_use]
 pub fn junit_document(suites: &[JunitSuite]) -> String {
     let failed = |suite: &JunitSuite| suite.cases.iter().filter(|case| case.has_failed()).count();
@@ -67,7 +67,7 @@ pub fn junit_document(suites: &[JunitSuite]) -> String {
     text
 }
 
-/// Says how many tests were not run; nothing where all were.
+/// Returns the attribute with the number of skipped tests; empty if there are none.
 fn skipped_attribute(suite: &JunitSuite) -> String {
     let count = suite.cases.iter().filter(|case| case.skipped.is_some()).count();
     if count > 0 { format!(" skipped=\"{count}\"") } else { String::new() }
@@ -100,8 +100,8 @@ fn format_seconds(seconds: Option<f64>) -> String {
     seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
 }
 
-/// Returns a text as XML takes it. What acts or hides is written out, and nothing begins a runner's command:
-/// whoever shows the document undoes XML's own escapes.
+/// Returns a text escaped for XML. Control and invisible characters are escaped, and no line begins with a CI
+/// runner's command, because a viewer of the document undoes the XML escapes.
 fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escape::page_line(&text.replace(['\n', '\t'], " ")).chars() {

@@ -1,4 +1,4 @@
-//! Differences of long values, line by line: texts of several lines, lists, maps.
+//! Line diffs of long values: multi-line texts, lists and maps.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ use super::phrases;
 use super::style::{Symbol, TextRole, TextStyle};
 use crate::model::value::Value;
 
-/// Lines around a difference that are shown too.
+/// Number of context lines around a difference.
 const CONTEXT_LINES: usize = 1;
 
-/// Lines of both sides together beyond which no difference is searched for.
+/// Number of lines on both sides together above which no diff is computed.
 const MAX_COMPARED_LINES: usize = 4_000;
 
-/// Tells whether two values are better shown as lines than as `before → after`.
+/// Returns whether two values are better shown as a line diff than as `before → after`.
 #[must_use]
 pub fn is_long(before: &Value, after: &Value, room: usize) -> bool {
     let many = |value: &Value| match value {
@@ -28,7 +28,7 @@ pub fn is_long(before: &Value, after: &Value, room: usize) -> bool {
     many(before) || many(after)
 }
 
-/// Returns a value's lines: a text's own, a list's items, a map's entries.
+/// Returns a value as lines: the lines of a text, the items of a list, or the entries of a map.
 fn value_lines(value: &Value) -> Vec<String> {
     match value {
         Value::Null => Vec::new(),
@@ -41,7 +41,8 @@ fn value_lines(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the lines that differ with a little around them, at most `most`, then how many are left.
+/// Returns the lines that differ with their context, at most `most`, and a line with the number of omitted
+/// lines.
 #[must_use]
 pub fn diff_lines(
     before: &Value,
@@ -91,8 +92,8 @@ pub fn diff_lines(
     shown
 }
 
-/// Returns how one becomes the other; beyond `until` the smallest difference is looked for no longer. The
-/// algorithm is named here: a choice among all of them would put each into the binary.
+/// Returns the steps of the diff; after `until` it need not be minimal. The call names the algorithm: a
+/// dispatch over all algorithms would link each of them into the binary.
 pub(in crate::report) fn diff_operations(
     old: &[String],
     new: &[String],

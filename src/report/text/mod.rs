@@ -1,4 +1,4 @@
-//! Text for people: pages, tables, line diffs, phrases, escaping and colour.
+//! Text output: pages, tables, line diffs, phrases, escaping and color.
 
 pub mod counts;
 pub mod escape;

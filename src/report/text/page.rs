@@ -1,5 +1,5 @@
-//! `TextLine` and `TextPage`: laid-out text that is safe by construction. Whatever is put on a line is
-//! escaped; whatever leaves a page keeps within the width and begins no line with a command.
+//! `TextLine` and `TextPage`: text layout that is safe by construction. All text added to a line is escaped; each line
+//! of a page fits the width and does not begin with a CI runner's command.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::escape;
 use super::style::{Symbol, TextRole, TextStyle};
 
-/// Returns the columns that a text takes once it is escaped.
+/// Returns the number of columns that a text occupies after escaping.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     UnicodeWidthStr::width(&*escape::escape_line(text))
 }
 
-/// One line in the making: pieces of text, each for something.
+/// A line under construction: pieces of text with their roles.
 #[derive(Debug, Clone, Default)]
 pub struct TextLine {
     pieces: Vec<(TextRole, String)>,
@@ -24,13 +24,13 @@ pub struct TextLine {
 }
 
 impl TextLine {
-    /// Returns a line that begins with some blanks; its continuation begins with two more.
+    /// Returns a line that begins with `blanks` blanks; its continuation lines begin with two more.
     #[must_use]
     pub fn indent(blanks: usize) -> Self {
         Self { hang: blanks + 2, ..Self::default() }.to_column(blanks)
     }
 
-    /// Adds text, escaped.
+    /// Adds text in a role; the text is escaped.
     #[must_use]
     pub fn push_styled(mut self, role: TextRole, text: impl AsRef<str>) -> Self {
         let safe = escape::escape_line(text.as_ref());
@@ -49,13 +49,13 @@ impl TextLine {
         self
     }
 
-    /// Adds plain text, escaped.
+    /// Adds text in the plain role; the text is escaped.
     #[must_use]
     pub fn push_text(self, text: impl AsRef<str>) -> Self {
         self.push_styled(TextRole::Plain, text)
     }
 
-    /// Adds blanks up to a column; two when the column is passed already.
+    /// Adds blanks up to a column, or two blanks if the line is already longer.
     #[must_use]
     pub fn to_column(self, column: usize) -> Self {
         let blanks =
@@ -63,28 +63,28 @@ impl TextLine {
         self.push_blanks(blanks)
     }
 
-    /// Adds text that ends at a column, and begins after at least two blanks.
+    /// Adds text right-aligned at a column, after at least two blanks.
     #[must_use]
     pub fn ending_at(self, column: usize, role: TextRole, text: impl AsRef<str>) -> Self {
         let start = column.saturating_sub(display_width(text.as_ref()));
         self.to_column(start).push_styled(role, text)
     }
 
-    /// Adds text at the right edge, on a line of its own where it does not fit.
+    /// Adds text at the right edge; on a line of its own if it does not fit.
     #[must_use]
     pub fn at_end(mut self, role: TextRole, text: impl AsRef<str>) -> Self {
         self.end = Some((role, escape::escape_line(text.as_ref()).into_owned()));
         self
     }
 
-    /// Lets continuations begin at a column.
+    /// Sets the column at which continuation lines begin.
     #[must_use]
     pub fn continue_at(mut self, column: usize) -> Self {
         self.hang = column;
         self
     }
 
-    /// Returns the columns taken so far.
+    /// Returns the number of columns used so far.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -110,7 +110,7 @@ impl TextLine {
         line
     }
 
-    /// Returns the line unwrapped: for logs, which have no width.
+    /// Returns the line without wrapping, for logs, which have no width.
     #[must_use]
     pub fn to_unwrapped(self, style: TextStyle) -> String {
         let mut physical = WrappedLine::default();
@@ -122,7 +122,7 @@ impl TextLine {
         out
     }
 
-    /// Returns the line cut to the width: for a display that is redrawn.
+    /// Returns the line truncated to the width, for a display that is redrawn.
     #[must_use]
     pub fn cut_to_width(self, style: TextStyle) -> String {
         let columns = style.width.max(1);
@@ -149,7 +149,7 @@ impl TextLine {
     }
 }
 
-/// A line as it will stand on the page.
+/// A line of output as it will appear on the page.
 #[derive(Default)]
 struct WrappedLine {
     pieces: Vec<(TextRole, String)>,
@@ -201,7 +201,7 @@ impl WrappedLine {
     }
 }
 
-/// Finished lines.
+/// The finished lines of an output text.
 #[derive(Debug)]
 pub struct TextPage {
     style: TextStyle,
@@ -209,26 +209,26 @@ pub struct TextPage {
 }
 
 impl TextPage {
-    /// Returns an empty page.
+    /// Returns an empty page with this style.
     #[must_use]
     pub fn new(style: TextStyle) -> Self {
         let width = style.width.max(TextStyle::MIN_WIDTH);
         Self { style: TextStyle { width, ..style }, text: String::new() }
     }
 
-    /// Returns how it is shown.
+    /// Returns the style of the page.
     #[must_use]
     pub fn style(&self) -> TextStyle {
         self.style
     }
 
-    /// Returns a sign in the form that the page can show.
+    /// Returns a sign in the form that the style allows.
     #[must_use]
     pub fn sign(&self, sign: Symbol) -> &'static str {
         self.style.sign(sign)
     }
 
-    /// Adds a line, wrapped at the width.
+    /// Adds a line, wrapped to the width.
     pub fn add_line(&mut self, line: TextLine) {
         let columns = self.style.width;
         let hang = line.hang.min(columns / 2);
@@ -244,7 +244,7 @@ impl TextPage {
         self.end_line(physical);
     }
 
-    /// Adds text so that it ends at the right edge.
+    /// Adds text aligned at the right edge.
     fn at_end(&mut self, physical: &mut WrappedLine, role: TextRole, text: &str, hang: usize) {
         let start = self.style.width.saturating_sub(UnicodeWidthStr::width(text)).max(hang);
         if physical.width + 2 > start {
@@ -256,7 +256,7 @@ impl TextPage {
         }
     }
 
-    /// Adds a row of a table: wrapped like any line, unless rows are kept whole.
+    /// Adds a table row: wrapped like any line, unless the style keeps rows on one line.
     pub fn add_row(&mut self, row: TextLine) {
         if self.style.whole_rows {
             self.text.push_str(&row.to_unwrapped(self.style));
@@ -266,20 +266,20 @@ impl TextPage {
         }
     }
 
-    /// Adds a line, cut at the width.
+    /// Adds a line, truncated to the width.
     pub fn cut_line(&mut self, line: TextLine) {
         self.text.push_str(&line.cut_to_width(self.style));
         self.text.push('\n');
     }
 
-    /// Adds several lines.
+    /// Adds several lines, each wrapped to the width.
     pub fn add_lines(&mut self, lines: impl IntoIterator<Item = TextLine>) {
         for line in lines {
             self.add_line(line);
         }
     }
 
-    /// Returns the text.
+    /// Returns the text of the page.
     #[must_use]
     pub fn finish(self) -> String {
         self.text

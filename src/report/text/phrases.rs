@@ -1,5 +1,4 @@
-//! How single facts read: money, durations, ages, counts and values. Not escaped: whatever takes
-//! these words (`page`) does that.
+//! Text for single facts: money, durations, ages, counts and values. The text is not escaped; `page` does that.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::model::value::Value;
 use crate::plan::model::change::{Action, ChangeCost, DriftClass};
 use crate::plan::model::step::Operation;
 
-/// Returns an amount of money: `$339.40`; four decimals for what is less than a cent.
+/// Returns an amount of money, such as `$339.40`; with four decimals if it is less than a cent.
 #[must_use]
 pub fn format_money(amount: Decimal) -> String {
     let size = amount.abs();
@@ -22,13 +21,13 @@ pub fn format_money(amount: Decimal) -> String {
     format!("{sign}${:.places$}", size.round_dp(u32::try_from(places).unwrap_or(2)))
 }
 
-/// Returns a difference of money with its sign: `+$73.00`; zero has none.
+/// Returns a difference of money with its sign, such as `+$73.00`; zero has no sign.
 #[must_use]
 pub fn money_change(amount: Decimal) -> String {
     if amount > Decimal::ZERO { format!("+{}", format_money(amount)) } else { format_money(amount) }
 }
 
-/// Returns what a change does to the monthly bill; empty where nothing is billed or no price known.
+/// Returns a change of the monthly bill; empty if nothing is billed or no price is known.
 #[must_use]
 pub fn cost_change(cost: &ChangeCost) -> String {
     let (before, after) = (cost.monthly_before, cost.monthly_after);
@@ -51,7 +50,7 @@ pub fn format_duration(duration: Duration) -> String {
     }
 }
 
-/// Returns an estimate in words: `20 s`, `4 min`, `1 h 5 min`.
+/// Returns an estimated duration, rounded: `20 s`, `4 min`, `1 h 5 min`.
 #[must_use]
 pub fn format_estimate(seconds: u64) -> String {
     let minutes = (seconds + 30) / 60;
@@ -63,7 +62,7 @@ pub fn format_estimate(seconds: u64) -> String {
     }
 }
 
-/// Returns how long ago something was: `2 days ago`.
+/// Returns the age of an event, such as `2 days ago`.
 #[must_use]
 pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).max(SignedDuration::ZERO).as_secs();
@@ -82,7 +81,7 @@ pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns words joined by commas, the rest as a count when there are more than `most`.
+/// Returns the first `most` items, separated by commas, and a count of the rest.
 #[must_use]
 pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: usize) -> String {
     let rest = items.len().saturating_sub(most);
@@ -94,24 +93,25 @@ pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: 
     if rest > 0 { format!("{text} and {rest} more") } else { text }
 }
 
-/// Returns what an unknown value waits for: `(known once vpc.main exists)`.
+/// Returns the text for an unknown value, such as `(known once vpc.main exists)`.
 #[must_use]
 pub fn waits_for(addresses: &[Address]) -> String {
     let verb = if addresses.len() == 1 { "exists" } else { "exist" };
     format!("(known once {} {verb})", join_words(addresses.iter().map(Address::as_str), 3))
 }
 
-/// Returns a plan's fingerprint as people see it: its first eight digits, `7f3a-c91e`. No command takes that.
+/// Returns a plan's fingerprint in short form for display, its first eight digits: `7f3a-c91e`. Commands do not
+/// accept this form.
 #[must_use]
 pub fn short_fingerprint(fingerprint: &str) -> String {
     match (fingerprint.len(), fingerprint.get(..4), fingerprint.get(4..8)) {
         (64, Some(first), Some(last)) => format!("{first}-{last}"),
-        // Of an earlier version, or none.
+        // A fingerprint of an earlier version, or none.
         _ => fingerprint.to_owned(),
     }
 }
 
-/// Returns the beginning of a secret's fingerprint, enough to see whether two differ.
+/// Returns the first digits of a secret's fingerprint, to compare two by eye.
 #[must_use]
 pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
@@ -121,8 +121,8 @@ pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     }
 }
 
-/// Returns a value as a person would write it. Texts stand bare, unless that would hide where they
-/// begin or end.
+/// Returns a value as a person would write it. Texts have quotes only if the beginning or end would be
+/// invisible without them.
 #[must_use]
 pub fn format_value(value: &Value) -> String {
     match value {
@@ -144,7 +144,7 @@ pub fn format_value(value: &Value) -> String {
     }
 }
 
-/// Returns a value like `value`, and tells text from what is no text: `"16"` from `16`.
+/// Returns a value like `value`, but with quotes around texts, so that `"16"` differs from `16`.
 #[must_use]
 pub fn format_typed(value: &Value) -> String {
     match value {
@@ -153,7 +153,7 @@ pub fn format_typed(value: &Value) -> String {
     }
 }
 
-/// Returns two values that differ, so that one sees it: with their types where they read the same.
+/// Returns two different values as texts that differ, too: with quotes if they would otherwise look the same.
 #[must_use]
 pub fn distinguish_values(before: &Value, after: &Value) -> (String, String) {
     let (old, new) = (format_value(before), format_value(after));
@@ -164,7 +164,7 @@ fn join_items(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the beginning of a text that is too long, and how long it is.
+/// Returns a text; if it is too long, its beginning and its length.
 #[must_use]
 pub fn shorten_text(text: String, most: usize, style: TextStyle) -> String {
     match text.char_indices().nth(most) {
@@ -176,7 +176,7 @@ pub fn shorten_text(text: String, most: usize, style: TextStyle) -> String {
     }
 }
 
-/// Returns the sign of an action.
+/// Returns the sign of an action, such as `~` for an update.
 #[must_use]
 pub fn sign_of_action(action: Action, style: TextStyle) -> &'static str {
     match action {
@@ -191,7 +191,7 @@ pub fn sign_of_action(action: Action, style: TextStyle) -> &'static str {
     }
 }
 
-/// Returns an action as programs know it.
+/// Returns the keyword of an action in JSON documents.
 #[must_use]
 pub const fn action_keyword(action: Action) -> &'static str {
     match action {
@@ -206,7 +206,7 @@ pub const fn action_keyword(action: Action) -> &'static str {
     }
 }
 
-/// Returns an operation as programs know it.
+/// Returns the keyword of an operation in JSON documents.
 #[must_use]
 pub const fn operation_keyword(operation: &Operation) -> &'static str {
     match operation {
@@ -216,7 +216,7 @@ pub const fn operation_keyword(operation: &Operation) -> &'static str {
     }
 }
 
-/// Returns a drift class as programs know it.
+/// Returns the keyword of a drift class in JSON documents.
 #[must_use]
 pub const fn drift_class(class: DriftClass) -> &'static str {
     match class {

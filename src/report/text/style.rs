@@ -1,26 +1,26 @@
-//! `TextStyle`: how text is shown, handed in by whoever knows the terminal; and `TextRole`: what a piece of
-//! text is for, from which its colour follows.
+//! `Style`: how to print text; the caller, which knows the terminal, passes it in. `TextRole`: the purpose of a
+//! piece of text, which determines its color.
 
 use anstyle::{AnsiColor, Style as Ansi};
 
-/// How text is shown.
+/// How text is printed: color, width and character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextStyle {
-    /// Escape codes for colour may be written.
+    /// Whether to write escape codes for color.
     pub colour: bool,
-    /// Columns of a line.
+    /// Width of a line in columns.
     pub width: usize,
-    /// Characters beyond ASCII may be written for signs.
+    /// Whether to use non-ASCII characters for signs.
     pub unicode: bool,
-    /// A row of a table keeps to one line, however long: what reads it is a program, or a pager.
+    /// Whether a table row stays on one line, whatever its length, because a program or pager reads it.
     pub whole_rows: bool,
 }
 
 impl TextStyle {
-    /// The narrowest page that is laid out; a smaller terminal wraps by itself.
+    /// Minimum width of the layout in columns; a narrower terminal wraps the lines itself.
     pub const MIN_WIDTH: usize = 40;
 
-    /// Returns a style without colour.
+    /// Returns a style without color, with Unicode signs.
     #[must_use]
     pub const fn plain(width: usize) -> Self {
         Self { colour: false, width, unicode: true, whole_rows: false }
@@ -34,34 +34,34 @@ impl TextStyle {
     }
 }
 
-/// A sign with two forms.
+/// A sign with a Unicode form and an ASCII form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbol {
-    /// Between before and after.
+    /// Separates the values before and after.
     Arrow,
-    /// Between facts.
+    /// Separates facts on a line.
     Dot,
-    /// Something is left out.
+    /// Marks omitted text or items.
     Ellipsis,
-    /// A difference.
+    /// Marks a difference or drift.
     NotEqual,
-    /// A refusal.
+    /// Marks a refusal or a blocker.
     Blocked,
-    /// Done.
+    /// Marks something that is done.
     Tick,
-    /// Failed.
+    /// Marks something that failed.
     Cross,
-    /// A warning.
+    /// Marks a warning for the reader.
     Warning,
-    /// Not known to stead.
+    /// Marks an object that stead does not manage.
     Unknown,
-    /// A replacement.
+    /// Marks the replacement of an object.
     Replace,
-    /// An adoption.
+    /// Marks the adoption of an object.
     Adopt,
-    /// stead lets go.
+    /// Marks a resource that stead forgets.
     Forget,
-    /// A new address.
+    /// Marks a move to a new address.
     Move,
 }
 
@@ -85,28 +85,28 @@ impl Symbol {
     }
 }
 
-/// What a piece of text is for.
+/// The purpose of a piece of text, which determines its color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TextRole {
-    /// Nothing special.
+    /// Ordinary text without emphasis.
     #[default]
     Plain,
-    /// A heading or a name to look at.
+    /// A heading, or an important name.
     Strong,
     /// Less important than the rest.
     Faint,
-    /// Something may be lost.
+    /// Something that may be lost.
     Danger,
-    /// Worth a look.
+    /// Something that the reader should check.
     Warning,
-    /// Something comes into being, or went well.
+    /// Something is created or succeeded.
     Success,
-    /// Something changes.
+    /// Something that is changed in place.
     Change,
 }
 
 impl TextRole {
-    /// Returns the terminal's style of the role.
+    /// Returns the terminal style for the role.
     #[must_use]
     pub const fn ansi(self) -> Ansi {
         let plain = Ansi::new();

@@ -1,5 +1,4 @@
-//! `ReportTable`: named columns and rows; the same cells as aligned text and as JSON, so that both have
-//! the same keys.
+//! `ReportTable`: named columns and rows. Text output and JSON use the same cells, so that both have the same keys.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -12,47 +11,47 @@ use crate::model::address::Name;
 use crate::model::value::Value;
 use crate::report::json_value::{JsonDecimal, JsonValue};
 
-/// The widest column but the last; a longer cell pushes its own row only.
+/// Limit on the width of each column except the last; a longer cell shifts its own row only.
 const MAX_COLUMN_WIDTH: usize = 44;
 
-/// A column.
+/// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableColumn {
-    /// Its key in JSON and, in capitals, its heading.
+    /// Key in JSON; in capitals, the heading.
     pub key: Name,
-    /// Numbers end at the right edge.
+    /// Whether cells are right-aligned, as numbers are.
     pub right: bool,
 }
 
 impl TableColumn {
-    /// Returns a column of texts.
+    /// Returns a column with left-aligned cells.
     #[must_use]
     pub const fn text(key: &'static str) -> Self {
         Self { key: Name::new_static(key), right: false }
     }
 
-    /// Returns a column of numbers.
+    /// Returns a column with right-aligned cells.
     #[must_use]
     pub const fn number(key: &'static str) -> Self {
         Self { key: Name::new_static(key), right: true }
     }
 }
 
-/// What stands in a row at a column.
+/// The content of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TableCell {
-    /// Nothing is known.
+    /// No value is known; `null` in JSON.
     Empty,
-    /// A text.
+    /// A text, escaped on output.
     Text(String),
-    /// An amount of money.
+    /// An amount of money in dollars.
     Money(Decimal),
-    /// An attribute's value.
+    /// The value of an attribute.
     Value(Value),
 }
 
 impl TableCell {
-    /// Returns a text cell, or an empty one.
+    /// Returns a text cell, or an empty cell for `None`.
     #[must_use]
     pub fn text(text: Option<impl AsRef<str>>) -> Self {
         text.map_or(Self::Empty, |text| Self::Text(text.as_ref().to_owned()))
@@ -79,17 +78,17 @@ impl Serialize for TableCell {
     }
 }
 
-/// Columns and rows.
+/// A table with named columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportTable {
-    /// The columns.
+    /// The columns, from left to right.
     pub columns: Vec<TableColumn>,
-    /// The rows: as many cells as there are columns.
+    /// The rows; each has as many cells as there are columns.
     pub rows: Vec<Vec<TableCell>>,
 }
 
 impl ReportTable {
-    /// Returns the table as aligned text; only `nothing` when it has no rows.
+    /// Returns the table as aligned text, or only the text `nothing` if it has no rows.
     #[must_use]
     pub fn to_text(&self, nothing: &str, style: TextStyle) -> String {
         let mut page = TextPage::new(style);
@@ -134,7 +133,7 @@ impl ReportTable {
 }
 
 impl Serialize for ReportTable {
-    /// Writes a list of objects, one for each row, with the columns' keys.
+    /// Serializes the table as a list of objects, one per row, with the columns' keys.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut rows = serializer.serialize_seq(Some(self.rows.len()))?;
         for row in &self.rows {

@@ -1,7 +1,7 @@
-//! `ActionOutput`: an action's answer, in the service's own words, as people, programs and spreadsheets see it.
+//! `ActionOutput`: the service's response to an action, as text, JSON or CSV.
 //!
-//! Of an answer that holds a secret only the fields that the table names are shown; everything else in
-//! it counts as secret, whatever the service calls it.
+//! If the response contains a secret, only the fields that the action's table lists are shown; all other fields
+//! are treated as secret, whatever their names.
 
 use std::collections::BTreeSet;
 
@@ -15,25 +15,25 @@ use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::text::{escape, phrases};
 
-/// What stands for a secret.
+/// Replacement text for a secret.
 const REDACTED_TEXT: &str = "(hidden)";
 
-/// Deepest nesting that is laid out; below it a value stands as it is.
+/// Nesting depth down to which values are laid out; deeper values are shown as JSON.
 const MAX_DEPTH: usize = 4;
 
-/// An answer as it may be shown.
+/// An action's response in a form that may be shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionOutput {
     answer: ResponseShape,
     payload: Json,
-    /// Paths of what is hidden.
+    /// Paths of the redacted fields.
     hidden: Vec<String>,
-    /// Also the columns that nobody named.
+    /// Whether to show columns that the action's table does not list.
     wide: bool,
 }
 
 impl ActionOutput {
-    /// Returns an answer without what is secret in it, unless it is to be revealed.
+    /// Returns a view of the response with its secrets redacted, unless `reveal` is set.
     #[must_use]
     pub fn new(answer: ResponseShape, payload: &Json, secret: bool, reveal: bool) -> Self {
         let mut hidden = Vec::new();
@@ -47,26 +47,26 @@ impl ActionOutput {
         Self { answer, payload, hidden, wide: false }
     }
 
-    /// Lets people see all columns, and not only those that the table names.
+    /// Sets whether text output shows all columns, not only those of the action's table.
     #[must_use]
     pub fn wide(mut self, wide: bool) -> Self {
         self.wide = wide;
         self
     }
 
-    /// Returns the paths of what is hidden, each once.
+    /// Returns the paths of the redacted fields, each once.
     #[must_use]
     pub fn hidden_paths(&self) -> &[String] {
         &self.hidden
     }
 
-    /// Returns what programs see: the payload, `null` where something is hidden.
+    /// Returns the payload for JSON output, with `null` for redacted fields.
     #[must_use]
     pub fn json(&self) -> &Json {
         &self.payload
     }
 
-    /// Returns what people see.
+    /// Returns the response as text.
     #[must_use]
     pub fn text(&self, style: TextStyle) -> String {
         match self.answer {
@@ -81,7 +81,7 @@ impl ActionOutput {
         }
     }
 
-    /// Returns the rows alone, for a table that grows.
+    /// Returns rows without a heading, for a table that is continued.
     #[must_use]
     pub fn render_rows(&self, rows: &[Json], style: TextStyle) -> String {
         let mut page = TextPage::new(style);
@@ -98,7 +98,7 @@ impl ActionOutput {
         page.finish()
     }
 
-    /// Returns what spreadsheets read: RFC 4180, a header first.
+    /// Returns the response as CSV (RFC 4180) with a header line.
     #[must_use]
     pub fn to_csv(&self) -> String {
         let table = self.to_table(true);
@@ -120,7 +120,7 @@ impl ActionOutput {
         text
     }
 
-    /// Returns a text of the payload, as it stands.
+    /// Returns the value at a dotted path in the payload.
     #[must_use]
     pub fn text_field<'a>(payload: &'a Json, path: &str) -> Option<&'a Json> {
         path.split('.').try_fold(payload, |json, key| json.get(key))
@@ -147,7 +147,7 @@ impl ActionOutput {
         page.finish()
     }
 
-    /// Returns what stands beside a list: a total, a period.
+    /// Returns the fields beside a list, such as a total or a period.
     fn render_footer(&self, style: TextStyle) -> String {
         let map: Map<String, Json> = self.payload.as_object().cloned().unwrap_or_default();
         let beside = map.into_iter().filter(|(_, value)| !value.is_array()).collect();
@@ -184,8 +184,8 @@ impl ActionOutput {
         }
     }
 
-    /// Returns the columns: those that the table names first, then whatever else the records hold, where
-    /// nothing is named or all is wanted.
+    /// Returns the columns: first those that the action's table lists; then all others, if it lists none or `wide`
+    /// is set.
     fn columns(&self, rows: &[Json], wide: bool) -> Vec<Name> {
         let first = match self.answer {
             ResponseShape::Rows(first) | ResponseShape::Feed { columns: first, .. } => first,
@@ -210,7 +210,7 @@ impl ActionOutput {
     }
 }
 
-/// Returns the fields that are no secret in an answer that holds one.
+/// Returns the fields that are not secret in a response with a secret.
 const fn public_fields(answer: ResponseShape) -> &'static [&'static str] {
     match answer {
         ResponseShape::Record(open)
@@ -223,7 +223,7 @@ const fn public_fields(answer: ResponseShape) -> &'static [&'static str] {
     }
 }
 
-/// Returns a value in which only what is open stands.
+/// Returns a value with all fields redacted except for the open ones.
 fn redact_fields(json: &Json, open: &[&str], path: &str, hidden: &mut Vec<String>) -> Json {
     let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match json {
@@ -244,7 +244,7 @@ fn redact_fields(json: &Json, open: &[&str], path: &str, hidden: &mut Vec<String
     }
 }
 
-/// Tells whether a value holds no fields of its own, which nobody named.
+/// Returns whether a value has no fields of its own, which the action's table could not list.
 fn is_plain(json: &Json) -> bool {
     match json {
         Json::Array(items) => items.iter().all(|item| !item.is_object() && !item.is_array()),
@@ -253,7 +253,7 @@ fn is_plain(json: &Json) -> bool {
     }
 }
 
-/// Returns the records of a list, which may stand in a record of their own.
+/// Returns the records of a list, which may be nested in an object.
 fn payload_rows(payload: &Json) -> &[Json] {
     let inner = || payload.as_object()?.values().find_map(Json::as_array);
     payload.as_array().or_else(inner).map_or(&[], Vec::as_slice)
@@ -261,7 +261,7 @@ fn payload_rows(payload: &Json) -> &[Json] {
 
 fn grid_table(payload: &Json) -> ReportTable {
     let texts = |json: &Json| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
-    // A column is a name, or a record with one.
+    // A column is either a name, or an object with a name.
     let name = |json: &Json| texts(json.get("name").unwrap_or(json));
     let columns = payload.get("columns").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
     let names: Vec<String> = columns.iter().map(name).collect();
@@ -305,7 +305,7 @@ fn line_of<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// Returns a text that others laid out, each of its lines safe to print.
+/// Returns an untrusted text with its own layout; each line is safe to print.
 #[must_use]
 pub fn laid_out(text: &str) -> String {
     text.lines().map(|line| escape::page_line(line) + "\n").collect()

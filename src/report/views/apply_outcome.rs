@@ -1,4 +1,4 @@
-//! How an apply ended, in plain words: what was done, what was not and why, and what to do now.
+//! The end of an apply as text: what was done, what failed and why, and the next step.
 
 use crate::apply::event::{ApiError, Outcome, StepError};
 use crate::model::address::Address;
@@ -6,24 +6,24 @@ use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
-/// Addresses that a list names before it counts.
+/// How many addresses a list names before it counts the rest.
 const MAX_LISTED_ADDRESSES: usize = 20;
 
-/// What someone was about when something went wrong: it decides what there is to do now.
+/// The operation in which a failure occurred; it determines the advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureContext {
     /// A step of an apply.
     Apply,
-    /// A step of a destruction.
+    /// A step of `stead destroy`.
     Destroy,
-    /// A look at what is live: nothing was to be changed.
+    /// Reading live objects, without intended changes.
     Read,
-    /// An action, once.
+    /// A one-off action on an object.
     Action,
 }
 
 impl FailureContext {
-    /// Returns how one goes on, in the middle of a sentence.
+    /// Returns how to continue, as part of a sentence.
     const fn retry_phrase(self) -> &'static str {
         match self {
             Self::Apply => "apply again: it goes on where it stopped",
@@ -34,24 +34,24 @@ impl FailureContext {
     }
 }
 
-/// A failure in plain words.
+/// A failure with an explanation and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureText {
-    /// What happened, in the service's own words where there are some.
+    /// What happened, with the service's own message if there is one.
     pub what: String,
-    /// What that means.
+    /// What the failure means, as a sentence.
     pub means: &'static str,
-    /// What to do.
+    /// What the user can do about it.
     pub next: String,
 }
 
-/// Returns a failure of a step of an apply in plain words.
+/// Returns the explanation of a failed step of an apply.
 #[must_use]
 pub fn in_words(error: &StepError) -> FailureText {
     describe_failure(error, FailureContext::Apply)
 }
 
-/// Returns a failure of a step in plain words.
+/// Returns the explanation of a failed step.
 pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureContext) -> FailureText {
     let (means, next) = match error {
         StepError::NotGranted { refusal, written } => {
@@ -100,7 +100,7 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureCo
     FailureText { what: error.to_string(), means, next: next.to_owned() }
 }
 
-/// Returns what the service said no to, or broke at, in plain words.
+/// Returns the explanation of an error response from the service.
 #[must_use]
 pub fn describe_refusal(refusal: &ApiError, occasion: FailureContext) -> FailureText {
     let ApiError { status, error, message, reason } = refusal;
@@ -117,7 +117,7 @@ pub fn describe_refusal(refusal: &ApiError, occasion: FailureContext) -> Failure
     }
 }
 
-/// What a status means here.
+/// Returns the meaning of an HTTP status.
 const fn status_meaning(status: u16, billing: bool) -> &'static str {
     match (status, billing) {
         (400 | 422, _) => "The service finds the request wrong, and stead did not foresee it.",
@@ -144,7 +144,7 @@ const fn status_meaning(status: u16, billing: bool) -> &'static str {
     }
 }
 
-/// What there is to do about a status.
+/// Returns the remedy for an HTTP status.
 fn status_advice(status: u16, billing: bool, occasion: FailureContext) -> String {
     let again = occasion.retry_phrase();
     let missing = match occasion {
@@ -189,20 +189,20 @@ fn status_advice(status: u16, billing: bool, occasion: FailureContext) -> String
     }
 }
 
-/// How the page ends.
+/// Settings of the page at the end of an apply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutcomeFooter<'a> {
-    /// How long the apply took, in words.
+    /// Duration of the apply as text; `None` to omit it.
     pub took: Option<&'a str>,
-    /// Everything was to go.
+    /// Whether the command was `stead destroy`.
     pub destroys: bool,
-    /// How a command line begins that is to be copied: `stead -e prod`.
+    /// Beginning of suggested commands, such as `stead -e prod`.
     pub stead: &'a str,
-    /// Leave the hint about the next step out.
+    /// Whether to omit the hint about the next step.
     pub quiet: bool,
 }
 
-/// Returns the page at the end of an apply: totals, failures in plain words, outputs, the next step.
+/// Returns the page at the end of an apply: totals, explained failures, outputs, next step.
 #[must_use]
 pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -238,7 +238,7 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
     add_outputs(&mut page, outcome);
     let mut text = page.finish();
     if let (Some(next), false) = (next_step(outcome, ending), ending.quiet) {
-        // A line to copy from stays one line.
+        // A command for copying must not be wrapped.
         text.push_str(
             &TextLine::indent(0).push_styled(TextRole::Faint, "next: ").push_text(next).to_unwrapped(style),
         );
@@ -276,7 +276,7 @@ fn outcome_headline(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
 
 fn add_failure(page: &mut TextPage, address: &Address, error: &StepError, occasion: FailureContext) {
     let words = describe_failure(error, occasion);
-    // Some failures name the resource themselves.
+    // Some messages begin with the resource's address, which the line already shows.
     let what = words.what.strip_prefix(&format!("{address}: ")).unwrap_or(&words.what);
     let column = if page.style().unicode { 4 } else { 5 };
     page.add_line(
@@ -329,7 +329,8 @@ fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
     }
 }
 
-/// Returns what to do now. What only a human can answer goes first: nothing is done there before.
+/// Returns the next step. Ambiguous intents come first: stead changes their resources only after the user has
+/// decided them.
 fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
     let (again, rest) = if ending.destroys {

@@ -1,4 +1,4 @@
-//! `CatalogListing`: a catalog table as people choose from it: filtered, sorted, with prices by hour and month.
+//! `CatalogListing`: a catalog table for choosing from: filtered, sorted, with hourly and monthly prices.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::model::value::{Attributes, Value};
 use crate::report::text::phrases;
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// Fields that stand first, in this order; others follow by name.
+/// Fields for the first columns, in this order; others follow by name.
 const LEADING_FIELDS: &[&str] = &[
     "engine",
     "os_family",
@@ -28,42 +28,42 @@ const LEADING_FIELDS: &[&str] = &[
 const HOURLY_PRICE_FIELD: &str = "price_per_hour";
 const MONTHLY_PRICE_FIELD: &str = "monthly_price";
 
-/// Hours of a month, as the service bills them.
+/// Hours per month in the service's billing.
 const HOURS_PER_MONTH: u32 = 730;
 
-/// What is wanted of a table.
+/// Filters and sort order for a catalog table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CatalogQuery {
-    /// Fields that must be at least so large.
+    /// Fields with a lower bound, inclusive.
     pub least: Vec<(&'static str, Decimal)>,
-    /// Fields that must be at most so large.
+    /// Fields with an upper bound, inclusive.
     pub most: Vec<(&'static str, Decimal)>,
-    /// Fields that must have this value.
+    /// Fields that must have exactly this value.
     pub equal: Vec<(String, String)>,
-    /// A part of the name.
+    /// Text that the name must contain; `None` for all.
     pub search: Option<String>,
-    /// The field to sort by, and whether the largest comes first.
+    /// Field to sort by, and whether the order is descending.
     pub sort: Option<(String, bool)>,
 }
 
-/// Records of a table that fit a wish.
+/// The records of a catalog table that match the filters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogListing {
     rows: Vec<Attributes>,
 }
 
-/// A wish for a field that no record of the table has.
+/// The filters or the sort order name a field that no record of the table has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the table has no {field}")]
 pub struct UnknownField {
-    /// The field.
+    /// The unknown field as the user wrote it.
     pub field: String,
-    /// The fields that it has.
+    /// The fields that the table has.
     pub known: Vec<String>,
 }
 
 impl CatalogListing {
-    /// Returns the records that fit.
+    /// Returns the records that match the filters, sorted.
     ///
     /// # Errors
     /// When the wish names a field that no record has.
@@ -81,7 +81,7 @@ impl CatalogListing {
         Ok(Self { rows })
     }
 
-    /// Returns the table.
+    /// Returns the records as a table.
     #[must_use]
     pub fn to_table(&self) -> ReportTable {
         let found: BTreeSet<&Name> = self.rows.iter().flat_map(Attributes::keys).collect();
@@ -114,7 +114,7 @@ fn is_price(key: &str) -> bool {
     key.contains("price")
 }
 
-/// Returns the rows of a record: one, or one for each part of a record that is made of records.
+/// Returns the rows of a record: one, or one per nested record.
 fn expand_record(record: &CatalogRecord) -> Vec<Attributes> {
     let parts: Vec<(&Name, &Attributes)> = record
         .fields
@@ -147,7 +147,7 @@ fn record_row(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attribute
     row
 }
 
-/// Adds the price of an hour or of a month, where only the other one is known.
+/// Adds the hourly or the monthly price if only the other one is known.
 fn add_missing_price(mut row: Attributes) -> Attributes {
     let number = |row: &Attributes, key: &str| row.get(key).and_then(Value::as_decimal);
     let hours = Decimal::from(HOURS_PER_MONTH);
@@ -196,7 +196,7 @@ fn compare_values(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     }
 }
 
-/// What is different between two tables of pinned records.
+/// Returns the differences between two versions of a table's pinned records, one line each.
 #[must_use]
 pub fn catalog_changes(table: &str, old: &[CatalogRecord], new: &[CatalogRecord]) -> Vec<String> {
     let find =

@@ -1,4 +1,4 @@
-//! The page of `doctor --api`: what a service showed of the contract.
+//! The page of `doctor --api`: how a service conforms to the contract.
 
 use std::collections::BTreeMap;
 
@@ -7,57 +7,57 @@ use serde::Serialize;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
-/// Widest column of subjects.
+/// Limit on the width of the column of subjects.
 const MAX_SUBJECT_WIDTH: usize = 44;
 
-/// What a service showed of one assumption.
+/// The result of checking one assumption against a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConformanceStatus {
-    /// It is as the contract has it.
+    /// The service behaves as the contract states.
     Confirmed,
-    /// It is not.
+    /// The service behaves differently.
     Different,
-    /// Nothing that was read tells.
+    /// No response allows a conclusion.
     NotSeen,
 }
 
-/// One assumption, and what was seen of it.
+/// One assumption of the contract and the result of checking it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AssumptionResult {
-    /// What it is about.
+    /// What the assumption is about.
     pub subject: String,
-    /// What the contract has.
+    /// What the contract states.
     pub says: String,
-    /// Where it stands.
+    /// Location of the statement.
     pub place: String,
-    /// The specification says it; else it is assumed.
+    /// Whether the specification documents it; otherwise it is assumed.
     pub documented: bool,
-    /// What was seen.
+    /// Result of the check.
     pub verdict: ConformanceStatus,
-    /// How it differs, or why it was not seen.
+    /// The difference, or why the check was inconclusive; `None` if confirmed.
     pub how: Option<String>,
 }
 
-/// What a service showed of the contract.
+/// The conformance of a service to the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConformanceReport {
-    /// The service.
+    /// Name or address of the service.
     pub service: String,
-    /// Requests that were sent.
+    /// Number of requests that the check sent.
     pub requests: u32,
-    /// What later requests go by, each in a few words.
+    /// Discovered capabilities that later requests make use of, one phrase each.
     pub learned: Vec<String>,
-    /// Rows of a page that are asked for from now on; `None` where nothing new was learned.
+    /// Page size for later list requests; `None` if nothing new was learned.
     pub page_limit: Option<usize>,
-    /// Requests a second, where the service tells.
+    /// Requests per second, if the service reports its limit.
     pub rate: Option<u32>,
-    /// The assumptions.
+    /// The checked assumptions, in order.
     pub rows: Vec<AssumptionResult>,
 }
 
 impl ConformanceReport {
-    /// Returns how many assumptions came to a verdict.
+    /// Returns how many assumptions have this result.
     #[must_use]
     pub fn count(&self, verdict: ConformanceStatus) -> usize {
         self.rows_with(verdict).count()
@@ -68,7 +68,8 @@ impl ConformanceReport {
     }
 }
 
-/// Returns the page: what differs in full, what was not seen by its reason; with `all`, every line.
+/// Returns the page: differences in full, inconclusive checks grouped by reason; with `all`, one line for each
+/// assumption.
 #[must_use]
 pub fn contract_page(report: &ConformanceReport, all: bool, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

@@ -1,4 +1,4 @@
-//! What a stack costs a month: one row for each resource, two sides beside each other.
+//! Monthly cost of a stack: one row per resource, with up to two sides to compare.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,38 +13,38 @@ use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// What is paid for on one side: now, after an apply, or in one environment.
+/// One side of a comparison: the current cost, the cost after an apply, or that of one environment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CostColumn {
-    /// What the side is called.
+    /// Column heading of the side.
     pub name: Name,
-    /// Monthly prices by resource; `None` where a price is not known, or there is nothing.
+    /// Monthly prices by resource; `None` if a price is not known or the resource does not exist.
     pub rows: BTreeMap<Address, Option<Decimal>>,
-    /// All of it, also what no row tells.
+    /// Total monthly cost, including costs that have no row.
     pub total: Decimal,
 }
 
-/// The monthly bill of a stack.
+/// The monthly cost of a stack.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CostReport {
-    /// The stack.
+    /// Name of the stack.
     pub stack: Name,
-    /// The environment.
+    /// Name of the environment.
     pub environment: Name,
-    /// What it is held against.
+    /// The side to compare with; `None` without a comparison.
     pub first: Option<CostColumn>,
-    /// What it is about.
+    /// The side that the page is about.
     pub second: CostColumn,
-    /// Billed resources whose price is not known.
+    /// Number of billed resources with an unknown price.
     pub unpriced: usize,
-    /// When the prices were read.
+    /// When the prices were read; `None` if that is not known.
     pub priced_at: Option<Timestamp>,
-    /// They are those of the built-in cloud.
+    /// Whether the prices are those of the built-in emulator.
     pub built_in: bool,
 }
 
 impl CostReport {
-    /// Returns the table of what costs something on either side, the dearest first.
+    /// Returns the table of all resources with a cost on either side, the most expensive first.
     fn to_table(&self) -> ReportTable {
         let of = |side: Option<&CostColumn>, address: &Address| {
             side.and_then(|side| side.rows.get(address).copied().flatten()).filter(|price| !price.is_zero())
@@ -71,7 +71,7 @@ impl CostReport {
     }
 }
 
-/// Returns the page.
+/// Returns the bill as text.
 #[must_use]
 pub fn cost_page(bill: &CostReport, style: TextStyle) -> String {
     let mut table = bill.to_table();
@@ -119,7 +119,7 @@ struct CostDocument<'a> {
     built_in_prices: bool,
 }
 
-/// Returns the document.
+/// Returns the bill as a JSON document.
 #[must_use]
 pub fn cost_document(bill: &CostReport) -> String {
     let sides = || bill.first.iter().chain([&bill.second]);

@@ -1,34 +1,34 @@
-//! The page of `doctor`: a checklist, each line with its remedy.
+//! The page of `doctor`: a checklist with remedies.
 
 use serde::Serialize;
 
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// As it should be.
+    /// Everything is as it should be.
     Ok,
-    /// It works, and should be looked at.
+    /// It works, but the user should look at it.
     Warning,
-    /// It does not work.
+    /// It does not work; the check has a remedy if one is known.
     Failed,
-    /// It was not looked at: there is nothing to look at, or something before it failed.
+    /// The check did not run: it does not apply, or an earlier check failed.
     Skipped,
 }
 
 /// One line of the checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoctorCheck {
-    /// What was looked at.
+    /// Subject of the check.
     pub name: &'static str,
-    /// What it came to.
+    /// Result of the check.
     pub verdict: CheckStatus,
-    /// One sentence.
+    /// The finding, in one sentence.
     pub detail: String,
-    /// What to do about it; a command where there is one.
+    /// What to do about it, as a command if possible; `None` if there is nothing to do.
     pub remedy: Option<String>,
 }
 
@@ -37,31 +37,31 @@ impl DoctorCheck {
         Self { name, verdict, detail, remedy: None }
     }
 
-    /// Returns a check that found everything as it should be.
+    /// Returns a check with the result `Ok`.
     #[must_use]
     pub fn new_ok(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, CheckStatus::Ok, detail.into())
     }
 
-    /// Returns a check that found something to look at.
+    /// Returns a check with the result `Warning`.
     #[must_use]
     pub fn new_warning(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, CheckStatus::Warning, detail.into())
     }
 
-    /// Returns a check that found something that does not work.
+    /// Returns a check with the result `Failed`.
     #[must_use]
     pub fn new_failed(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, CheckStatus::Failed, detail.into())
     }
 
-    /// Returns a check that was not made.
+    /// Returns a check with the result `Skipped`.
     #[must_use]
     pub fn new_skipped(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, CheckStatus::Skipped, detail.into())
     }
 
-    /// Adds what to do about it.
+    /// Adds a remedy; an empty text adds none.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into()).filter(|remedy| !remedy.is_empty());
@@ -69,13 +69,13 @@ impl DoctorCheck {
     }
 }
 
-/// Tells whether any check failed.
+/// Returns whether any check failed.
 #[must_use]
 pub fn any_failed(checks: &[DoctorCheck]) -> bool {
     checks.iter().any(|check| check.verdict == CheckStatus::Failed)
 }
 
-/// Returns the checklist for people.
+/// Returns the checklist as text.
 #[must_use]
 pub fn render_checklist(checks: &[DoctorCheck], style: TextStyle) -> String {
     let mut page = TextPage::new(style);

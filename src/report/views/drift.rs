@@ -1,4 +1,5 @@
-//! Drift: what differs between the last apply and the live world, in the plan's page and on its own.
+//! Drift: the differences between what was last applied and the live objects, as a part of the plan's page and
+//! as a page of its own.
 
 use super::list::ObjectSummary;
 use crate::model::address::Name;
@@ -10,46 +11,46 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
-/// The widest column of attributes.
+/// Limit on the width of the attribute column.
 const MAX_PATH_WIDTH: usize = 40;
 
-/// Characters of a value.
+/// Length limit in characters of a value.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// What a look for drift found.
+/// The results of a drift check.
 #[derive(Debug, Clone, Copy)]
 pub struct DriftReport<'a> {
-    /// The stack.
+    /// Name of the stack.
     pub stack: &'a Name,
-    /// The environment.
+    /// Name of the environment.
     pub environment: &'a Name,
-    /// Differences of managed objects.
+    /// Differences between last applied and live attributes of managed objects.
     pub drift: &'a [Drift],
-    /// Live objects that no address owns, in the projects that the stack is about.
+    /// Unmanaged live objects in the projects that the stack uses.
     pub unmanaged: &'a [ObjectSummary],
     /// Number of managed objects.
     pub managed: usize,
-    /// What else there is in the account.
+    /// Counts of what the check did not cover.
     pub elsewhere: OtherProjectCounts,
-    /// What the look before this one saw.
+    /// Results of the previous check, if any.
     pub memory: &'a DriftHistoryDiff,
-    /// What the service does not keep or does not show of what is declared: no drift.
+    /// Declared attributes that the service does not keep or does not show; they are not drift.
     pub notes: &'a [PlanNote],
 }
 
-/// What is in the account and not in the projects that a stack is about: only counted.
+/// Objects of the account outside the stack's projects; they are only counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OtherProjectCounts {
-    /// Other projects.
+    /// Number of other projects.
     pub projects: usize,
-    /// Objects of the account that are in no project, and that no address owns.
+    /// Number of unmanaged objects that belong to the account rather than to a project.
     pub account: usize,
-    /// Another ledger cannot be read: what is unmanaged is not known.
+    /// Whether another ledger could not be read, so that the unmanaged objects are not known.
     pub unread: bool,
 }
 
 impl OtherProjectCounts {
-    /// Says what was not looked at; `None` where there is nothing else.
+    /// Returns a sentence on what was not checked; `None` if everything was.
     #[must_use]
     pub fn describe_unread(self) -> Option<String> {
         let mut said = Vec::new();
@@ -63,21 +64,21 @@ impl OtherProjectCounts {
     }
 }
 
-/// Returns what names a difference from one look to the next.
+/// Returns the key that identifies a difference across checks.
 #[must_use]
 pub fn drift_key(drift: &Drift) -> String {
     drift_name(drift)
 }
 
-/// Returns what names an unmanaged object from one look to the next: never what names a difference, which
-/// has no blank in its first part.
+/// Returns the key that identifies an unmanaged object across checks. It never equals the key of a difference,
+/// which has no blank in its first part.
 #[must_use]
 pub fn key_of_object(object: &ObjectSummary) -> String {
     let parent = object.parent.as_ref().map(|parent| format!("{parent}/")).unwrap_or_default();
     format!("unmanaged {}:{parent}{}", object.kind, object.id)
 }
 
-/// Returns how an unmanaged object is told: kind, name and id.
+/// Returns the text for an unmanaged object: kind, name and id.
 #[must_use]
 pub fn object_name(object: &ObjectSummary) -> String {
     let name = object.name.as_deref().unwrap_or_default();
@@ -85,14 +86,14 @@ pub fn object_name(object: &ObjectSummary) -> String {
 }
 
 impl DriftReport<'_> {
-    /// Returns all that a look saw: what names each thing, and how it is told to people.
+    /// Returns all results of the check, each as its key and its text.
     pub fn observed_items(&self) -> impl Iterator<Item = (String, String)> {
         let drift = self.drift.iter().map(|drift| (drift_key(drift), drift_name(drift)));
         drift.chain(self.unmanaged.iter().map(|object| (key_of_object(object), object_name(object))))
     }
 
-    /// Returns how many things are new, were known, and are gone since the look before; `None` where nobody
-    /// remembers one.
+    /// Returns how many results are new, known, and resolved since the previous check; `None` if there was no
+    /// previous check.
     #[must_use]
     pub fn since_last_look(&self) -> Option<(usize, usize, usize)> {
         self.memory.last_look?;
@@ -107,12 +108,12 @@ impl DriftReport<'_> {
     }
 }
 
-/// Tells whether nothing is to be done about a difference.
+/// Returns whether a difference needs neither a decision nor an apply.
 pub(in crate::report) const fn is_settled(class: DriftClass) -> bool {
     matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged)
 }
 
-/// Returns the page of `stead drift`; one line when there is nothing.
+/// Returns the page of `stead drift`; a single line if there is no drift.
 #[must_use]
 pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -170,7 +171,7 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     page.finish()
 }
 
-/// Says since when something is known; nothing where the look before is not remembered.
+/// Returns since when a result is known; `None` if there was no previous check.
 pub(in crate::report) fn first_seen(memory: &DriftHistoryDiff, key: &str) -> Option<String> {
     let first = memory.first_seen(key).filter(|_| memory.last_look.is_some())?;
     let is_new = memory.is_new(key);
@@ -196,7 +197,7 @@ fn unmanaged_line(object: &ObjectSummary, memory: &DriftHistoryDiff, style: Text
     }
 }
 
-/// Returns what a difference is in: `database.main.storage_gb`, or a whole resource.
+/// Returns the path of a difference, such as `database.main.storage_gb`, or the address of a whole resource.
 pub(in crate::report) fn drift_name(drift: &Drift) -> String {
     match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
@@ -204,13 +205,13 @@ pub(in crate::report) fn drift_name(drift: &Drift) -> String {
     }
 }
 
-/// Returns one line for each difference, aligned.
+/// Returns one aligned line for each difference.
 #[must_use]
 pub fn drift_lines(drift: &[&Drift], style: TextStyle) -> Vec<TextLine> {
     lines_with(drift, style, |_| None)
 }
 
-/// Returns the lines, each with what else there is to say of it.
+/// Returns one aligned line for each difference, with an additional text from `more`.
 fn lines_with(
     drift: &[&Drift],
     style: TextStyle,
@@ -272,7 +273,7 @@ fn value_change(drift: &Drift, style: TextStyle) -> String {
     format!("{old} {arrow} {new}")
 }
 
-/// Says what is made of a difference, and what a human can do.
+/// Returns what stead does about a difference, and what the user can do.
 pub(in crate::report) fn explain_drift(drift: &Drift, style: TextStyle) -> String {
     let mut meaning = made_of(drift, style);
     if drift.unconfirmed {

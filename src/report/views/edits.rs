@@ -1,4 +1,4 @@
-//! Edits of files, as people review them: the lines that go and come, with a little around them.
+//! Edits of files as diffs for a review: removed and added lines with context.
 
 use std::time::Instant;
 
@@ -9,10 +9,10 @@ use crate::report::text::line_diff::diff_operations;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 
-/// Lines around a difference that are shown too.
+/// Number of context lines around a difference.
 const CONTEXT_LINES: usize = 2;
 
-/// Returns the page of one file's change.
+/// Returns the diff of one file as a page.
 #[must_use]
 pub fn edit_page(path: &str, before: &str, after: &str, style: TextStyle) -> String {
     let (old, new) = (split_lines(before), split_lines(after));
@@ -36,7 +36,7 @@ pub fn edit_page(path: &str, before: &str, after: &str, style: TextStyle) -> Str
     page.finish()
 }
 
-/// Returns one file's change as `patch` reads it; beyond `until` a larger one than need be.
+/// Returns the change of one file as a unified diff for `patch`; after `until` it need not be minimal.
 #[must_use]
 pub fn unified_diff(path: &str, before: &str, after: &str, until: Option<Instant>) -> String {
     let (old, new) = (split_lines(before), split_lines(after));

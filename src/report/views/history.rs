@@ -1,4 +1,4 @@
-//! Pages and rows of `history` and `lock`.
+//! The pages and table rows of `history` and `lock`.
 
 use jiff::Timestamp;
 
@@ -8,47 +8,47 @@ use crate::report::text::phrases;
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// One apply, as people see it.
+/// One past apply, as the history shows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunRecord {
-    /// Its number: 1 is the last one.
+    /// Number in the history; 1 is the latest apply.
     pub number: usize,
-    /// Its id.
+    /// Id of the run.
     pub run: String,
-    /// When it began.
+    /// When the apply started.
     pub at: Timestamp,
-    /// When it ended.
+    /// When the apply ended; `None` if no end is recorded.
     pub ended: Option<Timestamp>,
-    /// Who.
+    /// The actor, as a name.
     pub who: String,
-    /// The commit.
+    /// Commit of the configuration; `None` if not known.
     pub commit: Option<String>,
-    /// The plan's fingerprint.
+    /// Fingerprint of the plan, if one was recorded.
     pub plan: Option<String>,
-    /// The configuration's digest.
+    /// Digest of the configuration, if one was recorded.
     pub config: Option<String>,
-    /// Policies that said no and were overridden, and why.
+    /// Denials by policies that were overridden, and the reason given.
     pub overridden: Option<(String, String)>,
-    /// How it ended.
+    /// How the apply ended.
     pub outcome: ApplyStatus,
-    /// Resources done, failed and skipped, and open questions.
+    /// Counts of resources that were done, failed and skipped, and of ambiguous intents.
     pub tally: [usize; 4],
 }
 
 /// How a past apply ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ApplyStatus {
-    /// Every step was done.
+    /// All steps of the apply succeeded.
     Done,
-    /// Some steps were not.
+    /// Some steps did not succeed.
     Partial,
-    /// Nobody recorded its end: it was killed, or it runs.
+    /// No end is recorded: the process was killed, or it is still running.
     #[default]
     Unfinished,
 }
 
 impl ApplyStatus {
-    /// Returns the word for it.
+    /// Returns the text for this ending.
     #[must_use]
     pub const fn as_text(self) -> &'static str {
         match self {
@@ -59,37 +59,37 @@ impl ApplyStatus {
     }
 }
 
-/// What happened to the ledger itself, as people see it.
+/// An operation on the ledger itself, as the history shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IncidentRecord {
-    /// When.
+    /// When the operation took place.
     pub at: Timestamp,
-    /// Who.
+    /// The actor, as a name.
     pub who: String,
-    /// What, in a few words.
+    /// The operation in a few words.
     pub what: String,
-    /// Why.
+    /// The reason that the actor gave, if any.
     pub reason: Option<String>,
 }
 
-/// Who has a lock, as people see it.
+/// The holder of a lock, as `lock` shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockHolder {
-    /// Who.
+    /// The actor, as a name.
     pub who: String,
-    /// Since when, by its own clock.
+    /// When the lock was taken, by the holder's clock.
     pub since: Timestamp,
-    /// The number of its process.
+    /// Process id of the holder; `None` if not known.
     pub process: Option<u32>,
-    /// What it means for others: `held`, `dead`, `run_out`.
+    /// Status of the lock: `held`, `dead` or `run_out`.
     pub standing: &'static str,
-    /// Seconds since it was renewed, where it must be.
+    /// Seconds since the last renewal; `None` for a lock that needs no renewal.
     pub renewed: Option<u64>,
-    /// Seconds until it runs out, at the latest, where it does.
+    /// Maximum number of seconds until the lock expires; `None` if it does not expire.
     pub left: Option<u64>,
 }
 
-/// Returns the table of past applies.
+/// Returns the table of past applies, one per row.
 #[must_use]
 pub fn runs_table(runs: &[RunRecord]) -> ReportTable {
     let columns = vec![
@@ -120,7 +120,7 @@ pub fn runs_table(runs: &[RunRecord]) -> ReportTable {
     ReportTable { rows: runs.iter().map(row).collect(), columns }
 }
 
-/// Returns the table of what happened to the ledger itself.
+/// Returns the table of operations on the ledger itself.
 #[must_use]
 pub fn incidents_table(incidents: &[IncidentRecord]) -> ReportTable {
     let columns = vec![
@@ -140,7 +140,7 @@ pub fn incidents_table(incidents: &[IncidentRecord]) -> ReportTable {
     ReportTable { rows: incidents.iter().map(row).collect(), columns }
 }
 
-/// Returns the page of one past apply.
+/// Returns the page for one past apply.
 #[must_use]
 pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -167,7 +167,7 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
     page.finish()
 }
 
-/// Returns the page of a lock.
+/// Returns the page for a lock.
 #[must_use]
 pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -195,13 +195,13 @@ pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> 
     page.finish()
 }
 
-/// Returns a moment as people read it.
+/// Returns a time in a readable form, in UTC.
 #[must_use]
 pub fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Returns a commit as people say it.
+/// Returns the short form of a commit id.
 fn short_commit(commit: &str) -> String {
     commit.chars().take(12).collect()
 }

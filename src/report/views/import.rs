@@ -1,4 +1,4 @@
-//! What is taken over, as people read it.
+//! The pages of an import and an adoption.
 
 use crate::model::address::Address;
 use crate::model::diagnostic::nearest_name;
@@ -8,10 +8,10 @@ use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
-/// Things left out that are told one by one.
+/// How many skipped objects to list.
 const MAX_LISTED_OMISSIONS: usize = 40;
 
-/// Returns the page of an accepted takeover; in full with the files' texts.
+/// Returns the page of an accepted import; with `full`, including the files' texts.
 #[must_use]
 pub fn takeover_page(accepted: &ImportResult, full: bool, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -70,7 +70,7 @@ pub fn takeover_page(accepted: &ImportResult, full: bool, style: TextStyle) -> S
     page.finish()
 }
 
-/// Tells which private values can be read in the files, and how to keep them out.
+/// Adds the sensitive values that the files contain as plain text, and how to keep them out.
 fn in_clear(page: &mut TextPage, accepted: &ImportResult) {
     let mut places: Vec<(String, Vec<&str>)> = Vec::new();
     for one in &accepted.in_clear {
@@ -102,7 +102,7 @@ fn in_clear(page: &mut TextPage, accepted: &ImportResult) {
     }
 }
 
-/// Tells which keys that were to be secrets nothing has.
+/// Adds the keys that were requested as secrets but that no attribute has.
 fn add_unmatched(page: &mut TextPage, accepted: &ImportResult) {
     let known: Vec<&str> = accepted.in_clear.iter().map(|one| one.key.as_str()).collect();
     for key in &accepted.unmatched {
@@ -122,7 +122,7 @@ fn left_out_name(left: &ImportOmission) -> String {
     }
 }
 
-/// Returns the page of one object that a written block takes over.
+/// Returns the page of one object that an existing block adopts.
 #[must_use]
 pub fn adoption_page(address: &Address, id: &str, change: Option<&Change>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

@@ -1,48 +1,48 @@
-//! Pages of `state verify` and `state repair`.
+//! The pages of `state verify` and `state repair`.
 
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 
-/// What a check of a ledger found, as people see it.
+/// The result of a ledger check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LedgerCheckReport {
-    /// Where the ledger is.
+    /// Path or URL of the ledger.
     pub place: String,
-    /// Summaries that are kept; none where that is the place's own business.
+    /// Number of stored checkpoints; 0 if the backend manages them itself.
     pub summaries: usize,
-    /// Journals that are kept.
+    /// Number of stored journals.
     pub journals: usize,
-    /// Records that were replayed.
+    /// Number of replayed records.
     pub records: usize,
-    /// The number of the last record that is proven.
+    /// Serial number of the last verified record.
     pub serial: u64,
-    /// The end of the last line was torn off.
+    /// Whether the last line is incomplete.
     pub torn: bool,
-    /// What does not fit.
+    /// Inconsistencies that the check found.
     pub flaws: Vec<LedgerFlaw>,
 }
 
-/// Something that does not fit.
+/// An inconsistency in a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerFlaw {
-    /// Where.
+    /// Where the inconsistency is.
     pub place: String,
-    /// What.
+    /// What the inconsistency is.
     pub reason: String,
 }
 
-/// A line that cannot be got back.
+/// A line that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRecords {
-    /// Where it stood.
+    /// Where the line was.
     pub place: String,
-    /// Why.
+    /// Why the line is lost.
     pub reason: String,
-    /// What it was about, as far as it can be read.
+    /// Records of the line, as far as they are readable.
     pub records: Vec<String>,
 }
 
-/// Returns the page of a check.
+/// Returns the page for a ledger check.
 #[must_use]
 pub fn check_page(checked: &LedgerCheckReport, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -69,7 +69,7 @@ pub fn check_page(checked: &LedgerCheckReport, style: TextStyle) -> String {
     page.finish()
 }
 
-/// Returns the page of a repair that is about to be done.
+/// Returns the page for a repair before it is carried out.
 #[must_use]
 pub fn repair_page(kept: usize, losses: &[LostRecords], style: TextStyle) -> String {
     let mut page = TextPage::new(style);

@@ -7,33 +7,33 @@ use crate::model::snapshot::ObjectKey;
 use crate::model::value::{Attributes, Value};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// One object in a list.
+/// One object in the output of `ls` or `get`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ObjectSummary {
-    /// The resource that owns it; `None` for an unmanaged object.
+    /// Address of the resource that owns the object; `None` for an unmanaged object.
     pub address: Option<Address>,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: Name,
     /// Its id; `None` where it does not exist yet or any more.
     pub id: Name,
-    /// Its display name.
+    /// Display name, if the object has one.
     pub name: Option<Name>,
-    /// Its status, as the service says it, or `gone`.
+    /// Status as the service reports it, or `gone`.
     pub status: Option<Name>,
-    /// Its monthly price, where known.
+    /// Monthly price; `None` if not known.
     pub monthly: Option<Decimal>,
-    /// The project it is in.
+    /// Id of the object's project, if it has one.
     pub project: Option<Name>,
-    /// When the service made it.
+    /// When the service created the object.
     pub created_at: Option<Name>,
-    /// Its parent's id, for a child.
+    /// Id of the parent; `None` for an object that is not a child.
     pub parent: Option<Name>,
-    /// What it belongs to: an address, or `KIND:ID`.
+    /// What the object belongs to: an address, or `KIND:ID`.
     pub of: Option<Name>,
 }
 
 impl ObjectSummary {
-    /// Returns what names the object.
+    /// Returns the key that identifies the object.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
         ObjectKey { kind: self.kind.clone(), parent: self.parent.clone(), id: self.id.clone() }
@@ -76,7 +76,7 @@ pub fn managed_table(objects: &[ObjectSummary], wide: bool) -> ReportTable {
     ReportTable { rows: objects.iter().map(row).collect(), columns }
 }
 
-/// Returns the table of live objects that no address owns.
+/// Returns the table of unmanaged live objects.
 #[must_use]
 pub fn unmanaged_table(objects: &[ObjectSummary]) -> ReportTable {
     let columns = vec![
@@ -104,7 +104,7 @@ pub fn unmanaged_table(objects: &[ObjectSummary]) -> ReportTable {
     ReportTable { rows: objects.iter().map(row).collect(), columns }
 }
 
-/// Returns the table of owned objects as the ledger has them; `wide` adds kind, project and age.
+/// Returns the table of managed objects from the ledger alone; `wide` adds kind, project and age.
 #[must_use]
 pub fn owned_table(objects: &[ObjectSummary], wide: bool) -> ReportTable {
     let mut columns =
@@ -131,7 +131,7 @@ pub fn owned_table(objects: &[ObjectSummary], wide: bool) -> ReportTable {
     ReportTable { rows: objects.iter().map(row).collect(), columns }
 }
 
-/// Returns the table of one object's attributes: what was applied, and what is live.
+/// Returns the table of one object's attributes, live and last applied.
 #[must_use]
 pub fn attributes_table(applied: &Attributes, live: &Attributes) -> ReportTable {
     let columns =

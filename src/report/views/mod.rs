@@ -1,4 +1,4 @@
-//! What commands show besides plans, as text: one file for each.
+//! Text output of the commands other than plans, one file per view.
 
 pub mod action_output;
 pub mod apply_outcome;

@@ -1,4 +1,4 @@
-//! The page of `recover`: what was found again, what is ambiguous, what is not there.
+//! The page of `recover`: objects that were matched, ambiguous matches, and missing objects.
 
 use crate::model::address::Address;
 use crate::plan::import::rebuild_ledger::{AmbiguousMatch, MatchCandidate, RebuiltEntry, RebuiltLedger};
@@ -6,13 +6,13 @@ use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// Returns the word for how sure it is that an object is a resource's.
+/// Returns the keyword for the confidence that an object belongs to a resource.
 #[must_use]
 pub fn confidence_text(candidate: &MatchCandidate) -> &'static str {
     if candidate.is_exact() { "exact" } else { "likely" }
 }
 
-/// Returns the page of a recovery.
+/// Returns the page of a rebuilt ledger.
 #[must_use]
 pub fn recovery_page(recovery: &RebuiltLedger, style: TextStyle) -> String {
     let mut text = found_table(recovery).to_text("Nothing was found again.", style);
@@ -60,7 +60,7 @@ fn found_table(recovery: &RebuiltLedger) -> ReportTable {
     ReportTable { rows: recovery.found.iter().map(row).collect(), columns }
 }
 
-/// Returns an object in a line: its id, its age, and in what it differs.
+/// Returns an object in one line: its id, its age, and the attributes that differ.
 #[must_use]
 pub fn in_words(candidate: &MatchCandidate) -> String {
     let made = candidate.created_at.as_ref().map_or_else(String::new, |at| format!(", made {at}"));
@@ -71,7 +71,7 @@ pub fn in_words(candidate: &MatchCandidate) -> String {
     format!("{}{made}{differs}", candidate.id)
 }
 
-/// Returns the question of a tie: its objects by number.
+/// Returns the question about an ambiguous match, with the candidates numbered.
 #[must_use]
 pub fn ambiguity_prompt(tie: &AmbiguousMatch, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

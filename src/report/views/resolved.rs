@@ -1,4 +1,4 @@
-//! The resolved configuration: each value, where it stands and what decided it.
+//! The resolved configuration: each value with its location and its origin.
 
 use crate::model::source::SourceLocation;
 use crate::model::value::Value;
@@ -6,20 +6,20 @@ use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// A value of the configuration.
+/// A resolved value of the configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigValue {
-    /// Address and attribute.
+    /// Address and attribute of the value.
     pub path: String,
-    /// The value; where it waits for something, the expression that is left, as text.
+    /// The value; if it is unknown, the remaining expression as text.
     pub value: Value,
-    /// Where it was written.
+    /// Location in the source; `None` if the value is not written there.
     pub place: Option<SourceLocation>,
-    /// What decided it besides that place: `vars.size, set by environments.prod`.
+    /// Other origin of the value, such as `vars.size, set by environments.prod`.
     pub by: Option<String>,
-    /// It was not written: it follows from the block's name.
+    /// Whether the value is not written but derived from the block's name.
     pub default: bool,
-    /// The modules that it comes from and where they are used, innermost first.
+    /// The modules that the value comes from, each with the location of its use, innermost first.
     pub calls: Vec<(String, Option<SourceLocation>)>,
 }
 
@@ -47,13 +47,13 @@ pub fn resolved_table(values: &[ConfigValue]) -> ReportTable {
     ReportTable { rows: values.iter().map(row).collect(), columns }
 }
 
-/// Returns all values for people.
+/// Returns all values as text.
 #[must_use]
 pub fn resolved_page(values: &[ConfigValue], style: TextStyle) -> String {
     resolved_table(values).to_text("The stack is empty.", style)
 }
 
-/// Returns what decided each value, a step a line.
+/// Returns the origin of each value, one line per step.
 #[must_use]
 pub fn provenance_page(values: &[ConfigValue], style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -69,7 +69,7 @@ pub fn provenance_page(values: &[ConfigValue], style: TextStyle) -> String {
             page.add_line(TextLine::indent(2).push_text(format!("{word} at {}", display_location(place))));
         }
         if let Some(by) = &value.by {
-            // A variable says itself who gave it.
+            // The text for a variable already begins with `set by`.
             let text = if by.starts_with("set by ") { by.clone() } else { format!("decided by {by}") };
             page.add_line(TextLine::indent(2).push_text(text));
         }

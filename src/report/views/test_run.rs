@@ -1,4 +1,4 @@
-//! What tests of a stack came to: for people, for programs, and as JUnit for CI.
+//! Results of a stack's tests: as text, as JSON, and as JUnit XML for CI.
 
 use std::time::Duration;
 
@@ -11,31 +11,31 @@ use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::{escape, phrases};
 
-/// What one test came to.
+/// The result of one test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestResult {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
-    /// Its file.
+    /// Path of the test file.
     pub file: String,
-    /// Where it stands.
+    /// Location of the test; `None` if not known.
     pub place: Option<SourceLocation>,
-    /// What is not as it wants it; nothing when it passed.
+    /// Failed expectations; empty if the test passed.
     pub missed: Vec<TestFailure>,
-    /// How long it took.
+    /// Duration of the test.
     pub took: Duration,
 }
 
-/// Something that is not as a test wants it.
+/// A failed expectation of a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestFailure {
-    /// Where the test says it.
+    /// Location of the expectation; `None` if not known.
     pub place: Option<SourceLocation>,
-    /// What is wanted, and what is there.
+    /// The expected and the actual value, as a sentence.
     pub text: String,
 }
 
-/// Returns the page of a run.
+/// Returns the results as text.
 #[must_use]
 pub fn test_run_page(tests: &[TestResult], style: TextStyle) -> String {
     let mut page = TextPage::new(style);
@@ -97,7 +97,7 @@ struct TestFailureEntry<'t> {
     text: &'t str,
 }
 
-/// Returns the document of a run.
+/// Returns the results as a JSON document.
 #[must_use]
 pub fn test_run_document(tests: &[TestResult]) -> String {
     let of_miss = |miss: &'_ TestFailure| -> (Option<u32>, Option<u32>) {
@@ -130,7 +130,7 @@ pub fn test_run_document(tests: &[TestResult]) -> String {
     })
 }
 
-/// Returns the run as JUnit has it: a suite for each file.
+/// Returns the results as JUnit XML, with one suite per file.
 #[must_use]
 pub fn test_run_junit(tests: &[TestResult]) -> String {
     let suites = tests.chunk_by(|a, b| a.file == b.file);

@@ -1,4 +1,4 @@
-//! The account: whether the key is accepted, what it may do, when it ends, and the service's clock.
+//! Checks of the account: whether the service accepts the key, its permissions, its expiry, and the service's clock.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,19 +12,19 @@ use crate::model::clock::Clock;
 use crate::model::secret::Secret;
 use crate::report::views::doctor::DoctorCheck;
 
-/// A key that ends sooner is worth a word.
+/// Remaining lifetime below which a key causes a warning.
 const KEY_EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// Seconds that clocks may differ by without a word.
+/// Clock difference in seconds that causes no warning.
 const MAX_CLOCK_SKEW_SECS: i64 = 60;
 
-/// Seconds beyond which signed requests to shared ledgers are refused.
+/// Clock difference in seconds from which shared backends refuse signed requests.
 const SIGNED_REQUEST_SKEW_SECS: i64 = 15 * 60;
 
-/// Account roles that may do everything.
+/// Account roles with all permissions.
 const UNRESTRICTED_ROLES: &[&str] = &["owner", "admin"];
 
-/// Checks what only the service can tell.
+/// Runs the checks that need the service.
 pub(super) async fn check_account(
     session: &CommandContext,
     link: Option<&ServiceConnection>,
@@ -68,7 +68,7 @@ pub(super) async fn check_account(
     ]
 }
 
-/// That the key is accepted, and whose it is.
+/// Checks that the service accepts the key, and reports its account.
 fn check_access(account: &AccountInfo) -> DoctorCheck {
     let record = account.key.clone().unwrap_or_default();
     if record.active == Some(false) {
@@ -91,7 +91,7 @@ fn check_access(account: &AccountInfo) -> DoctorCheck {
     DoctorCheck::new_ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
 }
 
-/// When the key ends.
+/// Checks the expiry of the key.
 fn check_key_expiry(key: Option<&ApiKeyRecord>, now: Timestamp, local: bool) -> DoctorCheck {
     const NAME: &str = "key expiry";
     let Some(key) = key else {
@@ -122,7 +122,7 @@ fn check_key_expiry(key: Option<&ApiKeyRecord>, now: Timestamp, local: bool) -> 
     }
 }
 
-/// What the key may do: its account role, and the projects that it was let into.
+/// Checks the permissions of the key: its account role, and its projects.
 fn check_permissions(key: Option<&ApiKeyRecord>, separate: bool, local: bool) -> DoctorCheck {
     const NAME: &str = "powers";
     let Some(key) = key else {
@@ -151,7 +151,7 @@ fn display_project_role((name, role): &(String, Option<String>)) -> String {
     role.as_ref().map_or_else(|| name.clone(), |role| format!("{name} ({role})"))
 }
 
-/// How far this machine's clock is from the service's.
+/// Checks the difference between this machine's clock and the service's.
 fn check_clock(skew: Option<i64>) -> DoctorCheck {
     const NAME: &str = "clock";
     let Some(skew) = skew else {

@@ -1,4 +1,4 @@
-//! `stead doctor --api`: what a live service shows of the contract, and keeping what was learned.
+//! `stead doctor --api`: compares a live service with the contract, and stores the capabilities that it detected.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
@@ -15,10 +15,10 @@ use crate::model::schema::Provenance;
 use crate::report::json;
 use crate::report::views::conformance::{self, AssumptionResult, ConformanceReport, ConformanceStatus};
 
-/// Compares what the service shows with what the contract has, and keeps what makes later requests fit it.
+/// Compares the service with the contract, and stores the differences that later requests must take into account.
 ///
 /// # Errors
-/// When the service refuses the key or does not answer, or what was learned cannot be kept.
+/// When the service refuses the key or does not respond, or the result cannot be stored.
 pub(super) async fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
     let settings = &session.settings;
     let key = match &settings.cloud {
@@ -26,7 +26,7 @@ pub(super) async fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
         CloudEndpoint::Local | CloudEndpoint::Unset => None,
     };
     let link = ServiceConnection::open_read_only(settings, &settings.dir, key)?;
-    // What was learned before is on trial, too.
+    // Earlier results must not influence this comparison.
     link.client.goes_by(&ServiceCapabilities::default());
     let evidence = link.client.probe().await?;
     let report = contract_report(session, &evidence, link.client.request_count().sent);

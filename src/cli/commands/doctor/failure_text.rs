@@ -2,7 +2,7 @@
 
 use crate::cli::process::failure::CliFailure;
 
-/// Returns what a failure says, as a sentence, and its remedy.
+/// Returns a failure's message as a sentence, and its remedy.
 pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     let detail = match &failure.rejected {
         Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
@@ -11,11 +11,11 @@ pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     (to_sentence(&detail), failure.help.join(" "))
 }
 
-/// Returns a text that begins like a sentence and ends like one.
+/// Returns a text with a capital letter at the start and a period at the end.
 pub(super) fn to_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    // A path or an address keeps its first letter.
+    // The first letter of a path or a URL must not change.
     let begins_with_word =
         text.split([' ', ':']).next().is_some_and(|word| word.chars().all(char::is_alphabetic));
     let text = if begins_with_word { first + letters.as_str() } else { text.to_owned() };

@@ -1,4 +1,4 @@
-//! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
+//! Checks of the stack: its files, its project, its ledger and lock, its pinned names.
 
 use super::failure_text::failure_and_remedy;
 use crate::cli::command_context::CommandContext;
@@ -18,17 +18,17 @@ use crate::plan::pipeline;
 use crate::report::text::phrases::count_noun;
 use crate::report::views::doctor::DoctorCheck;
 
-/// What stands in the directory.
+/// Result of reading the stack's directory.
 pub(super) enum StackLoadResult {
-    /// No stack file at all.
+    /// The directory has no stack file.
     NoStack,
-    /// A stack that holds together.
+    /// A valid stack.
     Loaded(Box<LoadedStack>),
-    /// Files that do not.
+    /// A stack with errors.
     Invalid(CliFailure),
 }
 
-/// Reads the stack, if there is one.
+/// Reads and resolves the stack, if the directory has one.
 pub(super) fn open_stack(session: &CommandContext) -> StackLoadResult {
     let is_empty = |files: stack_files::StackFiles| files.sources.iter().next().is_none();
     if stack_files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
@@ -40,7 +40,7 @@ pub(super) fn open_stack(session: &CommandContext) -> StackLoadResult {
     }
 }
 
-/// That the stack's files hold together.
+/// Checks that the stack's files are valid.
 pub(super) fn check_configuration(opened: &StackLoadResult) -> DoctorCheck {
     const NAME: &str = "stack";
     match opened {
@@ -69,7 +69,7 @@ pub(super) fn check_configuration(opened: &StackLoadResult) -> DoctorCheck {
     }
 }
 
-/// That the project is there which resources belong to.
+/// Checks that the project of the resources exists.
 pub(super) async fn check_project(
     session: &CommandContext,
     opened: &StackLoadResult,
@@ -97,7 +97,7 @@ pub(super) async fn check_project(
     }
 }
 
-/// The stack's ledger, its lock, and its pinned names.
+/// Checks the stack's ledger, its lock, and its pinned names.
 pub(super) async fn check_ledger_state(
     session: &CommandContext,
     opened: &StackLoadResult,
@@ -128,7 +128,7 @@ pub(super) async fn check_ledger_state(
     vec![check, open, lock, pins]
 }
 
-/// That the ledger can be read, is whole, and is not older than this machine has seen.
+/// Checks that the ledger can be read, is undamaged, and is not older than the last one seen on this machine.
 async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorCheck, Option<Ledger>) {
     const NAME: &str = "ledger";
     let failed = |failure: &CliFailure| {
@@ -180,7 +180,7 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
 fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     let probed = match place {
         LedgerLocation::Directory(_) => "its lock is this machine's",
-        // A probe writes: an apply makes it, and refuses a place that does not keep its word.
+        // Testing the backend needs a write. An apply does it, and refuses a backend that breaks a guarantee.
         _ => "whether the place keeps its word, each apply tries before it sends anything",
     };
     let (serial, entries) = (ledger.serial, count_noun(ledger.entries.len(), "resource"));
@@ -188,7 +188,7 @@ fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     format!("At {place}, whole up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
-/// Requests whose outcome is open.
+/// Checks for requests whose outcome is unknown.
 fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     const NAME: &str = "open requests";
     let (questions, intents, watched) =
@@ -210,7 +210,7 @@ fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     }
 }
 
-/// Who has the lock.
+/// Checks who holds the lock.
 async fn check_lock_status(
     session: &CommandContext,
     project: &LoadedStack,
@@ -252,7 +252,7 @@ fn check_lock_holder(held: &LeaseInfo) -> DoctorCheck {
     }
 }
 
-/// That the pinned names mean today what they meant when they were pinned.
+/// Checks that the pinned names still have the same ids and prices in the catalog.
 async fn check_pinned_names(
     session: &CommandContext,
     project: &LoadedStack,

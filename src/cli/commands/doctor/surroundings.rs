@@ -1,4 +1,4 @@
-//! What stands around every command: program, settings, address, proxy, the file of keys.
+//! Checks of the environment of every command: program, settings, address, proxy, and the file of API keys.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
@@ -11,19 +11,19 @@ use crate::model::redact::redact_address;
 use crate::model::roots::{CA_VARIABLES, TrustRoots};
 use crate::report::views::doctor::DoctorCheck;
 
-/// Rights of others that the file of keys may not give.
+/// Permission bits of other users that the file of API keys must not have.
 const GROUP_OTHER_BITS: u32 = 0o077;
 
-/// Rights of others that the file of settings may not give.
+/// Permission bits of other users that the settings file must not have.
 const GROUP_OTHER_WRITE_BITS: u32 = 0o022;
 
-/// Which program this is.
+/// Reports the version of the program.
 pub(super) fn check_program() -> DoctorCheck {
     let version = env!("CARGO_PKG_VERSION");
     DoctorCheck::new_ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
 }
 
-/// The user's settings file.
+/// Checks the user's settings file.
 pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     const NAME: &str = "settings";
     let settings = &session.settings;
@@ -46,7 +46,7 @@ pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     }
 }
 
-/// Takes the right to write the user's settings away from others; tells whether that changed anything.
+/// Removes the write permission of other users from the settings file; returns whether that changed anything.
 pub(in crate::cli) fn mend_settings(variables: &EnvVariables) -> bool {
     let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return false;
@@ -55,7 +55,7 @@ pub(in crate::cli) fn mend_settings(variables: &EnvVariables) -> bool {
     is_loose && stack_files::restrict_permissions(&path, GROUP_OTHER_WRITE_BITS).is_ok()
 }
 
-/// Which service, and how it is reached.
+/// Checks the service's address and how it is reached.
 pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "service";
     let url = match &settings.cloud {
@@ -90,7 +90,7 @@ pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
     DoctorCheck::new_ok(NAME, format!("{url}: {trust}."))
 }
 
-/// What the variables of proxies do.
+/// Checks the effect of the proxy variables.
 pub(super) fn check_proxy(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "proxy";
     if settings.proxies.is_empty() {
@@ -107,7 +107,7 @@ pub(super) fn check_proxy(settings: &Settings) -> DoctorCheck {
     }
 }
 
-/// The file of stored keys: whether others can read it.
+/// Checks whether other users can read the file of API keys.
 pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "key file";
     const EXPOSED_KEYS_HINT: &str = "Others may have read the keys: make new ones, and log in with them";
@@ -138,7 +138,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
     }
 }
 
-/// The key: where it comes from, and where it may go.
+/// Checks the source of the key, and the service that it may be sent to.
 pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySource) -> DoctorCheck {
     const NAME: &str = "key";
     let origin = redact_address(&parse_origin(url).unwrap_or_else(|_| url.to_owned()));
@@ -167,7 +167,7 @@ pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySourc
     }
 }
 
-/// What an earlier `doctor --api` learned of the service.
+/// Checks the service capabilities that an earlier `doctor --api` stored.
 pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "learned";
     let CloudEndpoint::Remote(url) = &settings.cloud else {

@@ -1,4 +1,5 @@
-//! A child that is taken over: its place in the block of its parent, which is declared and managed.
+//! Import of a child object: finds the block of its parent, which must be declared and managed, and writes the child
+//! into it.
 
 use super::literals::entry_literal;
 use crate::cli::commands::mv::address::list_entry_attribute;
@@ -17,18 +18,18 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::import::ImportError;
 
-/// The block that a child is written into.
+/// The block of the parent.
 pub(super) struct ParentBlock<'b> {
     resource: &'b Resource,
     collection: &'static str,
-    /// The attribute that its plain entries say, where they are a list.
+    /// Attribute that a shorthand entry of the list sets; `None` if the children are not a list.
     says: Option<&'static str>,
 }
 
-/// Returns the block that a child is to be written into; `None` of what is no child.
+/// Returns the block to write a child into; `None` if the address is not that of a child.
 ///
 /// # Errors
-/// When it is not declared in a file of this stack, or is one of several instances.
+/// When the parent is not declared in a file of this stack, or is one of several instances.
 pub(super) fn find_parent<'b>(
     begun: &'b StackSources,
     address: &Address,
@@ -61,10 +62,10 @@ pub(super) fn find_parent<'b>(
 }
 
 impl ParentBlock<'_> {
-    /// Returns its object's id.
+    /// Returns the id of the parent's object.
     ///
     /// # Errors
-    /// When it is not managed yet.
+    /// When the parent is not managed yet.
     pub(super) fn owned_id<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, CliFailure> {
         let address = &self.resource.address;
         let current = ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
@@ -74,7 +75,7 @@ impl ParentBlock<'_> {
         })
     }
 
-    /// Returns the stack's files with a child in its parent's block.
+    /// Returns the stack's files with the child added to its parent's block.
     ///
     /// # Errors
     /// When the file cannot be edited.
@@ -106,10 +107,10 @@ impl ParentBlock<'_> {
     }
 }
 
-/// Returns the child of an id or a name.
+/// Returns the child with an id or a name.
 ///
 /// # Errors
-/// When its parent has none.
+/// When the parent has no such child.
 pub(super) fn find_child(
     snapshot: &Snapshot,
     kind: &Kind,
@@ -129,7 +130,7 @@ pub(super) fn find_child(
     }
 }
 
-/// Returns why a draft is not written.
+/// Converts a failure to the reason why a draft was refused.
 pub(super) fn draft_refusal(failure: CliFailure) -> ImportError {
     match failure.rejected {
         Some(rejected) => ImportError::Rejected(rejected),

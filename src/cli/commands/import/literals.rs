@@ -4,7 +4,7 @@ use crate::config::edit::ConfigLiteral;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry, PrintedValue};
 use crate::model::address::Name;
 
-/// Returns a block's body as an edit writes it.
+/// Returns a block's body as a literal for an edit.
 pub(super) fn block_literal(block: &PrintedBlock) -> ConfigLiteral {
     ConfigLiteral::Map(block.entries.iter().map(entry_literal).collect())
 }

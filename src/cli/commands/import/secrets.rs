@@ -1,4 +1,5 @@
-//! Where the live secrets of what is taken over go: variables stand for them, and somebody must give those.
+//! Secrets of imported objects: the configuration refers to variables, whose values are written to a file or given by
+//! the user.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,21 +10,21 @@ use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::plan::import::SecretVariable;
 
-/// The secrets of a takeover.
+/// Handling of the secrets of an import.
 pub(super) enum ImportedSecrets {
-    /// There are none.
+    /// The import has no secrets.
     None,
-    /// Somebody else has them.
+    /// The user gives the values of the variables.
     External,
-    /// They are written into a file of variables.
+    /// The values are written to a file of variables, with this text.
     VarFile(PathBuf, String),
 }
 
 impl ImportedSecrets {
-    /// Returns what becomes of the secrets.
+    /// Returns how the secrets are handled.
     ///
     /// # Errors
-    /// When the file that they are to be written into is there already.
+    /// When the file for them exists already.
     pub(super) fn from_args(args: &ImportArgs, variables: &[SecretVariable]) -> Result<Self, CliFailure> {
         let Some(path) = args.secrets_to.as_ref().filter(|_| !variables.is_empty()) else {
             return Ok(if variables.is_empty() { Self::None } else { Self::External });
@@ -40,7 +41,7 @@ impl ImportedSecrets {
         Ok(Self::VarFile(path.clone(), text))
     }
 
-    /// Writes the file, for its owner alone.
+    /// Writes the file of variables, readable only by its owner.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -55,7 +56,7 @@ impl ImportedSecrets {
         Ok(())
     }
 
-    /// Says which command comes next.
+    /// Prints the next command.
     pub(super) fn next(&self, session: &CommandContext) {
         let nothing = "shows that nothing is left to do";
         match self {

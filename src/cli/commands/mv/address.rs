@@ -11,30 +11,30 @@ use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::SourceId;
 
-/// The attribute that a block's own name stands for.
+/// The attribute that defaults to the block's own name.
 pub(super) const NAME: &str = "name";
 
-/// What has a name and no object.
+/// Top-level keywords whose entries have a name and no object.
 pub(in crate::cli::commands) const VALUE_SECTIONS: [&str; 2] = ["vars", "locals"];
 
-/// Returns a help as the syntax of a file has it.
+/// Returns a hint in the syntax of a file.
 pub(in crate::cli::commands) fn help_in_syntax(begun: &StackSources, file: SourceId, help: &str) -> String {
     let path = begun.files.get(file).map(|source| source.path.as_str()).unwrap_or_default();
     suggestions::hint_in_syntax(&REGISTRY, path, help)
 }
 
-/// A block that is to be edited.
+/// The block to edit.
 pub(in crate::cli::commands) struct MovedBlock {
-    /// The file that it stands in.
+    /// The file that contains it.
     pub(in crate::cli::commands) file: SourceId,
-    /// The name that its objects have by its own name, where nothing else says it.
+    /// Name of its objects if it defaults to the block's own name.
     pub(super) name: Option<Name>,
 }
 
-/// Finds the block of an address: of one resource, or of all instances.
+/// Finds the block of a resource, or of all its instances.
 ///
 /// # Errors
-/// When there is none, or it stands in no file of this stack.
+/// When there is none, or it is not in a file of this stack.
 pub(in crate::cli::commands) fn find_block(
     begun: &StackSources,
     address: &Address,
@@ -67,7 +67,7 @@ pub(in crate::cli::commands) fn find_block(
     Ok(MovedBlock { file: resource.span.source, name })
 }
 
-/// Refuses what is declared outside of the stack's own files.
+/// Refuses a resource that is declared outside of the stack's own files.
 pub(super) fn in_a_file(
     begun: &StackSources,
     resource: &Resource,
@@ -83,7 +83,7 @@ pub(super) fn in_a_file(
         .help("Change it there by hand, and write the `moved` or `removed` entry in a file of this stack."))
 }
 
-/// Returns the collection and the attribute of a resource that is a plain entry of a list.
+/// Returns the collection and the attribute of a resource that is a shorthand entry of a list.
 pub(in crate::cli::commands) fn list_entry_attribute(
     stack: &Stack,
     address: &Address,
@@ -107,7 +107,7 @@ pub(super) fn check_new_address(
     }
 }
 
-/// Returns an address without its last part.
+/// Returns an address without its last segment.
 pub(super) fn address_prefix(address: &Address) -> Option<&str> {
     address.as_str().rsplit_once('.').map(|(place, _)| place)
 }

@@ -1,4 +1,4 @@
-//! `MovableDeclaration`: where a module, or a resource in one, is declared: its file, and everything that it stands for.
+//! Finds the declaration of a module, or of a resource in one: its file, and every address that it produces.
 
 use std::collections::BTreeSet;
 
@@ -15,24 +15,24 @@ use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{Source, SourceId};
 
-/// Something that a file of the stack or of a module declares, once or once for each use of the module.
+/// A module, or a resource in a module, as a file declares it; one declaration can produce several addresses.
 pub(in crate::cli::commands) struct MovableDeclaration<'b> {
     pub(in crate::cli::commands) begun: &'b StackSources,
-    /// The file.
+    /// The file that contains the declaration.
     pub(in crate::cli::commands) file: SourceId,
-    /// What stands in front of its address: nothing in the stack's own files, else each instance of the module.
+    /// Address prefixes of the instances: empty in the stack's own files, else one for each instance of the module.
     pub(in crate::cli::commands) prefixes: BTreeSet<Name>,
-    /// Its address in there.
+    /// Address relative to the file.
     pub(in crate::cli::commands) from: Address,
-    /// The way to its block.
+    /// Path of the block in the file.
     pub(in crate::cli::commands) path: EditPath,
-    /// It has `for_each`.
+    /// Whether the block has `for_each`.
     pub(in crate::cli::commands) keyed: bool,
 }
 
 impl<'b> MovableDeclaration<'b> {
-    /// Finds a module, or a resource in one, by its address. `by_hand` says what to do of one instance, by the
-    /// address that it has in its file.
+    /// Finds a module, or a resource in one, by its address. `by_hand` returns the advice for one instance, given its
+    /// address in the file.
     ///
     /// # Errors
     /// When there is none, or it is one instance of several.
@@ -47,7 +47,7 @@ impl<'b> MovableDeclaration<'b> {
         }
     }
 
-    /// Finds a block of `use`.
+    /// Finds the `use` block of a module.
     fn find_module(
         begun: &'b StackSources,
         address: &Address,
@@ -128,18 +128,18 @@ impl<'b> MovableDeclaration<'b> {
         })
     }
 
-    /// Tells whether it is a module.
+    /// Returns whether the declaration is a `use` of a module.
     pub(in crate::cli::commands) fn is_module(&self) -> bool {
         module_of(&REGISTRY, self.from.as_str()).1.is_empty()
     }
 
-    /// Returns its whole address in one instance of the module that declares it.
+    /// Returns the full address in one instance of the declaring module.
     pub(in crate::cli::commands) fn address_in(&self, prefix: &str) -> Address {
         self.from.clone().in_module(prefix)
     }
 
-    /// Returns the files in which its name means something, those beside the one that declares it, and lets them
-    /// be edited.
+    /// Returns the files that can refer to the declaration by name, those in the same directory, and permits edits of
+    /// them.
     ///
     /// # Errors
     /// When it is declared outside of the stack and its modules.
@@ -180,12 +180,12 @@ impl<'b> MovableDeclaration<'b> {
     }
 }
 
-/// Returns a file's directory, as it is shown.
+/// Returns a file's directory, as displayed.
 fn source_directory(source: &Source) -> &str {
     source.path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// Returns the last part of an address as the place that it is in its file.
+/// Returns the last segment of an address, as an address within its file.
 pub(super) fn local_address(address: &Address) -> Address {
     Address::parse_path(address.last()).unwrap_or_else(|_| address.clone())
 }

@@ -1,4 +1,4 @@
-//! One instance of a block with `for_each`: another key for it, or a block of its own.
+//! Edits of one instance of a block with `for_each`: changes its key, or moves it to a separate block.
 
 use super::address::{
     NAME, address_prefix, help_in_syntax, in_a_file, reject_taken_address, wrong_prefix_failure,
@@ -15,17 +15,17 @@ use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
 
-/// An instance that is to be edited.
+/// The instance to edit.
 pub(in crate::cli::commands) struct MovedInstance<'b> {
-    /// Its file.
+    /// The file that contains its block.
     pub(in crate::cli::commands) file: SourceId,
-    /// Its block's address.
+    /// Address of its block, without the key.
     block: Address,
     resource: &'b Resource,
     written: edit::InstanceSource,
 }
 
-/// Returns what an address stands for that is one instance of a block; `None` of everything else.
+/// Returns the instance at an address; `None` if the address is not one instance of a block.
 ///
 /// # Errors
 /// When it is declared outside of the stack's own files.
@@ -35,7 +35,7 @@ pub(in crate::cli::commands) fn find_instance<'b>(
 ) -> Result<Option<MovedInstance<'b>>, CliFailure> {
     let Some(resource) = begun.project.stack.resources.get(address) else { return Ok(None) };
     let (Some(key), Some(block)) = (&resource.key, address_prefix(address)) else { return Ok(None) };
-    // A child of an instance has that one's key, and its own name.
+    // The address of a child ends with the child's name, not with the key of the instance.
     if address.last() != key.as_str() {
         return Ok(None);
     }
@@ -50,10 +50,10 @@ pub(in crate::cli::commands) fn find_instance<'b>(
 }
 
 impl MovedInstance<'_> {
-    /// Returns where its key is written.
+    /// Returns the location of the instance's key.
     ///
     /// # Errors
-    /// When it is computed: `help` says what to do then.
+    /// When the key is computed; `help` is the advice for that case.
     pub(in crate::cli::commands) fn key(
         &self,
         begun: &StackSources,
@@ -67,10 +67,10 @@ impl MovedInstance<'_> {
         })
     }
 
-    /// Returns the edit that takes it out.
+    /// Returns the edit that removes the instance.
     ///
     /// # Errors
-    /// When its key is computed, or it is the only one.
+    /// When its key is computed, or it is the only instance.
     pub(in crate::cli::commands) fn removal_edit(
         &self,
         begun: &StackSources,
@@ -98,7 +98,7 @@ impl MovedInstance<'_> {
         (text.trim_matches('"').to_owned(), place.unwrap_or_default())
     }
 
-    /// Returns its block as one of its own.
+    /// Returns the body for a separate block of the instance.
     fn body(&self, begun: &StackSources) -> Result<ConfigLiteral, CliFailure> {
         let mut body = self.written.body.clone().map_err(|span| {
             let (text, place) = self.text_and_location(begun, span);
@@ -117,10 +117,10 @@ impl MovedInstance<'_> {
     }
 }
 
-/// Gives an instance another key, or a block of its own.
+/// Changes the key of an instance, or moves it to a separate block.
 ///
 /// # Errors
-/// When neither is meant, the key is computed, or something else would change.
+/// When the new address is neither, the key is computed, or another resource would change.
 pub(super) async fn move_instance(
     session: &CommandContext,
     begun: &StackSources,

@@ -1,5 +1,5 @@
-//! `stead mv` of a module, and of a resource in one: the file that declares it is edited, and says itself what
-//! moved, so that everyone who uses the module is served.
+//! `stead mv` of a module, and of a resource in one: edits the declaring file and adds the `moved` entry there, so that
+//! it takes effect for every user of the module.
 
 use std::collections::BTreeSet;
 
@@ -24,19 +24,19 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::SourceId;
 
-/// What is to be called otherwise, as the files say it that declare it.
+/// The rename, in terms of the declaring files.
 struct DeclarationRename<'b> {
     declared: MovableDeclaration<'b>,
-    /// Its new address in there.
+    /// New address relative to the file.
     to: Address,
-    /// The name that keeps the names of its objects.
+    /// Value of `name` that keeps the names of the objects.
     name: ConfigLiteral,
 }
 
-/// Gives a module, or a resource in one, another name.
+/// Renames a module, or a resource in one.
 ///
 /// # Errors
-/// When there is none, the new name is taken, or something else would change.
+/// When it does not exist, the new address is taken, or another resource would change.
 pub(super) async fn run(
     session: &CommandContext,
     begun: &StackSources,
@@ -48,7 +48,7 @@ pub(super) async fn run(
     let declared = &change.declared;
     let within = |prefix: &Name| (declared.address_in(prefix), change.to.clone().in_module(prefix));
     let pairs: Vec<(Address, Address)> = declared.prefixes.iter().map(within).collect();
-    // What other environments have there may be named by it as well.
+    // Objects of other environments may have the default name, too.
     let named = change.takes_name();
     let mut edits = change.edits(&pairs, named)?;
     let mut after = edits.read()?;
@@ -70,7 +70,7 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// Finds what is to be called otherwise, and holds the new name against what there is.
+/// Finds the declaration to rename, and checks the new address.
 fn find_change<'b>(
     begun: &'b StackSources,
     from: &Address,
@@ -113,7 +113,7 @@ fn find_change<'b>(
     Ok(DeclarationRename { declared, to, name })
 }
 
-/// Refuses another place than the one that it has, and one that is taken.
+/// Refuses a new address outside of the present parent, and one that is taken.
 fn check_new_name(
     begun: &StackSources,
     from: &Address,
@@ -133,7 +133,7 @@ fn check_new_name(
 }
 
 impl DeclarationRename<'_> {
-    /// Makes the edits; `named` also those that keep the names of objects.
+    /// Returns the edits; with `named`, also those that keep the names of objects.
     fn edits(&self, pairs: &AddressMoves, named: bool) -> Result<SourceEdits<'_>, CliFailure> {
         let mut edits = SourceEdits::new(self.declared.begun);
         let refers = self.reference_edit();
@@ -162,7 +162,7 @@ impl DeclarationRename<'_> {
         Ok(edits)
     }
 
-    /// Tells whether its name is to be written: nothing says it there, and something may have it.
+    /// Returns whether `name` must be written: the block does not set it, and an object may have the default name.
     fn takes_name(&self) -> bool {
         let stack = &self.declared.begun.project.stack;
         let source = self
@@ -190,11 +190,11 @@ impl DeclarationRename<'_> {
         known.any(|address| is_in(address) && may_have_name(address))
     }
 
-    /// Returns the new text of a path that an environment replaces: `use.shop.vm.web.plan`, or as the address
-    /// has it.
+    /// Returns the new form of a path that an environment overrides: `use.shop.vm.web.plan`, or in the form of an
+    /// address.
     fn renamed_path(&self, key: &str, pairs: &AddressMoves) -> Option<String> {
         let (front, address) = key.strip_prefix("use.").map_or(("", key), |rest| ("use.", rest));
-        // In the stack's own files such a path goes with the references.
+        // In the stack's own files the edit of the references changes such a path, too.
         if !front.is_empty() && self.declared.begun.files.get(self.declared.file).is_some() {
             return None;
         }
@@ -203,7 +203,7 @@ impl DeclarationRename<'_> {
         (new != address).then(|| format!("{front}{new}"))
     }
 
-    /// Returns the edit by which references lead to the new name.
+    /// Returns the edit that redirects the references to the new name.
     fn reference_edit(&self) -> Edit {
         match self.declared.path.0.first() {
             Some(EditPathStep::Key(word)) if word == "use" => Edit::Redirect(vec![(
@@ -214,7 +214,7 @@ impl DeclarationRename<'_> {
         }
     }
 
-    /// Returns the entries of what else gets another address, as the files have it.
+    /// Returns the `moved` entries for further addresses that change, as relative addresses of the files.
     fn moved_edits(&self, also: &AddressMoves) -> Vec<Edit> {
         let below = |address: &Address, prefix: &str| {
             address.strip_module(prefix).and_then(|rest| Address::parse(rest).ok())
@@ -230,7 +230,7 @@ impl DeclarationRename<'_> {
     }
 }
 
-/// Tells whether every resource has the name that it had.
+/// Returns whether every resource keeps its name.
 fn keeps_names(before: &Stack, after: &Stack, pairs: &AddressMoves) -> bool {
     let name = |one: &Resource| one.attributes.get(NAME).map(|setting| setting.expression.clone());
     before.resources.values().all(|one| {
@@ -239,7 +239,7 @@ fn keeps_names(before: &Stack, after: &Stack, pairs: &AddressMoves) -> bool {
     })
 }
 
-/// Tells whether what stands at an address may be given a name: each module may.
+/// Returns whether `name` can be set at an address; it can for every module.
 fn may_have_name(address: &Address) -> bool {
     let writable = |kind: &Kind| kind.attribute(NAME).is_some_and(Attribute::is_writable);
     kind_at(&REGISTRY, address).is_none_or(writable)

@@ -14,21 +14,21 @@ use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::Address;
 use crate::model::source::SourceId;
 
-/// Most addresses that one message names.
+/// Maximum number of addresses in one message.
 const MAX_LISTED_ADDRESSES: usize = 10;
 
-/// Returns the edit by which every reference leads to the new address.
+/// Returns the edit that redirects every reference to the new address.
 pub(super) fn redirect_edit(from: &Address, to: &Address) -> Edit {
     Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])
 }
 
-/// Returns the entry by which an object gets another address.
+/// Returns the edit that adds the `moved` entry.
 pub(super) fn moved_edit(from: &Address, to: &Address) -> Edit {
     let entry = [("from", ConfigLiteral::text(from.as_str())), ("to", ConfigLiteral::text(to.as_str()))];
     Edit::Append(EditPath::from_text("moved"), ConfigLiteral::map(entry))
 }
 
-/// Makes the edits of one file, lets all others refer to the new address, and writes the `moved` entries.
+/// Applies the edits to one file, redirects the references in all files, and adds the `moved` entries.
 pub(super) async fn write_rename(
     session: &CommandContext,
     begun: &StackSources,
@@ -57,7 +57,7 @@ pub(super) async fn write_rename(
     Ok(Exit::Done)
 }
 
-/// Says which resources there would no longer be, or which new ones.
+/// Returns the failure that lists the resources that would be removed or added.
 pub(super) fn lost_resources_failure(
     before: &Stack,
     after: &Stack,
@@ -80,10 +80,10 @@ pub(super) fn lost_resources_failure(
     )
 }
 
-/// Addresses, of resources or of whole modules, and what takes their places.
+/// Old and new addresses, of resources or of whole modules.
 pub(super) type AddressMoves = [(Address, Address)];
 
-/// Returns where an address goes when others move.
+/// Returns the new address of a resource after the moves.
 pub(super) fn carried_to(address: &Address, pairs: &AddressMoves) -> Address {
     let moved = |(from, to): &(Address, Address)| match address.as_str().strip_prefix(from.as_str())? {
         "" => Some(to.clone()),
@@ -92,8 +92,8 @@ pub(super) fn carried_to(address: &Address, pairs: &AddressMoves) -> Address {
     pairs.iter().find_map(moved).unwrap_or_else(|| address.clone())
 }
 
-/// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
-/// `None` when something would be lost.
+/// Returns the further addresses that change because they are derived from a reference: shorthand entries of lists.
+/// `None` if a resource would be lost.
 pub(super) fn implied_moves(
     before: &Stack,
     after: &Stack,

@@ -14,7 +14,7 @@ pub(super) fn no_such_secret(address: &str) -> CliFailure {
         .help("stead secret get lists them: vars.NAME of a generated variable, or a resource whose secret is shown once.")
 }
 
-/// Reads the ledger, which must be there.
+/// Reads the ledger; a missing one is an error.
 pub(super) async fn read_existing_ledger(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -24,7 +24,7 @@ pub(super) async fn read_existing_ledger(
         .ok_or_else(|| crate::cli::commands::ledger_copy::missing_ledger(place))
 }
 
-/// Opens the ledger of a stack for writing, which must be there.
+/// Opens the ledger of a stack for writing; a missing one is an error.
 pub(super) async fn open_existing_ledger(
     session: &CommandContext,
     project: &LoadedStack,

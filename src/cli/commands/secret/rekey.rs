@@ -1,4 +1,4 @@
-//! `stead secret rekey`: encrypts all kept secrets to the recipients that the stack names now.
+//! `stead secret rekey`: encrypts all stored secrets to the stack's current recipients.
 //!
 //! The new set is pinned first; what is still encrypted to the set before is found by its generation, so that a run
 //! that was killed is finished by another one.
@@ -19,10 +19,10 @@ use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::report::json;
 
-/// Values that are committed at once.
+/// Maximum number of values in one commit.
 const BATCH: usize = 256;
 
-/// A value that is to be encrypted again.
+/// A decrypted value that will be encrypted again.
 struct DecryptedSecret {
     address: Name,
     version: u64,
@@ -30,10 +30,10 @@ struct DecryptedSecret {
     secret: Secret,
 }
 
-/// Encrypts all kept secrets to other recipients.
+/// Encrypts all stored secrets to the current recipients.
 ///
 /// # Errors
-/// When the stack names none, the identity is not one that is pinned, or the ledger cannot be written.
+/// When the stack names none, the identity is not a pinned recipient, or the ledger cannot be written.
 pub(super) async fn run(session: &CommandContext, args: &SecretRekeyArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
@@ -94,7 +94,7 @@ async fn under_lock(
     Ok(Exit::Done)
 }
 
-/// Opens every value, before anything is written. Who does it must be somebody whom the ledger has pinned.
+/// Decrypts every value before anything is written. The user's identity must belong to a pinned recipient.
 fn open_all(
     ledger: &Ledger,
     identities: &[AgeIdentity],
@@ -102,7 +102,7 @@ fn open_all(
 ) -> Result<Vec<DecryptedSecret>, CliFailure> {
     let kept = &ledger.secrets;
     let is_pinned = identities.iter().any(|one| kept.recipients.contains(&one.recipient()));
-    // A run that was killed has pinned the new set; who opens what is left had the set before.
+    // After a crash the new recipients are pinned already, but the remaining values are encrypted to the previous ones.
     let resumes = kept.recipients == *declared;
     if !is_pinned && !resumes {
         return Err(CliFailure::new(
@@ -141,7 +141,7 @@ fn encrypt_record(ledger: &Ledger, one: &DecryptedSecret) -> Result<Record, CliF
     Ok(Record::SecretKept { address: one.address.clone(), value: Box::new(value), pending: one.pending })
 }
 
-/// Says what was done, and whose values somebody without a key still has in older copies.
+/// Reports the result, and the secrets that former recipients can still read in older copies.
 fn report_rekeyed(session: &CommandContext, ledger: &Ledger, count: usize) {
     let kept = &ledger.secrets;
     let exposed: Vec<(&Name, Vec<&Name>)> = kept

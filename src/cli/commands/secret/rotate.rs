@@ -1,4 +1,4 @@
-//! `stead secret rotate`: a new value for a secret, brought into use by a plan that is reviewed and applied.
+//! `stead secret rotate`: replaces a secret by a new value, with a plan that is reviewed and applied.
 //!
 //! The rotation is recorded first, the new value before any sink or request has it, and the one before is dropped once
 //! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied, the record
@@ -52,7 +52,7 @@ pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Re
         Err(failure) => !matches!(failure.exit, Exit::Interrupted | Exit::Partly | Exit::Locked),
     };
     if untouched {
-        // A value that is stored already may be in a sink: then the rotation goes on.
+        // A stored new value may be in a sink already, so the rotation must continue.
         record_step(session, &project, &args.address, RotationStep::Drop, |kept| {
             let pending = kept.values.get(&args.address).is_some_and(|one| one.pending.is_some());
             kept.rotating.contains(&args.address) && !pending
@@ -71,7 +71,7 @@ fn can_rotate(project: &LoadedStack, address: &Name) -> bool {
     resource.is_some_and(|resource| resource.kind.shown_once.is_some())
 }
 
-/// Records a step of the rotation, where it is due.
+/// Records a step of the rotation, if it is the next one.
 async fn record_step(
     session: &CommandContext,
     project: &LoadedStack,

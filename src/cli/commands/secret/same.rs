@@ -1,5 +1,5 @@
-//! `stead secret same`: an edited expression over secrets is recorded as the one in use, where it gives the value that
-//! was applied.
+//! `stead secret same`: records an edited expression over secrets as the current one, if its value equals the last
+//! applied one.
 //!
 //! A plan compares such an attribute by its expression and inputs, never by its value: otherwise a plan of
 //! `${vars.s == 'guess' ? 'y' : 'n'}` would tell whether the guess is right. So an edit that changes nothing is a
@@ -24,7 +24,7 @@ use crate::plan::restate::{RestateError, restate_value};
 /// Compares the value and records the expression.
 ///
 /// # Errors
-/// When the value is not proven to be the one that was applied; else as `plan`.
+/// When the value is not proven equal to the last applied one; else as `plan`.
 pub(super) async fn run(session: &CommandContext, args: &SecretSameArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     check_written(&project, args)?;
@@ -64,7 +64,7 @@ async fn record_expression(
     Ok(Exit::Done)
 }
 
-/// Refuses an address or an attribute that the stack does not have.
+/// Refuses an address or an attribute that is not in the stack.
 fn check_written(project: &LoadedStack, args: &SecretSameArgs) -> Result<(), CliFailure> {
     let (address, attribute) = &args.attribute;
     let Some(resource) = project.stack.resources.get(address) else {

@@ -1,24 +1,24 @@
-//! What is wrong with an expression that cannot be read, in plain words: what stands there, and what to write.
+//! Explanations of expressions that do not parse: what was found, and what to write instead.
 
 use super::other_tools;
 use crate::model::cel::SyntaxError;
 
-/// A slip in an expression.
+/// Explanation of a syntax error in an expression.
 pub(in crate::config) struct ExpressionSyntaxHint {
-    /// What stands where something else is expected.
+    /// What was found, and what was expected in its place.
     pub(in crate::config) detail: String,
-    /// What to write.
+    /// Advice on what to write instead.
     pub(in crate::config) help: String,
-    /// Where it stands in the expression, in bytes.
+    /// Byte range of the error in the expression.
     pub(in crate::config) place: std::ops::Range<usize>,
-    /// What mends it there, where nothing else can be meant.
+    /// Replacement for that range, if only one meaning is possible.
     pub(in crate::config) fix: Option<&'static str>,
 }
 
-/// For whoever meant no expression at all.
+/// Hint for a user who did not intend an expression.
 const NO_EXPRESSION: &str = "for the text `${` itself, write `$${`";
 
-/// Says what an error of the parser means.
+/// Returns the explanation of a parser error.
 pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str) -> ExpressionSyntaxHint {
     let offset = source.floor_char_boundary(error.offset.unwrap_or_default().min(source.len()));
     let found = first_token(&source[offset..]);
@@ -48,7 +48,7 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
     }
 }
 
-/// Returns what stands here for a sign or word of other languages.
+/// Returns the explanation and the replacement for an operator or keyword of another language.
 fn other_sign(found: &str) -> Option<(String, &'static str)> {
     if let Some(right) = other_tools::root_hint(found) {
         return Some((format!("`{found}` is a reserved word of expressions."), right));
@@ -62,7 +62,7 @@ fn other_sign(found: &str) -> Option<(String, &'static str)> {
     Some((format!("`{found}` joins no conditions here."), right))
 }
 
-/// Returns what is written here for a form of other languages.
+/// Returns the explanation and the replacement for a construct of another language.
 fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
     let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let reserved = || format!("`{found}` is a reserved word of expressions.");
@@ -139,7 +139,7 @@ fn explain_general_error(
     )
 }
 
-/// Returns what stands at the beginning: a word, a number, or one character.
+/// Returns the first token of a text: a word, a number, or one character.
 fn first_token(text: &str) -> &str {
     let word = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let one = text.chars().next().map_or(0, char::len_utf8);

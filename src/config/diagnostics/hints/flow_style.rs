@@ -3,7 +3,7 @@
 /// A value in flow form.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::config) enum FlowValue<'t> {
-    /// A word, a quoted text, a placeholder.
+    /// A word, a quoted text or a placeholder.
     Scalar(&'t str),
     /// `[a, b]`.
     List(Vec<FlowValue<'t>>),
@@ -11,10 +11,10 @@ pub(in crate::config) enum FlowValue<'t> {
     Map(Vec<(&'t str, FlowValue<'t>)>),
 }
 
-/// How deep a correction goes at most.
+/// Maximum nesting of a suggestion.
 const MAX_DEPTH: usize = 8;
 
-/// Reads `key: value`, and nothing else.
+/// Parses `key: value`; `None` for anything else.
 pub(in crate::config) fn parse_entry(text: &str) -> Option<(&str, FlowValue<'_>)> {
     let (entry, rest) = parse_pair(text, 0)?;
     rest.trim().is_empty().then_some(entry)
@@ -33,7 +33,7 @@ fn parse_pair(text: &str, depth: usize) -> Option<((&str, FlowValue<'_>), &str)>
             let (value, rest) = parse_flow_value(rest, depth)?;
             Some(((key, value), rest))
         }
-        // A placeholder stands for any entries.
+        // The placeholder `…` represents any entries.
         None => (key == "…" && depth > 0).then_some(((key, FlowValue::Map(Vec::new())), rest)),
     }
 }

@@ -1,10 +1,11 @@
-//! Habits from other tools and slips of the hand, and what stands for them here.
+//! Hints for users of other tools: their blocks, keys and types, and common mistakes, with the equivalent
+//! in this language.
 
 use crate::config::syntax::document::{Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;
 use crate::model::address::is_legal_segment;
 
-/// Returns what stands for another tool's block.
+/// Returns the equivalent of another tool's block.
 pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
     Some(match name {
         "version" => "the language's version is said by `stead: 1` (KDL: `stead 1`); remove this line",
@@ -44,14 +45,14 @@ pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what stands for another tool's key of a resource.
+/// Returns the equivalent of another tool's key in a resource.
 pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static str> {
     Some(match name {
         "count" | "replicas" | "scale" => {
             "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
         }
         "if" | "condition" | "enabled" | "create" => "zero or one is written by `when: \"${…}\"`",
-        // What the block knows by another name is told by `attribute`.
+        // If the block has the attribute under another name, `attribute` gives the hint.
         "tags" | "labels" | "annotations" | "metadata" if !known.contains(&"labels") => {
             "the service keeps none of it: remove it; what tells them apart is the `name`"
         }
@@ -62,7 +63,7 @@ pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static
     })
 }
 
-/// Returns the attribute that another tool's key stands for, where the block has it.
+/// Returns the attribute that another tool calls `name`, if the block has it.
 pub(in crate::config) fn equivalent_attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let ours: &[&str] = match name {
         "instance_type" | "machine_type" | "server_type" | "flavor" | "flavour" | "sku" | "size"
@@ -80,7 +81,7 @@ pub(in crate::config) fn equivalent_attribute<'k>(name: &str, known: &[&'k str])
     ours.iter().find_map(|ours| known.iter().find(|known| *known == ours).copied())
 }
 
-/// Returns what stands in `lifecycle` for a word of our own or of another tool.
+/// Returns the equivalent in `lifecycle` of a keyword of ours or of another tool.
 pub(in crate::config) fn lifecycle_hint(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
         "protect" | "protected" | "preventdestroy" | "deletionprotection" | "terminationprotection" => {
@@ -98,7 +99,7 @@ pub(in crate::config) fn lifecycle_hint(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what stands for a word of another tool's `lifecycle` that has no place in ours.
+/// Returns the equivalent outside `lifecycle` of a keyword in another tool's `lifecycle`.
 pub(in crate::config) fn beside_lifecycle(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
         "precondition" | "postcondition" => {
@@ -114,13 +115,13 @@ pub(in crate::config) fn beside_lifecycle(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what stands for the first name of an expression that does not parse.
+/// Returns the equivalent of the first name of an expression that does not parse.
 pub(in crate::config) fn root_hint(name: &str) -> Option<&'static str> {
-    // A reserved word of expressions, and Terraform's name of them.
+    // `var` is a reserved word of CEL, and Terraform's name for variables.
     (name == "var").then_some("vars")
 }
 
-/// Returns what stands for another tool's root of a reference.
+/// Returns the equivalent of the root of another tool's reference.
 pub(in crate::config) fn reference_hint(root: &str) -> Option<&'static str> {
     Some(match root {
         "module" => "what a module gives is `$use.NAME.OUTPUT`",
@@ -133,7 +134,7 @@ pub(in crate::config) fn reference_hint(root: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the name of another tool's type of variables here.
+/// Returns our name for another tool's variable type.
 pub(in crate::config) fn variable_type(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().as_str() {
         "text" | "str" | "varchar" => "string",
@@ -162,7 +163,7 @@ pub(in crate::config) fn suggest_duration(text: &str) -> Option<String> {
     (!number.is_empty()).then(|| format!("{number}{unit}"))
 }
 
-/// Returns how a list of `NAME=value`, or of `name` and `value`, is written as a map.
+/// Returns the map form of a list of `NAME=value` texts, or of maps with `name` and `value`.
 pub(in crate::config) fn suggest_map_entries(items: &[Node]) -> Option<String> {
     let first = items.first()?;
     let part = |key: &str| named_entries(first)?.iter().find(|entry| entry.key == key)?.value.scalar();
@@ -183,7 +184,7 @@ fn is_name(node: &Node) -> bool {
     node.scalar().is_some_and(|scalar| is_legal_segment(&scalar.text))
 }
 
-/// Returns how names alone are written where blocks have names.
+/// Returns the map form of plain names where named blocks are expected.
 pub(in crate::config) fn suggest_named_blocks(block: &str, node: &Node) -> Option<String> {
     let inner = named_only(block);
     match &node.value {
@@ -200,12 +201,12 @@ pub(in crate::config) fn suggest_named_blocks(block: &str, node: &Node) -> Optio
     }
 }
 
-/// Returns what stands behind a name in a block: nothing more, where a name alone may stand.
+/// Returns the body to suggest after a block's name: empty where a name alone is enough.
 fn named_only(block: &str) -> &'static str {
     if matches!(block, "environments" | "users") { "{}" } else { "{ … }" }
 }
 
-/// Returns what is meant by a value where a map is needed, and the text that mends it.
+/// Returns the intended map for a value where a map is required, and the replacement text if it is certain.
 pub(in crate::config) fn suggest_map_value(name: &str, node: &Node) -> Option<(String, Option<String>)> {
     match &node.value {
         NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {

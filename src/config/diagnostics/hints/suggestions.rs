@@ -1,5 +1,5 @@
-//! Corrections on their way out: written in the syntax of the file that they are about, and called sure only
-//! where nothing else can be meant.
+//! Final form of suggestions: written in the syntax of the file, and marked as certain only if no other
+//! meaning is possible.
 
 use super::flow_style::{self, FlowValue};
 use crate::config::keywords;
@@ -10,16 +10,16 @@ use crate::model::diagnostic::{Diagnostic, SuggestedEdit};
 use crate::model::schema::Registry;
 use crate::model::source::Sources;
 
-/// How help begins that guesses.
+/// Prefix of a hint that is a guess.
 const GUESS_PREFIX: &str = "did you mean ";
-/// How the other form of a correction follows the first.
+/// Separator between the YAML form of a suggestion and its KDL form.
 const KDL_PREFIX: &str = " (KDL: ";
-/// From how many characters on one wrong character leaves no doubt.
+/// From this length on, a word with one wrong character is certain to be a misspelling.
 const MIN_CHARS_ONE_TYPO: usize = 4;
-/// From how many on two do.
+/// From this length on, a word with two wrong characters is certain to be a misspelling.
 const MIN_CHARS_TWO_TYPOS: usize = 9;
 
-/// Gives the corrections of problems their last form.
+/// Converts the suggestions of all problems to their final form.
 pub(in crate::config) fn apply_suggestions(
     registry: &Registry,
     sources: &Sources,
@@ -28,7 +28,7 @@ pub(in crate::config) fn apply_suggestions(
     problems.into_iter().map(|problem| translate_suggestion(registry, sources, problem)).collect()
 }
 
-/// Returns a help with what is to be written as the syntax of a file has it.
+/// Returns a hint with its suggestions in the syntax of a file.
 #[must_use]
 pub fn hint_in_syntax(registry: &Registry, file: &str, help: &str) -> String {
     match syntax_of(file) {
@@ -63,7 +63,7 @@ fn translate_suggestion(registry: &Registry, sources: &Sources, mut problem: Dia
     problem
 }
 
-/// Tells whether the language knows a word, which then is no slip of another one: it stands in the wrong place.
+/// Returns whether the language has a word: then it is not a misspelling, but in the wrong place.
 fn is_word(registry: &Registry, written: &str) -> bool {
     let tables =
         [keywords::TOP, keywords::BODY, keywords::LIFECYCLE, keywords::VARIABLE, keywords::ENVIRONMENT];
@@ -71,7 +71,8 @@ fn is_word(registry: &Registry, written: &str) -> bool {
         || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
 }
 
-/// Tells whether a word can only be a slip of another one. Digits are none: `std-2c-4g` is not `std-1c-4g`.
+/// Returns whether a word can only be a misspelling of `meant`. Digits never are: `std-2c-4g` is not
+/// `std-1c-4g`.
 fn is_sure(written: &str, meant: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if plain(written) == plain(meant) {
@@ -87,7 +88,7 @@ fn is_sure(written: &str, meant: &str) -> bool {
     let most = match length {
         MIN_CHARS_TWO_TYPOS.. => 2,
         MIN_CHARS_ONE_TYPO.. => 1,
-        // A letter that is missing, or two that changed places.
+        // One missing letter, or two that are swapped.
         3 if meant.chars().count() == 4 || sorted(written) == sorted(meant) => 1,
         _ => return false,
     };
@@ -107,7 +108,7 @@ fn strip_quotes(text: &str) -> &str {
 /// Keeps the one of two forms that the file's syntax has.
 fn one_form(help: &str, syntax: Syntax) -> String {
     let Some((before, rest)) = help.split_once(KDL_PREFIX) else { return help.to_owned() };
-    // The form in parentheses stands in backquotes.
+    // The KDL form in parentheses is enclosed in backquotes.
     let Some((other, after)) = rest.split_once("`)") else { return help.to_owned() };
     let first = before.strip_suffix('`').and_then(|text| text.rsplit_once('`'));
     match (syntax, first) {
@@ -116,7 +117,7 @@ fn one_form(help: &str, syntax: Syntax) -> String {
     }
 }
 
-/// Writes the corrections of a help in KDL.
+/// Converts the suggestions in a hint to KDL.
 fn in_kdl(registry: &Registry, help: &str) -> String {
     let mut text = String::with_capacity(help.len());
     for (n, part) in help.split('`').enumerate() {
@@ -169,7 +170,7 @@ fn yaml_entry_to_kdl(registry: &Registry, key: &str, value: &FlowValue<'_>) -> S
     }
 }
 
-/// Writes a value of YAML as KDL does.
+/// Returns a YAML scalar as KDL.
 fn yaml_scalar_to_kdl(text: &str) -> String {
     match text {
         "true" | "false" | "null" => format!("#{text}"),
@@ -179,7 +180,7 @@ fn yaml_scalar_to_kdl(text: &str) -> String {
     }
 }
 
-/// Writes the new text of a place as KDL does, where that is a value and no part of one.
+/// Converts a replacement text to KDL, if it is a whole value and not a part of one.
 fn kdl_value(old: &str, new: &str) -> String {
     let is_value = old.starts_with(['"', '#']) && old != "#";
     if is_value || new.starts_with(['"', '\'']) || matches!(new, "true" | "false" | "null") {

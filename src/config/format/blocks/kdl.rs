@@ -4,7 +4,7 @@ use super::tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedVal
 use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
-/// Writes blocks.
+/// Returns the blocks as KDL, grouped by keyword.
 pub(super) fn print_kdl_blocks(blocks: &[PrintedBlock]) -> MarkedText {
     let mut page = MarkedText::default();
     for block in blocks {
@@ -21,7 +21,7 @@ fn print_kdl_entries(
     all: &[PrintedEntry],
     mark: LineMarker,
 ) {
-    // A child `-` is an item of a list: a key of that name is a property.
+    // A child named `-` is a list item, so a map entry with that key must be a property.
     let (dashed, all): (Vec<&PrintedEntry>, Vec<&PrintedEntry>) =
         all.iter().partition(|entry| entry.key == "-" && is_scalar(&entry.value));
     let dashed = dashed.iter().map(|entry| format!(" \"-\"={}", print_kdl_scalar(&entry.value)));
@@ -69,7 +69,7 @@ fn print_kdl_scalar(value: &PrintedValue) -> String {
         PrintedValue::Reference(path) => quoting::quote_kdl(path),
         PrintedValue::Number(number) => number.clone(),
         PrintedValue::Bool(yes) => format!("#{yes}"),
-        // Neither stands among arguments.
+        // Neither a list nor a map is possible among arguments.
         PrintedValue::Null | PrintedValue::List(_) | PrintedValue::Map(_) => "#null".to_owned(),
     }
 }

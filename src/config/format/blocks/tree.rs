@@ -1,62 +1,62 @@
-//! What is written: blocks of entries, and the text that they become.
+//! Data model of generated configuration: blocks and entries to write, and the resulting text.
 
-/// Says whose line it is, to whoever asked for the text.
+/// Opaque id that the caller assigns to a block or entry, to find its lines in the text again.
 pub type LineMarker = usize;
 
 /// A top-level block: `vm web`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedBlock {
-    /// The word that it stands under: its kind, or a block of the language.
+    /// Top-level keyword: the kind of the resource, or a block of the language.
     pub word: String,
-    /// Its name.
+    /// Name of the block below its keyword.
     pub name: String,
-    /// What stands in it.
+    /// Entries of the body, in the order to write them.
     pub entries: Vec<PrintedEntry>,
-    /// Whose line it is.
+    /// Mark of its lines.
     pub mark: LineMarker,
 }
 
 /// A key and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedEntry {
-    /// The key.
+    /// Key of the entry, not quoted.
     pub key: String,
-    /// The value.
+    /// Value of the entry, not yet in any syntax.
     pub value: PrintedValue,
-    /// Whose line it is.
+    /// Mark of its lines.
     pub mark: LineMarker,
 }
 
-/// A value.
+/// A value to write, independent of the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PrintedValue {
-    /// A text as it is meant: quoted where it must be, `$` doubled.
+    /// A literal text: the writer quotes it where necessary and doubles each `$`.
     Text(String),
     /// `$vm.web`, or an expression.
     Reference(String),
-    /// A number.
+    /// A number in decimal digits.
     Number(String),
-    /// Yes or no.
+    /// A boolean: `true` or `false`.
     Bool(bool),
-    /// The service's default.
+    /// `null`: the service's default applies.
     Null,
-    /// Values in order.
+    /// Values of a list, in order.
     List(Vec<PrintedValue>),
-    /// Entries.
+    /// Entries of a map, in order.
     Map(Vec<PrintedEntry>),
 }
 
-/// A text, and whose lines they are.
+/// Generated text, with the mark of each line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MarkedText {
-    /// The text.
+    /// Complete text of the file.
     pub text: String,
-    /// By line, the first being 0: the mark of what stands there.
+    /// Mark of each line; the first line has index 0.
     pub marks: Vec<LineMarker>,
 }
 
 impl MarkedText {
-    /// Adds a line.
+    /// Appends a line with its mark.
     pub(super) fn push_line(&mut self, depth: usize, text: &str, mark: LineMarker) {
         for _ in 0..depth {
             self.text.push_str("  ");
@@ -66,7 +66,7 @@ impl MarkedText {
         self.marks.push(mark);
     }
 
-    /// Puts a line of its own before everything.
+    /// Returns the page with a line before everything else.
     #[must_use]
     pub fn prepend_header(mut self, head: &str) -> Self {
         let lines = head.lines().count();

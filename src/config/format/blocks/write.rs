@@ -1,4 +1,4 @@
-//! Blocks in the syntax that is asked for.
+//! Writer of blocks in the requested syntax.
 
 use super::tree::{MarkedText, PrintedBlock};
 use super::{kdl, yaml};

@@ -1,13 +1,13 @@
-//! Blocks as YAML.
+//! Writes blocks as YAML.
 
 use super::tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
-/// Columns beyond which a list is broken into lines.
+/// Maximum width of a list on one line; a wider one is written with one item per line.
 const MAX_LINE_WIDTH: usize = 90;
 
-/// Writes blocks; those of one word stand together.
+/// Returns the blocks as YAML; those with the same keyword are grouped below it.
 pub(super) fn print_yaml_blocks(blocks: &[PrintedBlock]) -> MarkedText {
     let mut page = MarkedText::default();
     let mut word = None;

@@ -1,7 +1,7 @@
-//! `SourceArchive`: a directory as a gzipped tarball, piece by piece: the same bytes for the same files.
+//! `SourceArchive`: a directory as a reproducible gzipped tarball, in chunks: the same bytes for the same files.
 //!
-//! It is packed as it is asked for, so that whoever packs can do other work in between, and only what
-//! was not taken yet is held.
+//! It is packed on demand, so that the caller can do other work between chunks, and only the chunk that was
+//! not yet taken is in memory.
 
 use std::io::{self, Write};
 
@@ -15,16 +15,18 @@ use super::error::SourceError;
 use super::tree::{SourceEntry, SourceEntryKind, SourceTree};
 use crate::config::input::files::Files;
 
-/// Largest archive that the service takes, in bytes.
+/// Maximum size in bytes of an archive that the service accepts.
 pub const MAX_ARCHIVE_BYTES: u64 = 100_000_000;
 
 /// A piece is handed out once it has so many bytes, or so many were read for it.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// When every file was last changed: the year 2000. Some formats cannot tell of times before 1980.
+/// Modification time of every entry, for reproducibility: the year 2000, because some formats cannot store
+/// times before 1980.
 const MODIFIED_UNIX_SECS: u64 = 946_684_800;
 
-/// The archive of a directory. A piece may be empty: packing it took its time all the same.
+/// Iterator over the chunks of a directory's archive. A chunk may be empty, so that the caller regains
+/// control while input is read.
 pub struct SourceArchive<'f> {
     contents: SourceTreeReader<'f>,
     /// `None` once the last piece was handed out.
@@ -35,10 +37,10 @@ pub struct SourceArchive<'f> {
 }
 
 impl<'f> SourceArchive<'f> {
-    /// Begins to pack a tree.
+    /// Starts to pack a tree; file contents are read as chunks are requested.
     #[must_use]
     pub fn new(files: &'f dyn Files, tree: SourceTree) -> Self {
-        // 255: made on no system in particular.
+        // 255 means an unknown operating system, so that the bytes do not depend on this one.
         let gzip = GzBuilder::new().mtime(0).operating_system(255);
         let encoder = gzip.write(Vec::with_capacity(CHUNK_BYTES), Compression::default());
         let tarball = Some(Builder::new(encoder));
@@ -51,7 +53,7 @@ impl<'f> SourceArchive<'f> {
         }
     }
 
-    /// Lets it end in an error unless the digest of what was packed is this one.
+    /// Makes the iteration end in an error unless the digest of the packed content equals `digest`.
     #[must_use]
     pub fn expect_digest(mut self, digest: impl Into<String>) -> Self {
         self.expected = Some(digest.into());
@@ -63,7 +65,7 @@ impl<'f> SourceArchive<'f> {
         self
     }
 
-    /// Returns the digest of what was packed.
+    /// Returns the digest of the content packed so far.
     pub(super) fn digest(&self) -> String {
         self.contents.digest()
     }
@@ -97,7 +99,7 @@ impl<'f> SourceArchive<'f> {
         SourceError::Unreadable { path: self.contents.tree.display_path(), why: error.to_string() }
     }
 
-    /// Checks what is packed so far, and in the end all of it.
+    /// Checks the size of the archive so far and, after the last chunk, the digest of its content.
     fn check_limits(&mut self, length: usize, is_last: bool) -> Result<(), SourceError> {
         self.packed += length as u64;
         if self.packed > self.most {
@@ -140,7 +142,7 @@ fn append_part(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &SourceTreePart<
     }
 }
 
-/// Writes an entry's header. A file's bytes follow by themselves, in parts.
+/// Writes the header of an entry. The bytes of a file are appended separately, in parts.
 fn append_header(tarball: &mut Builder<GzEncoder<Vec<u8>>>, entry: &SourceEntry) -> io::Result<()> {
     let mut header = Header::new_gnu();
     header.set_mtime(MODIFIED_UNIX_SECS);

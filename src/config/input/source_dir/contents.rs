@@ -1,4 +1,4 @@
-//! `SourceTreeReader`: a tree read part by part, and its digest on the way.
+//! Sequential reader of a tree's files, which computes the digest as it reads.
 
 use std::io::{self, Read};
 
@@ -7,10 +7,10 @@ use super::error::{SourceError, display_source_path};
 use super::tree::{SourceEntry, SourceEntryKind, SourceTree};
 use crate::config::input::files::Files;
 
-/// Bytes of a file that are read at once.
+/// Size in bytes of the read buffer.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// A tree that is being read.
+/// Reader of a tree, positioned at an entry.
 pub(super) struct SourceTreeReader<'f> {
     files: &'f dyn Files,
     pub(super) tree: SourceTree,
@@ -26,13 +26,13 @@ struct OpenSourceFile {
     left: u64,
 }
 
-/// A part of a tree.
+/// Part of a tree's content, as the reader returns it.
 pub(super) enum SourceTreePart<'c> {
-    /// An entry begins; a file's bytes follow.
+    /// Start of an entry; the bytes of a file follow.
     Entry(&'c SourceEntry),
     /// Bytes of the file.
     Data(&'c [u8]),
-    /// The file of so many bytes ends.
+    /// End of the current file, with its size in bytes.
     End(u64),
 }
 
@@ -42,7 +42,7 @@ impl<'f> SourceTreeReader<'f> {
         Self { files, tree, next: 0, open: None, buffer, digester }
     }
 
-    /// Returns the next part; `None` when all were read.
+    /// Returns the next part; `None` at the end of the tree.
     pub(super) fn next_part(&mut self) -> Result<Option<SourceTreePart<'_>>, SourceError> {
         if self.open.is_some() {
             return self.go_on().map(Some);
@@ -58,7 +58,7 @@ impl<'f> SourceTreeReader<'f> {
         Ok(Some(SourceTreePart::Entry(entry)))
     }
 
-    /// Reads on in the open file. It has the size that it was listed with, or it changed.
+    /// Reads the next bytes of the open file. A size other than the listed one means that the file changed.
     fn go_on(&mut self) -> Result<SourceTreePart<'_>, SourceError> {
         let entry = &self.tree.entries[self.next - 1];
         let path = self.tree.root.join(&entry.path);
@@ -85,7 +85,7 @@ impl<'f> SourceTreeReader<'f> {
         }
     }
 
-    /// Returns the digest of what was read.
+    /// Returns the digest of the content read so far.
     pub(super) fn digest(&self) -> String {
         self.digester.digest_text()
     }

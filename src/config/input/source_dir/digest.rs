@@ -1,4 +1,4 @@
-//! The digest of a directory: over names, modes and contents, so that it is the same whatever packs it.
+//! Digest of a directory: over names, modes and contents, so that it does not depend on the archive format.
 
 use super::archive::{MAX_ARCHIVE_BYTES, SourceArchive};
 use super::contents::SourceTreeReader;
@@ -6,8 +6,8 @@ use super::error::SourceError;
 use super::tree::SourceTree;
 use crate::config::input::files::Files;
 
-/// What one file takes in an archive besides its bytes, at most: a header, a padding, and both again
-/// for a long name.
+/// Maximum number of bytes that one file adds to an archive besides its content: a header, padding, and
+/// both again for a long name.
 const ENTRY_OVERHEAD_BYTES: u64 = 4 * 512 + 4_096;
 
 /// Returns the digest of a directory that can be uploaded: `sha256:` and 64 hexadecimal digits.
@@ -18,11 +18,11 @@ pub fn directory_digest(files: &dyn Files, tree: SourceTree) -> Result<String, S
     at_most(files, tree, MAX_ARCHIVE_BYTES)
 }
 
-/// Does the same for an archive of another size at most.
+/// Returns the digest for an archive of at most `most` bytes.
 pub(super) fn at_most(files: &dyn Files, tree: SourceTree, most: u64) -> Result<String, SourceError> {
     let frames = ENTRY_OVERHEAD_BYTES.saturating_mul(tree.entries.len() as u64);
     if tree.size().saturating_add(frames) > most {
-        // Only packing tells how large the archive is.
+        // The compressed size is only known after packing.
         let mut archive = SourceArchive::new(files, tree).at_most(most);
         return archive.by_ref().find_map(Result::err).map_or_else(|| Ok(archive.digest()), Err);
     }

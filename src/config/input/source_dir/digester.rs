@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::tree::{SourceEntry, SourceEntryKind, path_bytes};
 use crate::model::hex::encode_hex;
 
-/// A digest that is being made.
+/// Incremental digest over entries.
 #[derive(Debug)]
 pub(super) struct SourceDigester(Sha256);
 
@@ -14,7 +14,8 @@ impl SourceDigester {
         Self(Sha256::new_with_prefix("stead sources 1\n"))
     }
 
-    /// Takes in what an entry is, all but a file's bytes. Every part is told apart by its length.
+    /// Adds the metadata of an entry, without a file's bytes. Each part is prefixed by its length, so that
+    /// different trees cannot have the same input.
     pub(super) fn begin_entry(&mut self, entry: &SourceEntry) {
         let (mark, length) = match &entry.body {
             SourceEntryKind::File { size, executable: false } => (b'f', *size),
@@ -31,7 +32,7 @@ impl SourceDigester {
         }
     }
 
-    /// Takes in bytes of a file.
+    /// Adds bytes of a file.
     pub(super) fn add_data(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

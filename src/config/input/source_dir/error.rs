@@ -5,41 +5,41 @@ use std::{fmt, io};
 
 use thiserror::Error;
 
-/// Why a directory cannot be uploaded. The texts hold names of files as they are: whoever shows them
-/// escapes them.
+/// Reason why a directory cannot be uploaded. The texts contain file names unescaped: the caller escapes
+/// them before display.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SourceError {
-    /// Something in it cannot be read.
+    /// A file or directory cannot be read.
     #[error("`{path}` cannot be read: {why}")]
     Unreadable {
-        /// What.
+        /// Path of the file or directory.
         path: String,
-        /// Why.
+        /// Reason, as text for the message.
         why: String,
     },
-    /// Nothing in it is to be uploaded.
+    /// The directory has no files to upload.
     #[error("`{0}` holds no file that is to be uploaded")]
     Empty(String),
     /// A link that would mean something else, or nothing, where the archive is unpacked.
     #[error("`{path}` is a link to `{target}`, which is not plainly inside the directory")]
     Outside {
-        /// The link.
+        /// Path of the symbolic link.
         path: String,
-        /// Where it leads.
+        /// Target as the link states it.
         target: String,
     },
     /// A pipe, a socket or a device.
     #[error("`{0}` is a pipe, a socket or a device")]
     Special(String),
-    /// More files than anyone means to upload.
+    /// The directory has more files than the limit.
     #[error("`{0}` holds more than {MAX_ENTRIES} files")]
     TooMany(String),
-    /// Larger than the service takes.
+    /// The archive exceeds the service's limit.
     #[error("`{directory}` is too large: an archive has 100 MB at most; the largest files are {largest}")]
     TooLarge {
-        /// The directory.
+        /// Path of the directory.
         directory: String,
-        /// Its largest files.
+        /// Largest files of the directory, as candidates to leave out.
         largest: LargestFiles,
     },
     /// A line of the ignore file is no pattern.
@@ -47,19 +47,19 @@ pub enum SourceError {
     Pattern {
         /// Which, counted from 1.
         line: usize,
-        /// Why.
+        /// Reason, as text for the message.
         why: String,
     },
     /// A file became shorter, longer or another while it was read.
     #[error("`{0}` changed while it was read")]
     Changed(String),
-    /// The files are not those that were planned with.
+    /// The files differ from those that the plan was made with.
     #[error("the files in `{0}` are not those that the plan was made with")]
     Moved(String),
 }
 
 impl SourceError {
-    /// Returns what can be done about it.
+    /// Returns what the user can do about the error.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
@@ -73,7 +73,7 @@ impl SourceError {
         }
     }
 
-    /// Tells whether another look may find it otherwise: someone works on the files.
+    /// Returns whether the files changed, while they were read or since the plan was made.
     #[must_use]
     pub fn is_moved(&self) -> bool {
         matches!(self, Self::Changed(_) | Self::Moved(_))
@@ -89,7 +89,7 @@ pub(super) fn display_source_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The largest files of a directory, largest first.
+/// Largest files of a directory with their sizes in bytes, largest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LargestFiles(pub(super) Vec<(String, u64)>);
 
@@ -103,8 +103,8 @@ impl fmt::Display for LargestFiles {
     }
 }
 
-/// The file that names what is left out.
+/// Name of the file with patterns of files to leave out.
 pub(super) const IGNORE_FILE: &str = ".steadignore";
 
-/// Files and directories of one tree, at most.
+/// Maximum number of files and directories in one tree.
 pub(super) const MAX_ENTRIES: usize = 100_000;

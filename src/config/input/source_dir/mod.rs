@@ -1,4 +1,4 @@
-//! A directory of sources: what of it counts, its digest, and its archive.
+//! Directory of sources to upload: which files belong to it, its digest, and its archive.
 
 mod archive;
 mod contents;

@@ -1,8 +1,9 @@
-//! `SourceTree`: the files of a directory that are uploaded, in one order on every machine.
+//! `SourceTree`: the files of a directory to upload, in the same order on every machine.
 //!
-//! What counts is what a checkout holds: files, whether they can be run, and links that lead inside.
-//! Times, owners, other modes and empty directories do not. `.steadignore` at its top names what is
-//! left out, in the words of `.gitignore`; what git and stead keep for themselves always is.
+//! Included is what a Git checkout restores: files, their executable bit, and symbolic links with targets
+//! inside the directory. Times, owners, other modes and empty directories are not. `.steadignore` in the
+//! top directory names files to leave out, in the syntax of `.gitignore`; the private directories of git
+//! and stead are always left out.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -13,34 +14,33 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::error::{IGNORE_FILE, LargestFiles, MAX_ENTRIES, SourceError, display_source_path};
 use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 
-/// Never uploaded, wherever they stand.
+/// Names that are never uploaded, at any depth.
 const ALWAYS_IGNORED: &[&str] = &[".git", ".stead"];
 
-/// Bytes of the ignore file that are read, at most.
+/// Maximum number of bytes of the ignore file that are read.
 const MAX_PATTERN_BUDGET: u64 = 1 << 20;
 
 /// Largest files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// The files of a directory.
+/// Files of a directory, sorted by name.
 #[derive(Debug, Clone)]
 pub struct SourceTree {
-    /// Its path from the stack's directory.
+    /// Path relative to the stack's directory.
     pub(super) root: PathBuf,
-    /// By name.
+    /// Entries, sorted by name.
     pub(super) entries: Vec<SourceEntry>,
 }
 
 /// One file or link.
 #[derive(Debug, Clone)]
 pub(super) struct SourceEntry {
-    /// Its path from the root.
+    /// Path relative to the root of the tree.
     pub(super) path: PathBuf,
-    /// What it is.
     pub(super) body: SourceEntryKind,
 }
 
-/// What an entry is.
+/// Content of an entry.
 #[derive(Debug, Clone)]
 pub(super) enum SourceEntryKind {
     File { size: u64, executable: bool },
@@ -48,7 +48,7 @@ pub(super) enum SourceEntryKind {
 }
 
 impl SourceTree {
-    /// Looks through a directory below the stack's.
+    /// Lists a directory below the stack's directory.
     ///
     /// # Errors
     /// When it cannot be read, or holds what cannot be uploaded.
@@ -81,7 +81,8 @@ impl SourceTree {
         Ok(tree)
     }
 
-    /// Tells whether a file at a path from the stack's directory would be part of a tree.
+    /// Returns whether a file, by its path from the stack's directory, would be part of the tree of
+    /// `directory`.
     ///
     /// # Errors
     /// When the ignore file cannot be read.
@@ -123,7 +124,7 @@ impl SourceTree {
         Ok(SourceEntry { path, body })
     }
 
-    /// Returns how many bytes its files have together.
+    /// Returns the total size of the files in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entries.iter().map(SourceEntry::size).fold(0, u64::saturating_add)
@@ -160,7 +161,7 @@ fn normalize_path(path: &str) -> PathBuf {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Returns the bytes of a path.
+/// Returns a path as bytes in the encoding of the operating system.
 pub(super) fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
@@ -186,9 +187,9 @@ fn read_ignore_rules(files: &dyn Files, root: &Path) -> Result<Gitignore, Source
     builder.build().map_err(|error| fail(1, error.to_string()))
 }
 
-/// Tells whether a link leads to a place in the tree, wherever the tree is put: some steps up from where
-/// it stands, and down from there. After a step down a `..` could leave a place that another link led
-/// to, so there is none.
+/// Returns whether a link's target is inside the tree, wherever the tree is unpacked: `..` components
+/// first, then names. A `..` after a name is refused, because that name could be another link that leads
+/// elsewhere.
 fn leads_inside(link: &Path, target: &Path) -> bool {
     let depth = link.components().count() - 1;
     let (mut up, mut down) = (0, 0);

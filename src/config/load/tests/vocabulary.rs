@@ -199,11 +199,11 @@ pub const MOVED: &[Word] = &[needed("from", Takes::Address), needed("to", Takes:
 /// Words of `secrets`.
 pub const SECRETS: &[Word] = &[word("recipients", Takes::Recipients)];
 
-/// Words of an entry of `import`.
+/// Keywords allowed in an entry of `moved`.
 pub const IMPORT: &[Word] =
     &[needed("id", Takes::Id), needed("to", Takes::Address), word("when", Takes::Condition)];
 
-/// Words of an entry of `removed`.
+/// Keywords allowed in an entry of `moved`.
 pub const REMOVED: &[Word] =
     &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Place)];
 

@@ -1,4 +1,4 @@
-//! Values from nodes: as the schema types them, or as they are written where no schema says.
+//! Conversion of nodes to values: by the schema's type, or as written where no schema applies.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 impl<'d> Evaluator<'d> {
-    /// Resolves an attribute's value. `None` when there was a problem.
+    /// Resolves the value of an attribute. `None` after a problem.
     pub(in crate::config) fn resolve_attribute(
         &self,
         attribute: &Attribute,
@@ -52,7 +52,7 @@ impl<'d> Evaluator<'d> {
         Some(resolved)
     }
 
-    /// Resolves a node to a value of a type. `null` is always let through.
+    /// Resolves a node to a value of a type. `null` is always accepted.
     pub(in crate::config) fn resolve_typed(
         &self,
         ty: &Type,
@@ -148,7 +148,8 @@ impl<'d> Evaluator<'d> {
         Some(ResolvedValue::new(expression, origin))
     }
 
-    /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
+    /// Builds a list or set from its parts. It is known if all parts are; a set is sorted and has no
+    /// duplicates.
     fn build_list(
         &self,
         ty: &Type,
@@ -218,7 +219,7 @@ impl<'d> Evaluator<'d> {
         good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
     }
 
-    /// Checks what a reference or an expression gave against the type that its place takes.
+    /// Checks the result of a reference or an expression against the expected type.
     fn check_resolved(
         &self,
         ty: &Type,
@@ -256,7 +257,7 @@ impl<'d> Evaluator<'d> {
                         .collect();
                     self.build_list(ty, parts?, span, frame)?
                 }
-                // The whole of a block with `for_each`, where one resource is taken.
+                // A whole block with `for_each` where a single resource is expected.
                 Type::Reference(_) => {
                     let first = parts.first().and_then(|part| part.addresses().into_iter().next());
                     let block = first.and_then(|address| self.index.of_instance(address));
@@ -279,7 +280,7 @@ impl<'d> Evaluator<'d> {
         Some(ResolvedValue::new(expression, origin))
     }
 
-    /// Checks that a reference leads to what the type takes.
+    /// Checks that the target of a reference fits the type.
     fn check_reference_type(
         &self,
         ty: &Type,
@@ -287,7 +288,7 @@ impl<'d> Evaluator<'d> {
         span: Span,
         frame: EvaluationSite<'_, 'd>,
     ) -> Option<()> {
-        // What another stack gives is known, and checked, when its ledger was read.
+        // The outputs of another stack are known, and checked, after its ledger is read.
         if reference.address.root() == "stacks" {
             return Some(());
         }
@@ -343,11 +344,12 @@ impl<'d> Evaluator<'d> {
         None
     }
 
-    /// Returns how a reference is written that stands without its `$`, or a file that is not read.
+    /// Returns the correct form of a reference without its `$`, or of a `file(…)` call outside of an
+    /// expression.
     fn suggested_expression(&self, text: &str, frame: EvaluationSite<'_, 'd>) -> Option<String> {
         if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
             let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
-            // What is filled in is the path.
+            // The interpolated part is the path.
             let inner = path.strip_prefix("${").and_then(|path| path.strip_suffix('}'));
             if let Some(inner) = inner.filter(|inner| !inner.contains(['{', '}', '(', ')'])) {
                 return Some(format!("\"${{file({inner})}}\""));
@@ -367,7 +369,8 @@ impl<'d> Evaluator<'d> {
         rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
     }
 
-    /// Names the reference that is meant by a declared block's name or address.
+    /// Adds the reference that the user probably meant, if the text is the name or address of a declared
+    /// block.
     fn with_reference_hint(&self, slip: TypeMismatch, text: &str, ty: &Type) -> TypeMismatch {
         let Type::Reference(kind) = ty else { return slip };
         let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
@@ -379,7 +382,7 @@ impl<'d> Evaluator<'d> {
         slip.help(format!("write `{right}`")).fix(right)
     }
 
-    /// Reports a mismatch.
+    /// Reports a mismatch; always returns `None`.
     pub(in crate::config) fn report_mismatch<T>(
         &self,
         slip: &TypeMismatch,
@@ -390,13 +393,13 @@ impl<'d> Evaluator<'d> {
         None
     }
 
-    /// Charges a node itself, whose parts are charged when they are resolved.
+    /// Charges a node without its parts, which are charged when they are resolved.
     pub(in crate::config) fn charge_node(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Option<()> {
         if self.problems.are_closed() {
             return None;
         }
         let charged = match &node.value {
-            // A map of an attribute keeps the place of each entry.
+            // An attribute that is a map keeps the span of each entry.
             NodeValue::Mapping(entries) => self
                 .budget
                 .charge_map(entries.len())
@@ -409,7 +412,7 @@ impl<'d> Evaluator<'d> {
         self.report_exceeded(charged, node.span, frame)
     }
 
-    /// Resolves a node where no schema says its type.
+    /// Resolves a node to which no schema applies.
     pub(in crate::config) fn resolve_untyped(
         &self,
         node: &Node,
@@ -449,14 +452,14 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// Says that one value stands where several do.
+/// Returns the mismatch of a single value where a collection is expected.
 fn single_value_mismatch(ty: &Type, node: &Node) -> TypeMismatch {
     let slip = TypeMismatch::wrong_type(&type_name(ty), "a single value");
     match (ty, node.scalar()) {
         (Type::List(_) | Type::Set { .. }, Some(scalar)) => {
             let right = format!("[{}]", quoting::quote_yaml(&scalar.text, true));
             match scalar.form {
-                // YAML only.
+                // Only YAML has plain scalars.
                 ScalarForm::Plain => slip.help(format!("write `{right}`")).fix(right),
                 _ => slip.help(format!(
                     "write `{right}` (KDL: on a line of its own inside the block, `NAME {}`)",
@@ -468,14 +471,14 @@ fn single_value_mismatch(ty: &Type, node: &Node) -> TypeMismatch {
     }
 }
 
-/// Says that an expression stands without what makes it one.
+/// Returns the mismatch of an expression without `$` or `${…}`.
 fn written_as_text(text: &str, right: &str) -> TypeMismatch {
     let detail = format!("`{}` would be the text itself.", quoting::shorten_for_message(text));
     TypeMismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
         .help(format!("write `{right}`; for the text itself, write `{}`", quote_for_hint(&as_it_is(text))))
 }
 
-/// Returns how a text is written that is no expression; what is filled into it stays.
+/// Returns a text escaped so that it is no expression; interpolations stay.
 fn as_it_is(text: &str) -> String {
     if text.contains("${") {
         template::marked_as_text(text.to_owned())
@@ -484,12 +487,12 @@ fn as_it_is(text: &str) -> String {
     }
 }
 
-/// Returns a text in quotes, unless that is left to whoever writes it: it has some itself.
+/// Returns a text in quotes; unchanged if it contains quotes itself.
 fn quote_for_hint(text: &str) -> Cow<'_, str> {
     if text.contains('"') { text.into() } else { format!("\"{text}\"").into() }
 }
 
-/// Says that an expression stands where a key is text.
+/// Returns the diagnostic of a key that is an expression: keys are always text.
 fn computed_key(entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::SYNTAX, "a key is not computed")
         .with_label(entry.key_span, "")
@@ -500,7 +503,7 @@ fn computed_key(entry: &DocumentEntry) -> Diagnostic {
         .help("write the key out, or make the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
 }
 
-/// Makes a list of one of a KDL node's only argument, where a list is wanted and it is none itself.
+/// Wraps the only argument of a KDL node in a list if a list is expected and the value is none.
 fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
     match resolved.expression {
@@ -516,7 +519,7 @@ fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     }
 }
 
-/// Makes a list of its parts, known when they are.
+/// Builds a list from its parts. It is known if all parts are.
 fn listed_whole(parts: Vec<Expression>) -> Expression {
     if parts.iter().any(|part| part.known_value().is_none()) {
         return Expression::List(parts);
@@ -528,7 +531,7 @@ fn listed_whole(parts: Vec<Expression>) -> Expression {
     Expression::Value(Value::List(parts.into_iter().map(known).collect()))
 }
 
-/// Makes a map of its parts, known when they are.
+/// Builds a map from its parts. It is known if all parts are.
 pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Expression {
     if parts.values().all(|part| part.known_value().is_some()) {
         let known = |(key, part)| match part {
@@ -540,7 +543,7 @@ pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Ex
     Expression::Map(parts)
 }
 
-/// Returns an order for the entries of a set. Secrets have none and stay where they are.
+/// Returns the sort key of a set's entry. All secrets have the same key, so they keep their order.
 fn sort_key(part: &Expression) -> String {
     match part {
         Expression::Value(value) => value.to_string(),
@@ -551,7 +554,7 @@ fn sort_key(part: &Expression) -> String {
     }
 }
 
-/// Returns the problem of a key that is not known.
+/// Returns the diagnostic of an unknown key.
 pub(in crate::config) fn unknown_key(entry: &DocumentEntry, known: &[&str]) -> Diagnostic {
     let problem =
         Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").with_label(entry.key_span, "");

@@ -1,4 +1,4 @@
-//! `for_each` and `when`: how many resources a block stands for.
+//! Expansion of `for_each` and `when`: the resources that each block declares.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,11 +21,11 @@ use crate::model::schema::{Kind, Presence};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// What a block is charged, and each instance of one.
+/// Budget charge of a block, and of each of its instances.
 const BLOCK_NODES: usize = 4;
 const INSTANCE_NODES: usize = 2;
 
-/// A block on its way into the index.
+/// Block that is not yet in the index.
 pub(in crate::config) struct PendingBlock<'d> {
     pub(in crate::config) kind: &'static Kind,
     pub(in crate::config) address: Address,
@@ -34,8 +34,8 @@ pub(in crate::config) struct PendingBlock<'d> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Declares every block and child of the configuration. Returns the children that are named by what is
-    /// known only when all of these are there.
+    /// Declares every block and child of the configuration. Returns the children whose keys depend on
+    /// values that are only known after all other blocks are declared.
     pub(in crate::config) fn declare_blocks(
         &mut self,
         merged: &MergedDocuments<'d>,
@@ -78,7 +78,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Declares top-level blocks, each after the one whose instances it goes through.
+    /// Declares top-level blocks, each after the block over whose instances it iterates.
     fn declare_in_turn(&mut self, blocks: Vec<PendingBlock<'d>>) {
         let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
         let mut ready = Vec::new();
@@ -95,7 +95,7 @@ impl<'d> Evaluator<'d> {
             self.declare_block(block);
             ready.extend(waiting.remove(&address).unwrap_or_default());
         }
-        // What still waits goes round in a circle, or hangs on one.
+        // The blocks that remain are in a dependency cycle, or depend on one.
         for block in waiting.into_values().flatten() {
             self.problems.push(
                 Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks go through each other's instances")
@@ -109,7 +109,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the block whose instances a block goes through: `for_each: $vm.web`.
+    /// Returns the block over whose instances a block iterates: `for_each: $vm.web`.
     fn goes_through(&self, block: &PendingBlock<'d>) -> Option<Address> {
         let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
         let path = node.value.scalar()?.text.strip_prefix('$')?;
@@ -120,7 +120,7 @@ impl<'d> Evaluator<'d> {
 
     fn insert(&mut self, block: PendingBlock<'d>, state: BlockExpansion<'d>) {
         let PendingBlock { kind, address, entry, parent } = block;
-        // It is known to be broken where the budget ends.
+        // Once the budget is exhausted, the block counts as broken.
         let charged = self
             .budget
             .charge_nodes(BLOCK_NODES)
@@ -144,7 +144,7 @@ impl<'d> Evaluator<'d> {
         self.insert(block, state);
     }
 
-    /// Returns the children that stand in the instances of block number `n`.
+    /// Returns the children in the instances of block number `n`.
     fn instance_children(&self, n: usize) -> Vec<PendingBlock<'d>> {
         let Some(block) = self.index.block_at(n) else { return Vec::new() };
         let mut children = Vec::new();
@@ -188,8 +188,7 @@ impl<'d> Evaluator<'d> {
         children
     }
 
-    /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
-    /// problem.
+    /// Returns the resources, or module instances, that a block declares; `None` after a problem.
     pub(in crate::config) fn expand_block(
         &self,
         address: &Address,
@@ -252,7 +251,7 @@ impl<'d> Evaluator<'d> {
         good.then_some(BlockExpansion::Keyed(members))
     }
 
-    /// Returns the keys of a `for_each` with their values and places.
+    /// Returns the keys of a `for_each` with their values and spans.
     fn for_each(&self, node: &'d Node, frame: EvaluationSite<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
         if node.value == NodeValue::Bare {
             self.report_problem(frame, for_each_problem(&Value::Null, node.span));
@@ -405,7 +404,7 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
+/// Returns the diagnostic of a block that is no map: often an attribute with too little indentation.
 fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     let (key, kind) = (&block.entry.key, block.kind);
     let scalar = block.entry.value.scalar();
@@ -435,7 +434,7 @@ fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     }
 }
 
-/// Says how an entry of a list, or a name of one's own for it, is written.
+/// Adds a hint how an entry of the list, or one with a name of its own, is written.
 fn not_plain(problem: Diagnostic, entry: &DocumentEntry, collection: &str, attribute: &str) -> Diagnostic {
     let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
     let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);

@@ -26,7 +26,7 @@ pub(super) fn not_a_list(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
-/// Says what an expression waits for.
+/// Describes what an expression waits for.
 pub(super) fn describe_wait(expression: &Expression) -> String {
     let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
     match names.as_slice() {

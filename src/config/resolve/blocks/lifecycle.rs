@@ -1,4 +1,4 @@
-//! The words of a block that are no attributes: `lifecycle`, `depends_on`, `project`,
+//! Keywords of a resource's block that are not attributes: `lifecycle`, `depends_on`, `project`,
 //! `deliver_secret`.
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::model::schema::{Kind, KindScope, ReplaceOrder};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// Returns the problem of a word that `lifecycle` does not have.
+/// Returns the diagnostic of an unknown keyword in `lifecycle`.
 fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {
     let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
         .with_label(entry.key_span, "")
@@ -104,7 +104,7 @@ impl<'d> Evaluator<'d> {
         );
     }
 
-    /// Reads a word that is true or false, or an expression; one that is wrong counts as true.
+    /// Reads a boolean keyword that may be an expression; a wrong value counts as true.
     fn read_condition(&self, word: &str, node: &Node, frame: EvaluationSite<'_, 'd>) -> bool {
         let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
         let early = EvaluationSite { early: Some(why), ..frame };
@@ -218,7 +218,8 @@ impl<'d> Evaluator<'d> {
         self.read_sink(entry, frame)
     }
 
-    /// Refuses a resource whose secret would be lost: it is shown once, and nothing says where it goes.
+    /// Reports a resource whose secret would be lost: the service shows it only once, and nothing delivers
+    /// or keeps it.
     pub(in crate::config) fn secret_has_a_place(
         &self,
         block: &DeclaredBlock<'d>,
@@ -249,13 +250,13 @@ impl<'d> Evaluator<'d> {
         None
     }
 
-    /// Reads where a secret goes.
+    /// Reads a secret sink.
     pub(in crate::config) fn read_sink(
         &self,
         entry: &DocumentEntry,
         frame: EvaluationSite<'_, 'd>,
     ) -> Option<SecretSink> {
-        // `Err`: what is wrong with it was told.
+        // `Err` means that the problem was already reported.
         let text = |entry: &DocumentEntry| -> Result<Option<Name>, ()> {
             let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
             let resolved = self.resolve_text(text, entry.value.span, frame).ok_or(())?;
@@ -305,7 +306,7 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// The kind whose one block other resources belong to.
+/// Kind of the block to which project-scoped resources belong.
 pub(in crate::config) const PROJECT: &str = "project";
 
 fn is_variable(text: &str) -> bool {
@@ -314,7 +315,7 @@ fn is_variable(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Reads `90s`, `30m`, `1h`, at most a week.
+/// Returns the diagnostic of a value that is no duration such as `90s`, `30m` or `1h`, of at most a week.
 fn no_duration(node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::DURATION, "this is no duration")
         .with_label(node.span, "")

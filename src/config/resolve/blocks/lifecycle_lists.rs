@@ -1,5 +1,5 @@
-//! The words of a block that take lists: `lifecycle.ignore_drift` and `depends_on`. Each entry is named
-//! once, leads somewhere, and has an effect.
+//! List keywords of a resource's block: `lifecycle.ignore_drift` and `depends_on`. The checks: each entry
+//! occurs once, names something that exists, and has an effect.
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
@@ -16,7 +16,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 
-/// Returns the entries of a list; `None` for what is none. A KDL node with one argument is a list of one.
+/// Returns the entries of a list; `None` for any other value. A KDL node with one argument is a list of
+/// one.
 fn list_entries(node: &Node) -> Option<&[Node]> {
     match &node.value {
         NodeValue::Sequence(items) => Some(items),
@@ -33,7 +34,7 @@ impl<'d> Evaluator<'d> {
         node: &Node,
         frame: EvaluationSite<'_, 'd>,
     ) -> Vec<IgnoreDrift> {
-        // KDL writes an entry that says more than its name as a block.
+        // In KDL, an entry with more than a name is a block.
         let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
         let Some(items) = list_entries(node).or(one) else {
             let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
@@ -108,7 +109,8 @@ impl<'d> Evaluator<'d> {
         wrong(field.span, &detail, &help)
     }
 
-    /// Says which entries of `ignore_drift` have no effect: what no block writes is nobody's to drift.
+    /// Warns about entries of `ignore_drift` without effect: an attribute that the block does not write has
+    /// no drift.
     pub(in crate::config) fn ignored_for_nothing(
         &self,
         resource: &Resource,
@@ -129,7 +131,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
+    /// Reads `depends_on`: all instances of the named blocks, without those that this environment leaves
+    /// out.
     pub(in crate::config) fn depends_on(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Vec<Address> {
         let Some(items) = list_entries(node) else {
             let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));

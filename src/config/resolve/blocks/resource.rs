@@ -1,4 +1,4 @@
-//! From a declared block to its `Resource`s: every attribute typed, every word read.
+//! Resolution of declared blocks to `Resource`s: every attribute is typed, every keyword is read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,11 +22,11 @@ use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// What a resource is charged besides its attributes, and each of these besides its value.
+/// Budget charge of a resource, and of each of its attributes besides the value.
 const RESOURCE_NODES: usize = 32;
 const ATTRIBUTE_NODES: usize = 2;
 
-/// The word of an open map that lets go whatever it does not name.
+/// Keyword of an open map that removes the live keys which the map does not name.
 const EXCLUSIVE: &str = keywords::MAP[0].name;
 
 impl<'d> Evaluator<'d> {
@@ -110,7 +110,7 @@ impl<'d> Evaluator<'d> {
             let resolved = self.resolve_attribute(attribute, value, frame);
             let resolved =
                 resolved.map(|r| self.replace_with_digest(attribute, r, entry.value.span, frame));
-            // What is wrong is written all the same: no rule says that it is missing.
+            // A wrong attribute still counts as written, so that no rule reports it as missing.
             let unknown = || Expression::Value(Value::Unknown(Vec::new()));
             let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
             let span = entry.value.span;
@@ -140,12 +140,12 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns what put a value in its place: the environment's `set`.
+    /// Returns the override that replaced the value at a span: `environments.X.set`.
     pub(in crate::config) fn replaced_by(&self, span: Span) -> Option<Name> {
         self.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", self.env)))
     }
 
-    /// Fills in the name, and reports what is missing.
+    /// Sets the default name, and reports missing attributes.
     fn complete_resource(
         &self,
         block: &DeclaredBlock<'d>,
@@ -162,7 +162,7 @@ impl<'d> Evaluator<'d> {
             if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
                 continue;
             }
-            // It stands beside the block, too far to the left, which is told.
+            // The attribute exists as a block with too little indentation, which is reported there.
             let beside = || self.index.get(self.scoped_address(block.kind.name, attribute.name).as_str());
             if block.body().is_empty()
                 && beside().is_some_and(|other| matches!(other.state, BlockExpansion::Broken))
@@ -208,8 +208,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the name of a block that says none: its own, after those of the modules that it stands in
-    /// (two instances of a module would make the same names), and before its key.
+    /// Returns the default name of a resource: the block's name, prefixed with the names of its modules
+    /// (two instances of a module would otherwise have equal names), followed by its key.
     fn default_name(&self, name: &Name, key: Option<&Name>) -> String {
         let front = Some(&self.scope.front).filter(|front| !front.is_empty());
         let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
@@ -227,7 +227,7 @@ impl<'d> Evaluator<'d> {
         let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
             .with_label(entry.key_span, "")
             .detail(format!("{} has no `{}`.", scalar::with_article(kind.name), entry.key));
-        // `vpc_id` is the API's name of what the language calls `vpc`.
+        // `vpc_id` is the API's name of the attribute that the language calls `vpc`.
         let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
         if let Some(help) = other_tools::key_hint(&entry.key, &known) {
             return problem.help(help);
@@ -251,7 +251,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Tells the project that project-scoped resources belong to, and reports those without one.
+    /// Returns the project to which project-scoped resources belong, and reports those without one.
     pub(in crate::config) fn find_project(&self, resources: &[Resource]) -> Option<Address> {
         let projects: Vec<&Resource> =
             resources.iter().filter(|resource| resource.kind.name == PROJECT).collect();
@@ -289,8 +289,8 @@ fn computed_attribute_problem(kind: &Kind, entry: &DocumentEntry) -> Diagnostic 
         .help("remove the line")
 }
 
-/// Takes the word `exclusive` out of an open map: returns what is left, and whether it says `true`. In
-/// quotes it is a key like any other.
+/// Removes the keyword `exclusive` from an open map: returns the other entries, and whether it is `true`.
+/// In quotes it is an ordinary key.
 fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)> {
     let (Type::Map(_), NodeValue::Mapping(entries)) = (&attribute.ty, &node.value) else { return None };
     let flag = |entry: &DocumentEntry| {
@@ -304,7 +304,8 @@ fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)>
     Some((Node { value: NodeValue::Mapping(rest), ..node.clone() }, exclusive))
 }
 
-/// Makes a secret of whatever a secret attribute holds: an empty secret part taints the text around it.
+/// Makes the value of a secret attribute sensitive: a value that is not known yet becomes a text with an
+/// empty secret part.
 fn mark_sensitive(attribute: &Attribute, expression: Expression) -> Expression {
     match expression {
         expression if !attribute.secret || expression.is_secret() => expression,

@@ -1,4 +1,4 @@
-//! From the path of a directory of sources to the digest of what is in it: what a plan compares.
+//! Replacement of the path of a source directory by the digest of its content, which a plan compares.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 impl<'d> Evaluator<'d> {
-    /// Puts the digest of a directory in the place of its path, and returns the path besides. What is
-    /// no directory stays as it is. After a problem the value is unknown, but written all the same: one
-    /// mistake is said once.
+    /// Replaces the path of a directory by the digest of its content, and returns the path as well. Any
+    /// other value stays. After a problem the value is unknown but still counts as written, so that the
+    /// mistake is reported once.
     pub(in crate::config) fn replace_with_digest(
         &self,
         attribute: &Attribute,
@@ -69,8 +69,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Refuses to upload what a secret is delivered to: the service would get it, and whoever can read
-    /// the sources there.
+    /// Reports secret sinks inside of uploaded source directories: the service would receive the secret,
+    /// and everyone with access to the sources there could read it.
     pub(in crate::config) fn check_secret_boundaries(&self, resources: &[Resource], sinks: &[SinkUse]) {
         let sinks: Vec<(&SinkUse, &str)> = sinks
             .iter()
@@ -88,7 +88,7 @@ impl<'d> Evaluator<'d> {
             if !seen.insert(directory) {
                 continue;
             }
-            // What cannot be read was said already.
+            // An unreadable directory was already reported.
             let holds = |path| SourceTree::would_hold(self.read, directory, path).unwrap_or(false);
             for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
                 self.problems.push(
@@ -104,7 +104,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns a directory's path from the stack's own: a module's sources stand below the module.
+    /// Returns a directory's path relative to the stack's directory: a module's sources are below the
+    /// module.
     fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
         if self.scope.files.is_none() || files::path_refusal(path).is_some() {
             return Ok(path.clone());
@@ -132,7 +133,7 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// What stands for a value that has a problem.
+/// Returns the unknown value that replaces a value with a problem.
 fn placeholder_value() -> ResolvedValue {
     Value::Unknown(Vec::new()).into()
 }

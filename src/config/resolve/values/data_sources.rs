@@ -1,5 +1,6 @@
-//! What is read and not managed: `data`, objects found by what they are, and `stacks`, the outputs of
-//! other stacks. Both are references to what is known once the world was read.
+//! Values that are read but not managed: `data` (objects found by their attributes) and `stacks` (outputs
+//! of other stacks). Both are references whose values are known after the live objects and ledgers were
+//! read.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,14 +23,14 @@ use crate::model::schema::{Attribute, Kind, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// Everything that is looked up elsewhere.
+/// All data lookups and remote stack outputs.
 #[derive(Default)]
 pub(in crate::config) struct DataSources {
     /// Objects that are found by their attributes.
     pub(in crate::config) data: BTreeMap<Address, DataLookup>,
-    /// Other stacks.
+    /// Other stacks, by name.
     pub(in crate::config) stacks: BTreeMap<Name, OtherStack>,
-    /// The outputs of other stacks that are read, and where first.
+    /// Referenced outputs of other stacks, each with the span of its first use.
     reads: RefCell<BTreeMap<Name, BTreeMap<Name, Span>>>,
 }
 
@@ -61,7 +62,7 @@ impl<'d> Evaluator<'d> {
         Address::new("data", kind).join(name).in_module(&self.scope.prefix)
     }
 
-    /// Resolves what the lookups are found by.
+    /// Resolves the attributes by which the lookups find objects.
     pub(in crate::config) fn resolve_data(&mut self, data: &KindEntries<'d>) {
         for (kind, entries) in data.values() {
             for (name, entry) in entries {
@@ -130,13 +131,13 @@ impl<'d> Evaluator<'d> {
             return None;
         };
         match &attribute.ty {
-            // A live object holds ids: what is written is compared with them as it is.
+            // Live objects contain ids, so the written value is compared with them unchanged.
             Type::Catalog(_) | Type::Reference(_) => self.resolve_untyped(&field.value, frame),
             ty => self.resolve_typed(ty, &field.value, frame),
         }
     }
 
-    /// Declares the other stacks whose outputs are read.
+    /// Declares the other stacks whose outputs are referenced.
     pub(in crate::config) fn declare_stacks(&mut self, stacks: &NamedEntries<'d>) {
         for (name, entry) in stacks {
             if let Some(other) = self.other_stack(entry) {
@@ -217,7 +218,7 @@ impl<'d> Evaluator<'d> {
         Some(Expression::Reference(reference).into())
     }
 
-    /// Returns what a path of an expression leads to, and where that is bound.
+    /// Returns the reference for a path in an expression, and the path at which its value is bound.
     pub(in crate::config) fn resolve_external(
         &self,
         path: &ReferencePath,
@@ -237,7 +238,7 @@ impl<'d> Evaluator<'d> {
         Some((Name::new(place), reference))
     }
 
-    /// Returns the reference and how many steps lead to it.
+    /// Returns the reference, and how many steps of the path it uses.
     fn external_reference(
         &self,
         root: &Name,
@@ -338,7 +339,7 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// Tells whether the service's lists show an attribute: nothing else is read of what is looked up.
+/// Returns whether the service's lists contain an attribute: a data lookup reads nothing else.
 fn is_seen(attribute: &Attribute) -> bool {
     attribute.listed && attribute.is_readable()
 }

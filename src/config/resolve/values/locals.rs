@@ -15,27 +15,27 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
 use crate::model::value::Value;
 
-/// Locals and calls in an order in which each comes after those that it uses.
+/// Locals and module calls in dependency order.
 pub(in crate::config) struct LocalOrder<'d> {
-    /// What can be computed at once: what it gives may decide what exists.
+    /// Steps that can be computed at once; their values may decide which blocks exist.
     pub(in crate::config) early: Vec<LocalOrCall<'d>>,
-    /// What reads live objects, itself or through others: it comes once all blocks are declared.
+    /// Steps that depend on live objects, directly or indirectly; computed once all blocks are declared.
     pub(in crate::config) late: Vec<LocalOrCall<'d>>,
 }
 
-/// What is resolved in turn.
+/// One local or module call to resolve.
 #[derive(Clone, Copy)]
 pub(in crate::config) enum LocalOrCall<'d> {
-    /// A local.
+    /// A local value.
     Local(&'d DocumentEntry),
-    /// A module that is used.
+    /// A module call.
     Call(&'d DocumentEntry),
 }
 
-/// `locals.NAME` or `use.NAME`.
+/// Root and name: `locals.NAME` or `use.NAME`.
 type LocalName = (&'static str, Name);
 
-/// What a local or a call names.
+/// Names to which a local or a module call refers.
 #[derive(Default)]
 struct LocalDependencies {
     named: BTreeSet<LocalName>,
@@ -43,7 +43,8 @@ struct LocalDependencies {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Orders the locals and calls. Circles become problems; then all of them are known to be broken.
+    /// Sorts locals and module calls by dependency. Reports dependency cycles; then all of their members
+    /// count as broken.
     pub(in crate::config) fn order_values(
         &mut self,
         locals: &NamedEntries<'d>,
@@ -101,7 +102,7 @@ impl<'d> Evaluator<'d> {
         place.insert(name.clone(), LocalBinding { value, origin: None });
     }
 
-    /// Computes a local.
+    /// Computes the value of a local.
     pub(in crate::config) fn resolve_local(&mut self, entry: &'d DocumentEntry) {
         let before = self.budget.mark();
         let resolved = self.resolve_untyped(&entry.value, EvaluationSite::top_level(None));

@@ -1,4 +1,4 @@
-//! What a module is given: values by the types of its variables, or expressions that wait.
+//! Inputs of a module: values by the types of its variables, or expressions that are not known yet.
 
 use std::collections::BTreeMap;
 
@@ -19,20 +19,20 @@ use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// What a module's variable is given.
+/// Input for one variable of a module.
 pub(in crate::config) struct ModuleInput {
     /// The value; `None` after a problem.
     pub(in crate::config) value: Option<Expression>,
     /// What decided it besides the call: `vars.size, set by environments.prod`.
     pub(in crate::config) origin: Option<Name>,
-    /// Who gives it: `use.shop_eu`.
+    /// Module call that gives the value: `use.shop_eu`.
     pub(in crate::config) by: Name,
-    /// Where it stands.
+    /// Span of the value in the call.
     pub(in crate::config) span: Span,
 }
 
 impl<'d> Evaluator<'d> {
-    /// Resolves what a call gives, as its caller sees it.
+    /// Resolves the inputs of a module call in the caller's scope.
     pub(in crate::config) fn resolve_inputs(
         &self,
         module: usize,
@@ -44,7 +44,7 @@ impl<'d> Evaluator<'d> {
         let by = Name::new(format!("use.{call}"));
         let mut inputs = BTreeMap::new();
         for entry in with {
-            // What is not declared was said already.
+            // An undeclared input was already reported.
             let Some(declared) = merged.vars.get(&entry.key) else { continue };
             let resolved = self.read_declaration(declared).and_then(|declaration| {
                 let given = self.given_to(&declaration.ty, &entry.value, frame)?;
@@ -60,7 +60,7 @@ impl<'d> Evaluator<'d> {
         inputs
     }
 
-    /// Gives the variables of the module that is being resolved their values.
+    /// Assigns values to the variables of the module that is being resolved.
     pub(in crate::config) fn module_variables(
         &mut self,
         declared: &NamedEntries<'d>,
@@ -131,8 +131,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Resolves a node by a variable's type: what is written as it is by its text, expressions by what
-    /// they give.
+    /// Resolves a node by a variable's type: a literal from its text, an expression from its value.
     fn given_to(
         &self,
         ty: &VariableType,
@@ -201,7 +200,7 @@ impl<'d> Evaluator<'d> {
     }
 }
 
-/// Tells whether a call gives a variable under a name that is nearly its own, which was told.
+/// Returns whether a call has an input whose name is nearly `name`: the misspelling was already reported.
 fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     let body = named_entries(&call.value).unwrap_or_default();
     let given = |entry: &DocumentEntry| {
@@ -214,7 +213,7 @@ fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     })
 }
 
-/// Makes a secret of whatever a secret variable is given.
+/// Makes the value of a secret variable sensitive, even if it is not known yet.
 fn mark_input_sensitive(ty: &VariableType, given: ResolvedValue) -> ResolvedValue {
     let waits = !matches!(given.expression, Expression::Value(_));
     if *ty != VariableType::Secret || !waits || given.expression.is_secret() {

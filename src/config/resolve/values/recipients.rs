@@ -1,7 +1,8 @@
-//! `secrets: { recipients: [age1…] }`: to whom the ledger's kept secrets are encrypted.
+//! `secrets: { recipients: [age1…] }`: recipients to whom the ledger's kept secrets are encrypted.
 //!
-//! In: the block, and variables that are known by now. Out: the set of recipients, or what is wrong with each. A
-//! plugin's recipient, an SSH key and a private key are refused; a private key's line is never shown.
+//! In: the block, and variables that are known by now. Out: the set of recipients, or a problem for each
+//! wrong one. A plugin's recipient, an SSH key and a private key are refused; a private key's line is never
+//! shown.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ const EXAMPLE: &str =
     "write `secrets: { recipients: [age1…, age1…] }`; `stead secret keygen --out FILE` makes a pair";
 
 impl<'d> Evaluator<'d> {
-    /// Resolves the block.
+    /// Resolves the `secrets` block; `None` without a block.
     pub(in crate::config) fn resolve_recipients(
         &self,
         block: Option<&'d DocumentEntry>,
@@ -73,7 +74,7 @@ impl<'d> Evaluator<'d> {
         Some(Recipients { names, span: list.key_span })
     }
 
-    /// Resolves one item: a recipient, or a variable that holds one or a list of them.
+    /// Resolves one item: a recipient, or a variable that contains one or a list of them.
     fn resolve_recipient(&self, item: &'d Node) -> Option<Vec<Recipient>> {
         let early = Some("the list of recipients");
         let resolved = self.resolve_untyped(item, EvaluationSite::top_level(early))?;

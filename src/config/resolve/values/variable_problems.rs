@@ -30,7 +30,7 @@ pub(super) fn none_of(
     problem
 }
 
-/// Returns the problem of a type that there is not.
+/// Returns the diagnostic of an unknown type.
 pub(super) fn no_type(node: &Node) -> Diagnostic {
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let known: Vec<&str> = keywords::word_names(keywords::TYPES).collect();
@@ -50,7 +50,7 @@ pub(super) fn no_type(node: &Node) -> Diagnostic {
     }
 }
 
-/// Says that a `check` is none; where it has a value, which that is.
+/// Reports a `check` that is no condition, and the value that it yields if that is known.
 pub(super) fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
     let detail = match gives {
         Some(value) => format!("`check` gives true or false, and this one gives {}.", value.type_name()),

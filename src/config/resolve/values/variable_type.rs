@@ -13,17 +13,14 @@ use crate::model::value::{Value, parse_decimal};
 /// The type of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum VariableType {
-    /// Text.
     Text,
     /// A whole number.
     Integer,
-    /// Any number.
     Number,
-    /// True or false.
     Boolean,
-    /// An IPv4 network.
+    /// An IPv4 network such as `10.0.0.0/16`.
     Cidr,
-    /// Text that nothing shows.
+    /// Sensitive text, which is redacted in all output.
     Secret,
     /// Values in order.
     List(Box<VariableType>),
@@ -34,9 +31,9 @@ pub(in crate::config) enum VariableType {
 }
 
 impl VariableType {
-    /// Reads a type: `set(string)`.
+    /// Parses a type such as `set(string)`.
     pub(in crate::config) fn parse(text: &str) -> Option<Self> {
-        // Nesting is bounded by the length that is looked at.
+        // The length limit also bounds the nesting.
         if text.len() > 64 {
             return None;
         }
@@ -60,7 +57,7 @@ impl VariableType {
         })
     }
 
-    /// Returns what people call it, with its article.
+    /// Returns the name of the type for messages, with its article.
     pub(in crate::config) fn name(&self) -> String {
         match self {
             Self::Text => "a text".into(),
@@ -75,7 +72,7 @@ impl VariableType {
         }
     }
 
-    /// Reads a value as it stands in a file.
+    /// Reads a value from a node of a file.
     pub(in crate::config) fn read(&self, node: &Node) -> Result<Value, TypeMismatch> {
         match (self, &node.value) {
             (Self::List(of) | Self::Set(of), NodeValue::Sequence(items)) => {
@@ -122,7 +119,7 @@ impl VariableType {
         }
     }
 
-    /// Reads a value as it stands in a flag or in the process environment.
+    /// Reads a value from the text of a flag or a process environment variable.
     pub(in crate::config) fn parse_value(&self, text: &str) -> Result<Value, TypeMismatch> {
         let collection = matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_));
         if collection && text.trim_start().starts_with(['[', '{']) {
@@ -169,10 +166,10 @@ impl VariableType {
         }
     }
 
-    /// Checks a value that has a type already.
+    /// Converts a value that already has a type, such as a module's input.
     pub(in crate::config) fn convert(&self, value: Value) -> Result<Value, TypeMismatch> {
         match (self, value) {
-            // A secret stays one whatever the module calls it.
+            // A secret stays sensitive whatever type the module declares.
             (Self::Secret | Self::Text, Value::Secret(secret)) => Ok(Value::Secret(secret)),
             (Self::List(of) | Self::Set(of), Value::List(items)) => Ok(self
                 .collect_values(items.into_iter().map(|item| of.convert(item)).collect::<Result<_, _>>()?)),
@@ -191,7 +188,7 @@ impl VariableType {
         }
     }
 
-    /// Makes a list of values; of a set, a sorted one without repetition.
+    /// Builds a list from values; for a set, sorted and without duplicates.
     pub(in crate::config) fn collect_values(&self, mut items: Vec<Value>) -> Value {
         if matches!(self, Self::Set(_)) {
             items.sort_by_cached_key(ToString::to_string);

@@ -1,4 +1,4 @@
-//! The variables: what is declared, what is given, and by whom.
+//! Variables: their declarations, and the sources of their values.
 
 use crate::model::cel::evaluate_program;
 use std::collections::BTreeMap;
@@ -26,51 +26,50 @@ use crate::model::secret::Secret;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-/// A declared variable.
+/// Declaration of a variable.
 pub(in crate::config) struct VariableDeclaration<'d> {
     /// Its name and body.
     pub(in crate::config) entry: &'d DocumentEntry,
-    /// Its type.
     pub(in crate::config) ty: VariableType,
     default: Option<&'d Node>,
     one_of: Vec<Value>,
     check: Option<&'d Node>,
     pub(in crate::config) from_file: Option<&'d DocumentEntry>,
-    /// `generate` or `source`.
+    /// The `generate` or `source` entry of a deferred secret.
     pub(in crate::config) awaited: Option<&'d DocumentEntry>,
     /// Where a generated value is delivered.
     pub(in crate::config) deliver: Option<SecretSink>,
 }
 
-/// A given value and who gave it.
+/// Value of a variable, and its source.
 struct SuppliedValue {
     value: Result<Value, TypeMismatch>,
-    /// In words: `--var`, `environments.prod`.
+    /// Source of the value: `--var`, `environments.prod`.
     by: Name,
-    /// Where, when it stands in a file.
+    /// Span of the value, if it is in a file.
     span: Option<Span>,
 }
 
-/// Everything that gives values besides declarations.
+/// All sources of values besides the declarations.
 pub(in crate::config) struct VariableSources<'d, 'r> {
     /// Flags, process environment, names of variable files.
     pub(in crate::config) request: &'r LoadRequest,
-    /// Variable files with the paths that are shown, later ones weaker than earlier ones.
+    /// Variable files with their paths for messages, highest precedence first.
     pub(in crate::config) var_files: &'d [(Name, Document)],
-    /// The environment's values.
+    /// Values of the selected environment.
     pub(in crate::config) environment: &'d [DocumentEntry],
-    /// Those of the environments that are not chosen: their names are checked, too.
+    /// Values of the other environments: only their names are checked.
     pub(in crate::config) others: Vec<(&'d Name, &'d [DocumentEntry])>,
 }
 
-/// Who gives a value on the command line.
+/// Source name of a value from the command line.
 const FLAG: &str = "--var";
 
-/// Who gives a secret that is kept from a run, or that a command has no use for.
+/// Source name of a secret that is withheld from a run, or that a command does not use.
 const NO_SUPPLIER: &str = "nobody here";
 
 impl<'d> Evaluator<'d> {
-    /// Gives every variable its value.
+    /// Assigns a value to every variable.
     pub(in crate::config) fn resolve_variables(
         &mut self,
         declared: &NamedEntries<'d>,
@@ -86,7 +85,7 @@ impl<'d> Evaluator<'d> {
         }
         for (name, declaration) in declarations {
             let value = self.resolve_variable(name, &declaration, givers);
-            // It is kept twice.
+            // The value is stored in two forms, so it is charged twice.
             let span = declaration.entry.key_span;
             let fits = |value: &Value| {
                 self.report_exceeded(self.charge_twice(value), span, EvaluationSite::top_level(None))
@@ -105,7 +104,7 @@ impl<'d> Evaluator<'d> {
         self.budget.charge_value(value)
     }
 
-    /// Reads a declaration.
+    /// Parses a variable's declaration, and reports what is wrong.
     pub(in crate::config) fn read_declaration(
         &self,
         entry: &'d DocumentEntry,
@@ -255,7 +254,7 @@ impl<'d> Evaluator<'d> {
             let origin = Name::new(format!("vars.{name}, set by {}", given.by));
             self.scope.var_origins.insert(name.clone(), origin);
         }
-        // `{ from_file: … }` stands in their place without their text.
+        // A `{ from_file: … }` contains the name of a file, not the secret itself.
         let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
         let mut texts = nodes.filter(|node| node.scalar().is_some());
         let in_files = texts.any(|node| Some(node.span) == given.span);
@@ -285,7 +284,7 @@ impl<'d> Evaluator<'d> {
         Some(self.with_name(name, value))
     }
 
-    /// Names a secret after its variable: that is what plans know the expressions over it by.
+    /// Names a secret after its variable, because plans identify expressions over it by that name.
     fn with_name(&self, name: &Name, value: Value) -> Value {
         match value {
             Value::Secret(secret) => {
@@ -295,7 +294,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns what a variable is when nobody gives it a value.
+    /// Returns the value of a variable for which no source has a value.
     pub(in crate::config) fn by_itself(
         &self,
         name: &Name,
@@ -325,7 +324,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Tells whether a variable has a value when nobody gives it one.
+    /// Returns whether a variable has a value when no source has one.
     pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'d>) -> bool {
         declaration.awaited.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
     }
@@ -343,14 +342,14 @@ impl<'d> Evaluator<'d> {
         }
         // No shell has a `-` in a variable's name.
         let plain = || Name::new(name.to_lowercase().replace('-', "_"));
-        // Where a CI system has no such secret it gives an empty text, and nobody's secret is one.
+        // CI systems set a missing secret to an empty text, and no real secret is empty.
         let empty = |text: &&Secret| *ty == VariableType::Secret && text.expose() == Some("");
         let from_process = &givers.request.env_vars;
         let named = from_process.get(name).or_else(|| from_process.get(&plain()));
         if let Some(text) = named.filter(|text| !empty(text)) {
             let by = Name::new(environment_variable_name(name));
             let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
-                // What the process environment holds may be secret whatever its type.
+                // A process environment variable may be confidential whatever its declared type.
                 TypeMismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
             });
             return Some(SuppliedValue { value, by, span: None });
@@ -462,7 +461,7 @@ impl<'d> Evaluator<'d> {
                 .detail(detail)
         };
         if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
-            // It is checked once it is at hand.
+            // A deferred secret is checked once its value is available.
             return Some(value);
         }
         let is_shown = !value.is_secret() && self.may_be_shown(by, place);
@@ -487,7 +486,7 @@ impl<'d> Evaluator<'d> {
         scope.roots.insert("stack".into(), CelValue::of_text(&self.stack));
         let verdict = match evaluate_program(&program, &scope) {
             Ok(Value::Bool(verdict)) => Some(verdict),
-            // A check over a secret gives a secret; only its truth is used here.
+            // A check over a secret yields a secret; only its truth value is used here.
             Ok(Value::Secret(Secret::Derived(derived))) => {
                 derived.expose().as_ref().and_then(Value::as_bool)
             }
@@ -495,7 +494,7 @@ impl<'d> Evaluator<'d> {
                 self.problems.push(no_condition(check.span, Some(&other)));
                 return Some(value);
             }
-            // What fails may be said in words of the value.
+            // The error message may contain the value.
             Err(EvaluationError::Failed(_)) if !is_shown => {
                 let problem = failed(format!("The `check` of vars.{name}, set by {by}, has no value."));
                 self.problems.push(problem.with_label(check.span, "this check fails"));
@@ -521,15 +520,15 @@ impl<'d> Evaluator<'d> {
         Some(value)
     }
 
-    /// Tells whether a value stands where whoever reads messages reads it anyway: not in a variable file, nor
-    /// in the process's environment or a file of its own.
+    /// Returns whether messages may show a value: not if it comes from a variable file, the process
+    /// environment or a secret's own file.
     fn may_be_shown(&self, by: &str, place: Span) -> bool {
         let is_open = ["default", "--var"].contains(&by)
             || ["environments.", "use."].iter().any(|of| by.starts_with(of));
         is_open && !self.var_files.contains(&place.source)
     }
 
-    /// Reports values for variables that nobody declared.
+    /// Reports values for variables that are not declared.
     fn undeclared_values(&self, declared: &NamedEntries<'d>, givers: &VariableSources<'d, '_>) {
         let problem = |name: &str, by: &str| {
             let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
@@ -572,7 +571,7 @@ fn missing_variable(name: &Name, declaration: &VariableDeclaration<'_>) -> Diagn
         .detail(format!("vars.{name} takes {}.", declaration.ty.name()));
     let variable = environment_variable_name(name);
     match declaration.ty {
-        // Everybody on a machine can read what its commands were given.
+        // Command lines are visible to all users of a machine.
         VariableType::Secret => problem.asks(name.clone()).help(format!(
             "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to whoever lists this machine's processes"
         )),
@@ -582,7 +581,7 @@ fn missing_variable(name: &Name, declaration: &VariableDeclaration<'_>) -> Diagn
     }
 }
 
-/// Returns the variable of the process environment that gives a variable its value.
+/// Returns the name of the process environment variable that sets a variable.
 fn environment_variable_name(name: &str) -> String {
     format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"))
 }

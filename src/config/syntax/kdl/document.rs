@@ -1,4 +1,4 @@
-//! What a KDL node means: the same tree that YAML gives.
+//! Conversion of KDL nodes to the same tree that YAML yields.
 
 use std::collections::HashMap;
 
@@ -10,29 +10,29 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 
-/// Top-level words whose nodes are the items of one list.
+/// Top-level keywords whose nodes are the items of one list.
 const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// A node as the grammar gives it.
+/// Node as the grammar yields it, before its meaning is known.
 #[derive(Debug)]
 pub(super) struct RawKdlNode {
-    /// Its name and place.
+    /// Name of the node.
     pub(super) name: Name,
-    /// Place of the name.
+    /// Span of the name.
     pub(super) name_span: Span,
     /// Values without a key.
     pub(super) arguments: Vec<Node>,
-    /// `key=value`.
+    /// Properties: `key=value`.
     pub(super) properties: UniqueKeys,
-    /// What stands between braces.
+    /// Child nodes between braces.
     pub(super) block: Option<KdlBlockContent>,
     /// From the first property or brace to the last.
     pub(super) body: Option<Span>,
-    /// Commented out.
+    /// Whether the node is commented out.
     pub(super) dropped: bool,
 }
 
-/// The nodes between two braces.
+/// Child nodes of a node.
 #[derive(Debug, Default)]
 pub(super) struct KdlBlockContent {
     entries: UniqueKeys,
@@ -47,7 +47,7 @@ pub(super) struct KdlRoot<'a> {
     index: HashMap<Name, usize>,
 }
 
-/// One top-level word, and all nodes of it.
+/// Top-level keyword with all its nodes.
 pub(super) struct TopLevelWord {
     key: Name,
     key_span: Span,
@@ -55,18 +55,18 @@ pub(super) struct TopLevelWord {
     content: TopLevelContent,
 }
 
-/// What the nodes of one top-level word add up to.
+/// Combined content of the nodes with one top-level keyword.
 enum TopLevelContent {
-    /// Blocks by name.
+    /// Named blocks, by name.
     Names(UniqueKeys),
-    /// Items.
+    /// Items of a list.
     List(Vec<Node>),
-    /// One value.
+    /// A single value.
     Value(Node),
 }
 
 impl RawKdlNode {
-    /// Returns the place of all that follows the name, or of the name alone.
+    /// Returns the span of everything after the name; of the name if nothing follows.
     fn value_span(&self) -> Span {
         let first = self.arguments.first().map(|node| node.span);
         let last = self.arguments.last().map(|node| node.span);
@@ -83,7 +83,7 @@ impl RawKdlNode {
 }
 
 impl KdlBlockContent {
-    /// Adds a node that stands between the braces.
+    /// Adds a child node.
     pub(super) fn add_node(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let (key, key_span) = (raw.name.clone(), raw.name_span);
         let value = nested_node(raw, problems);
@@ -96,7 +96,7 @@ impl KdlBlockContent {
     }
 }
 
-/// Adds an entry, or says that its key is taken.
+/// Adds an entry; reports a duplicate key.
 fn insert_unique(entries: &mut UniqueKeys, entry: DocumentEntry, problems: &mut Vec<Diagnostic>) {
     match entries.get(&entry.key) {
         Some(first) => told_once(problems, duplicate_key(&entry.key, first.key_span, entry.key_span)),
@@ -110,7 +110,7 @@ fn told_once(problems: &mut Vec<Diagnostic>, problem: Diagnostic) {
     }
 }
 
-/// Returns what a node below the top level stands for.
+/// Returns the value of a node below the top level.
 fn nested_node(mut raw: RawKdlNode, problems: &mut Vec<Diagnostic>) -> Node {
     let span = raw.value_span();
     if let (Some(first), Some(body)) = (raw.arguments.first(), raw.body) {
@@ -174,7 +174,7 @@ impl<'a> KdlRoot<'a> {
         }
     }
 
-    /// Adds a word that may stand only once.
+    /// Adds a keyword that may occur only once.
     fn add_word(&mut self, word: TopLevelWord, problems: &mut Vec<Diagnostic>) {
         if let Some(first) = self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
             told_once(problems, duplicate_key(&word.key, first.key_span, word.key_span));
@@ -232,7 +232,7 @@ impl<'a> KdlRoot<'a> {
         }
     }
 
-    /// `vpc main …`: one block.
+    /// Adds one named block: `vpc main …`.
     fn add_named_block(&mut self, mut raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let argument = raw.arguments.remove(0);
         let name = argument.scalar().filter(|scalar| scalar.form != ScalarForm::Boolean);
@@ -267,14 +267,14 @@ impl<'a> KdlRoot<'a> {
         self.add_word(TopLevelWord { key: word.clone(), key_span: word_span, span, content }, problems);
     }
 
-    /// Returns all words.
+    /// Returns all keywords with their content.
     pub(super) fn into_words(self) -> Vec<TopLevelWord> {
         self.words
     }
 }
 
 impl TopLevelWord {
-    /// Tells what its nodes add up to: blocks by name, or one value; `None` is items.
+    /// Returns whether the nodes are named blocks (true) or one value (false); `None` for list items.
     pub(super) fn names_blocks(&self) -> Option<bool> {
         match self.content {
             TopLevelContent::Names(_) => Some(true),
@@ -283,7 +283,7 @@ impl TopLevelWord {
         }
     }
 
-    /// Returns it as the tree has it.
+    /// Returns the keyword as an entry of the tree.
     pub(super) fn into_entry(self) -> DocumentEntry {
         let node = |value| Node { value, span: self.span, through: None };
         let value = match self.content {

@@ -1,4 +1,4 @@
-//! The words of KDL problems: what is wrong, and the corrected text.
+//! Diagnostics of KDL syntax errors: the explanation and the corrected text.
 
 use just_kdl::lexer::LexerError;
 
@@ -10,10 +10,10 @@ use crate::config::syntax::limits::{
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
-/// Most bytes of a word that a message repeats.
+/// Maximum number of bytes of a word that a message repeats.
 const MAX_QUOTED_BYTES: usize = 120;
 
-/// Tells whether a word runs on into what only quotes allow.
+/// Returns whether a word continues with characters that need quotes.
 pub(super) fn is_glued(text: &str, start: usize, end: usize) -> bool {
     let rest = &text.as_bytes()[end..];
     let word = &text[start..end];
@@ -30,7 +30,7 @@ pub(super) fn is_glued(text: &str, start: usize, end: usize) -> bool {
     }
 }
 
-/// Returns where the word at an offset ends, as its author would see it: `${a + b}` is one word.
+/// Returns the end of the word at an offset as its author would see it: `${a + b}` is one word.
 pub(super) fn word_end(text: &str, start: usize) -> usize {
     let (mut braces, mut parens, mut last) = (0_usize, 0_usize, ' ');
     for (at, c) in text[start..].char_indices() {
@@ -67,7 +67,7 @@ fn quote_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// `“shop”`: quotes of a word processor are part of the text.
+/// Returns the diagnostic of typographic quotes: in `“shop”` they are part of the text.
 pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic {
     let inner = word.trim_matches(['“', '„', '”']);
     let right = quote_text(inner);
@@ -76,7 +76,7 @@ pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic
         .with_label(at, "part of the text")
         .detail("KDL knows `\"` only; other quotes are letters of the text.")
         .help(format!("Write `{written}`; text that shall keep them needs quotes around them."));
-    // A text of several words ends elsewhere.
+    // The closing quote of a text with several words is in a later word.
     if word.ends_with(['“', '”']) && word.chars().count() > 1 {
         problem.fix(at, right)
     } else {
@@ -124,7 +124,7 @@ pub(super) fn needs_quotes(at: Span, word: &str, written: &str) -> Diagnostic {
         .fix(at, quote_text(word))
 }
 
-/// Returns the number of a word such as `100GB`; `15m` is a duration, which is text.
+/// Returns the number in a word such as `100GB`; `None` for a duration such as `15m`, which is text.
 fn leading_amount(word: &str) -> Option<&str> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = word.split_at(digits);
@@ -132,7 +132,7 @@ fn leading_amount(word: &str) -> Option<&str> {
     (amount && !number.is_empty()).then_some(number)
 }
 
-/// `env_vars={ … }`.
+/// Returns the diagnostic of a block as a property's value: `env_vars={ … }`.
 pub(super) fn block_as_value(at: Span, key: &str) -> Diagnostic {
     Diagnostic::error(EQUALS_AFTER_NAME, "`=` before a block")
         .with_label(at, "")
@@ -164,7 +164,7 @@ pub(super) fn wrong_keyword(at: Span, value: bool, written: &str) -> Diagnostic 
         .fix(at, if value { "#true" } else { "#false" })
 }
 
-/// Returns the boolean that a wrong keyword stands for.
+/// Returns the boolean that a keyword of another language means.
 pub(super) fn boolean_of(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "#true" | "#yes" | "#on" | "#t" => Some(true),
@@ -181,7 +181,7 @@ pub(super) fn hash_comment(at: Span, line: &str) -> Diagnostic {
         .fix(at, "//")
 }
 
-/// `a, b`: values up to the end of their line or block.
+/// Returns the diagnostic of commas between values: `a, b`. It covers the rest of the line or block.
 pub(super) fn comma_separator(text: &str, id: SourceId, start: usize) -> Diagnostic {
     let line = text[start..].lines().next().unwrap_or_default();
     let end = line.find([';', '{', '}']).unwrap_or(line.len());
@@ -198,7 +198,7 @@ pub(super) fn comma_separator(text: &str, id: SourceId, start: usize) -> Diagnos
     problem.help(format!("Write `{right}`; text with a comma needs double quotes.")).fix(at, right)
 }
 
-/// A value after `=` behind a node's name: `cidr = "…"` in a block.
+/// Returns the diagnostic of `=` after a node's name: `cidr = "…"` in a block.
 pub(super) fn equals_after_name(at: Span, name: &str, value: &str) -> Diagnostic {
     let detail = format!(
         "In KDL, the first word of a line is a name, and its value follows without `=`; `{name}=…` can only stand behind another name."
@@ -208,7 +208,7 @@ pub(super) fn equals_after_name(at: Span, name: &str, value: &str) -> Diagnostic
     with_correction(problem, at, name, value)
 }
 
-/// `cidr: "…"`.
+/// Returns the diagnostic of a colon after a node's name: `cidr: "…"`.
 pub(super) fn colon_after_name(at: Span, name: &str, value: &str) -> Diagnostic {
     let problem = Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
         .with_label(at, "")
@@ -221,7 +221,7 @@ pub(super) fn colon_after_name(at: Span, name: &str, value: &str) -> Diagnostic 
     with_correction(problem, at, name, value)
 }
 
-/// `vpc main cidr: "…"`.
+/// Returns the diagnostic of a colon after a property's key: `vpc main cidr: "…"`.
 pub(super) fn colon_in_line(at: Span, key: &str, value: &str) -> Diagnostic {
     Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
         .with_label(at, "")
@@ -294,12 +294,12 @@ pub(super) fn stray_brace(at: Span) -> Diagnostic {
         .help("Remove it, or look for a `{` that is missing above.")
 }
 
-/// Anything else at a token.
+/// Returns the diagnostic of any other unexpected token.
 pub(super) fn unexpected_token(at: Span, detail: &str, help: &str) -> Diagnostic {
     Diagnostic::error(KDL_SYNTAX, "Syntax error").with_label(at, "").detail(detail).help(help)
 }
 
-/// What the lexer refuses and nothing can be guessed from.
+/// Returns the diagnostic of a lexer error for which no correction is known.
 pub(super) fn lexer_problem(
     text: &str,
     error: &LexerError,

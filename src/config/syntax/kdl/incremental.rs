@@ -1,7 +1,8 @@
-//! A text that was read before and has changed in one place: only the top-level node around the change is read
-//! again.
+//! Incremental parsing of a KDL text that changed in one location: only the top-level node around the
+//! change is parsed again.
 //!
-//! Whatever could reach beyond that node leads back to reading the whole: it gives nothing then.
+//! If the change could affect anything outside of that node, the result is `None`, and the caller parses
+//! the whole text.
 
 use std::ops::Range;
 
@@ -9,12 +10,12 @@ use super::read;
 use crate::config::syntax::document::{Document, DocumentEntry, NodeValue};
 use crate::model::source::{SourceId, Span, shared_ends};
 
-/// What is read behind a piece that is not the last: if it is a node of its own there, the piece ends with its
-/// last line, and leaves nothing open.
+/// Sentinel node that is appended to a piece which is not the last: if it is parsed as a node of its own,
+/// the piece ends with its last line and leaves nothing open.
 const SENTINEL_NODE: &str = "_";
 
-/// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
-/// all is as it was.
+/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide; then the
+/// document is unchanged.
 pub(in crate::config) fn reparse_kdl(
     document: &mut Document,
     old: &str,
@@ -45,7 +46,7 @@ pub(in crate::config) fn reparse_kdl(
     }
 }
 
-/// Returns the node at the top level that holds everything that changed, with the lines up to the next one.
+/// Returns the range of the top-level node that contains the whole change, up to the next node.
 fn changed_node_range(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
@@ -60,11 +61,11 @@ fn changed_node_range(document: &Document, old: &str, new: &str) -> Option<Range
     let start = start?;
     // A byte order mark counts at the beginning of a file only.
     let is_plain = !new.get(start..)?.starts_with('\u{feff}');
-    // A change that touches the end may join what stands behind it.
+    // A change that touches the end may join the text after it.
     (is_plain && (to < end || end == old.len())).then_some(start..end)
 }
 
-/// Returns where nodes of a top-level word begin, as far as they surely begin a line.
+/// Returns the offsets at which nodes of a top-level keyword begin, if they certainly begin a line.
 fn node_starts<'d>(word: &'d DocumentEntry, text: &'d str) -> impl Iterator<Item = usize> + 'd {
     let line = |at: u32| {
         let before = text.get(..at as usize)?;
@@ -87,7 +88,7 @@ fn mapping_entries(word: &DocumentEntry) -> Option<&[DocumentEntry]> {
     }
 }
 
-/// Returns the only word of a piece, and whether its nodes are blocks with names.
+/// Returns the only keyword of a piece, and whether its nodes are named blocks.
 fn parse_only_word(
     id: SourceId,
     text: &str,
@@ -107,7 +108,7 @@ fn parse_only_word(
     Some((word.into_entry(), named))
 }
 
-/// Puts the blocks of a piece in the place of those that stood there; `None` where a name would stand twice.
+/// Replaces the blocks of a piece in the document; `None` if a name would occur twice.
 fn replace_blocks(
     document: &mut Document,
     at: usize,
@@ -126,7 +127,7 @@ fn replace_blocks(
     }
     move_on(document, piece.end, delta);
     let place = document.root.get_mut(at)?;
-    // A word stands where its first block does.
+    // The span of a keyword is that of its first block.
     if place.key_span.start >= piece.start && place.key_span.start < piece.end {
         (place.key_span, place.value.span) = (word.key_span, word.value.span);
     }
@@ -135,7 +136,7 @@ fn replace_blocks(
     Some(())
 }
 
-/// Puts the one value of a word in the place of the one that stood there.
+/// Replaces the single value of a keyword.
 fn replace_word_value(
     document: &mut Document,
     at: usize,
@@ -148,7 +149,7 @@ fn replace_word_value(
     Some(())
 }
 
-/// Moves all that stands behind a piece.
+/// Moves all spans after a piece.
 fn move_on(document: &mut Document, from: u32, delta: i64) {
     if delta != 0 {
         document.root.iter_mut().for_each(|entry| entry.shift(from, delta));

@@ -1,7 +1,7 @@
-//! KDL text as its author laid it out: every node, value, property and block with its place.
+//! Layout of a KDL text: every node, value, property and block with its byte range.
 //!
-//! `read` gives what a text means; this gives where each part of it stands, for editing and writing it
-//! anew. It is made of texts that `read` has accepted.
+//! `read` yields the meaning of a text; this tree yields the location of each part, for edits and
+//! formatting. Invariant: it is only built from texts that `read` accepts.
 
 use std::ops::Range;
 
@@ -9,18 +9,17 @@ use super::tokens::{KdlToken, KdlTokenKind, KdlTokenizer};
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 
-/// A node: a name, what follows it on its line, and its block.
+/// Node: a name, the entries after it on its line, and its block.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct KdlNode {
-    /// What its name says.
+    /// Unescaped name.
     pub(in crate::config) name: Name,
-    /// Where its name stands, with its quotes.
+    /// Byte range of the name, with its quotes.
     pub(in crate::config) name_at: Range<usize>,
     /// Arguments and properties in the order written.
     pub(in crate::config) entries: Vec<KdlEntry>,
-    /// Its block.
     pub(in crate::config) block: Option<KdlBlock>,
-    /// One past its last character, without what ends it.
+    /// Offset after its last character, without the terminator.
     pub(in crate::config) end: usize,
     /// One past the semicolon that ends it.
     pub(in crate::config) semicolon: Option<usize>,
@@ -29,69 +28,67 @@ pub(in crate::config) struct KdlNode {
 /// An argument or a property.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct KdlEntry {
-    /// The property's key and where it stands.
+    /// Key of a property, with its byte range; `None` for an argument.
     pub(in crate::config) key: Option<(Name, Range<usize>)>,
-    /// Its value.
     pub(in crate::config) value: KdlValue,
-    /// Where the value stands, with its quotes.
+    /// Byte range of the value, with its quotes.
     pub(in crate::config) at: Range<usize>,
 }
 
-/// A value.
+/// Type and content of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum KdlValue {
     /// `#null`.
     Null,
     /// `#true`, `#false`.
     Boolean(bool),
-    /// As it is written.
+    /// A number, in its source form.
     Number,
-    /// What a text says.
+    /// Unescaped text.
     Text(Name),
 }
 
-/// What stands between two braces.
+/// Child nodes between two braces.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct KdlBlock {
-    /// With its braces.
+    /// Byte range, including the braces.
     pub(in crate::config) at: Range<usize>,
-    /// Its nodes.
     pub(in crate::config) nodes: Vec<KdlNode>,
 }
 
-/// A text's tree and what is not in it.
+/// Layout tree of a text, with its comments.
 #[derive(Debug)]
 pub(in crate::config) struct KdlTree {
-    /// The top level.
+    /// Nodes of the top level.
     pub(in crate::config) nodes: Vec<KdlNode>,
-    /// Every comment and everything that is commented out, in order.
+    /// Byte ranges of all comments and all commented-out parts, in order.
     pub(in crate::config) comments: Vec<Range<usize>>,
 }
 
 impl KdlEntry {
-    /// Returns where it begins.
+    /// Returns the offset of its first character.
     pub(in crate::config) fn start(&self) -> usize {
         self.key.as_ref().map_or(self.at.start, |(_, at)| at.start)
     }
 }
 
 impl KdlNode {
-    /// Returns where it begins.
+    /// Returns the offset of its first character.
     pub(in crate::config) fn start(&self) -> usize {
         self.name_at.start
     }
 
-    /// Returns its arguments.
+    /// Returns the arguments in order.
     pub(in crate::config) fn arguments(&self) -> impl Iterator<Item = &KdlEntry> {
         self.entries.iter().filter(|entry| entry.key.is_none())
     }
 
-    /// Returns a property.
+    /// Returns a property by its key.
     pub(in crate::config) fn property(&self, name: &str) -> Option<&KdlEntry> {
         self.entries.iter().find(|entry| entry.key.as_ref().is_some_and(|(key, _)| key == name))
     }
 
-    /// Returns the nodes of its block.
+    /// Returns the child nodes; empty without a block.
     pub(in crate::config) fn children(&self) -> &[KdlNode] {
         self.block.as_ref().map(|block| block.nodes.as_slice()).unwrap_or_default()
     }
@@ -112,20 +109,20 @@ pub(in crate::config) fn parse_kdl_layout(text: &str) -> Option<KdlTree> {
 
 struct KdlLayoutReader<'t> {
     tokens: KdlTokenizer<'t>,
-    /// Where the last token ended.
+    /// End offset of the last token.
     at: usize,
     comments: Vec<Range<usize>>,
 }
 
 impl KdlLayoutReader<'_> {
-    /// Takes the next token, and keeps the comments before it.
+    /// Consumes the next token, and collects the comments before it.
     fn next_token(&mut self) -> Option<KdlToken> {
         let token = self.tokens.next().ok()?;
         if token.start > self.at {
             find_comments(self.tokens.text, self.at..token.start, &mut self.comments);
         }
         if token.kind == KdlTokenKind::Line {
-            // Line ends are one token, comments between them included.
+            // The lexer joins adjacent line ends to one token, including the comments between them.
             find_comments(self.tokens.text, token.start..token.end, &mut self.comments);
         }
         self.at = self.at.max(token.end);
@@ -136,7 +133,7 @@ impl KdlLayoutReader<'_> {
         self.tokens.put_back(token);
     }
 
-    /// Takes the next token that is no line end.
+    /// Consumes the next token that is no line end.
     fn take_in_block(&mut self) -> Option<KdlToken> {
         loop {
             let token = self.next_token()?;
@@ -167,7 +164,7 @@ impl KdlLayoutReader<'_> {
         }
     }
 
-    /// Keeps what is commented out in place of the comments in it.
+    /// Collects a commented-out part, in place of the comments inside it.
     fn keep_commented_out(&mut self, at: Range<usize>, known: usize) {
         let behind: Vec<_> =
             self.comments.split_off(known).into_iter().filter(|c| c.start >= at.end).collect();
@@ -175,7 +172,7 @@ impl KdlLayoutReader<'_> {
         self.comments.extend(behind);
     }
 
-    /// Reads a node behind its name.
+    /// Parses a node after its name.
     fn read_node(&mut self, name: KdlToken) -> Option<KdlNode> {
         let KdlTokenKind::Text { text, .. } = name.kind else { return None };
         let mut node = KdlNode {
@@ -269,7 +266,7 @@ fn token_value(token: KdlToken) -> Option<KdlValue> {
     }
 }
 
-/// Finds the comments in a part of a text without tokens.
+/// Collects the comments in a range between two tokens.
 fn find_comments(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     let mut at = within.start;
     while let Some(start) = text[at..within.end].find('/').map(|n| at + n) {
@@ -285,7 +282,7 @@ fn find_comments(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>
     }
 }
 
-/// Returns how long a `/* … */` is, others inside it included.
+/// Returns the length of a `/* … */` comment, including nested ones.
 fn multi_line(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(n) = text[at..].find(['/', '*']) {

@@ -1,8 +1,8 @@
-//! KDL v2 text → `Document`: tokens → nodes → the tree.
+//! KDL v2 parser: text → tokens → nodes → `Document`.
 //!
-//! `tokens` gives every word its place and mends the likeliest slips, `read` follows the grammar with
-//! a stack of its own (no recursion), `shape` says what a node means, `slips` words the messages. `again` reads the one
-//! block in which a known text has changed.
+//! `tokens` yields every word with its span and corrects common mistakes. `read` follows the grammar with
+//! an explicit stack (no recursion), `document` converts nodes to the tree, and `hints` builds the
+//! diagnostics. `incremental` parses only the block in which a known text has changed.
 
 mod document;
 mod hints;

@@ -17,7 +17,7 @@ use crate::model::source::{Source, SourceId};
 
 /// Parses a KDL file.
 ///
-/// `is_kind` tells the words whose argument is a block's name (`vpc main`) from those whose argument
+/// `is_kind` distinguishes keywords whose argument is a block's name (`vpc main`) from those whose argument
 /// is a value (`stack shop`).
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub fn parse(
     Ok(Document { source: id, syntax: Syntax::Kdl, root })
 }
 
-/// Returns the top-level words of a text.
+/// Parses the top-level keywords of a text.
 pub(super) fn parse_words(
     id: SourceId,
     text: &str,
@@ -55,7 +55,7 @@ struct KdlParser<'a> {
     values: ValueBudget,
 }
 
-/// A node whose block is being read.
+/// Node whose block is being parsed.
 struct OpenKdlNode {
     node: RawKdlNode,
     block: KdlBlockContent,
@@ -65,11 +65,11 @@ struct OpenKdlNode {
     after: KdlNodePhase,
     /// The block itself is commented out.
     dropped: bool,
-    /// It, or what it stands in, is commented out: nothing in it is a problem of meaning.
+    /// Whether the node or an enclosing one is commented out: semantic problems in it are not reported.
     silent: bool,
 }
 
-/// How far a node has been read.
+/// Parser state within a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KdlNodePhase {
     /// Arguments, properties or a block may follow.
@@ -124,7 +124,7 @@ impl KdlParser<'_> {
             None => Ok(None),
             Some(brace) => {
                 let at = self.tokens.span(brace, brace + 1);
-                // What stands behind it was taken for a part of it.
+                // Text after it was taken for a part of it.
                 let is_behind = |problem: &Diagnostic| {
                     problem.code == VALUE_AND_BLOCK
                         && problem.span().is_some_and(|span| span.start > at.start)
@@ -197,8 +197,8 @@ impl KdlParser<'_> {
         Ok((name.into(), end - 1))
     }
 
-    /// Returns where the next value ends, and its corrected text: two slips in one place are one
-    /// message. Without a value, that is the offset given and nothing.
+    /// Returns the end of the next value, and its corrected text, so that two mistakes at one location give
+    /// one message. Without a value, returns the given offset and an empty text.
     fn corrected_value(&mut self, from: usize) -> Result<(usize, String), KdlParseError> {
         let known = self.tokens.problems.len();
         let token = self.tokens.peek()?.clone();
@@ -218,7 +218,7 @@ impl KdlParser<'_> {
         }
     }
 
-    /// Reads a type annotation, which is refused, and returns the token behind it.
+    /// Reports a type annotation, which is not allowed, and returns the token after it.
     fn skip_annotation(&mut self, open: &KdlToken) -> Result<KdlToken, KdlParseError> {
         let word = self.tokens.next()?;
         let close = self.tokens.next()?;
@@ -328,7 +328,7 @@ impl KdlParser<'_> {
         }
     }
 
-    /// `cidr = "…"` as a line of its own: the sign is dropped, and what is meant is clear.
+    /// Reports `cidr = "…"` on a line of its own, and skips the sign, because the intention is clear.
     fn recover_equals(&mut self, node: &RawKdlNode, token: &KdlToken) -> Result<(), KdlParseError> {
         let (to, meant) = self.corrected_value(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
@@ -338,7 +338,7 @@ impl KdlParser<'_> {
         Ok(())
     }
 
-    /// `"cidr": …`, `cidr : …`: the colon is dropped.
+    /// Reports a colon in `"cidr": …` or `cidr : …`, and skips it.
     fn lone_colon(&mut self, node: &RawKdlNode, token: &KdlToken) -> Result<(), KdlParseError> {
         let (to, meant) = self.corrected_value(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
@@ -454,7 +454,7 @@ impl KdlParser<'_> {
         Ok(Node { value, span, through: None })
     }
 
-    /// Puts a whole node where it belongs.
+    /// Adds a complete node to its parent or to the top level.
     fn finish_node(&mut self, node: RawKdlNode) -> Result<(), KdlParseError> {
         if !self.values.try_spend(1) {
             return Err(self.tokens.report_fatal(too_many_values(node.name_span)));
@@ -471,8 +471,8 @@ impl KdlParser<'_> {
     }
 }
 
-/// Returns a number in decimal digits; `None` when it is not finite. Decimal text stays as written,
-/// without its underscores: the schema says what it is.
+/// Returns a number in decimal digits; `None` when it is not finite. A decimal number keeps its source text
+/// without underscores, because the schema decides its type.
 fn decimal_text(written: &str) -> Option<Name> {
     if written.starts_with('#') {
         return None;

@@ -1,12 +1,12 @@
-//! Quoted KDL text → what it says: escapes, raw text, text of several lines.
+//! Decoding of quoted KDL text: escapes, raw strings and multi-line strings.
 //!
-//! The lexer has checked the form, and gives the text too; but its short texts lose every escaped
-//! character and every line end in builds without debug assertions (just-kdl 0.3.0), so only its
-//! places are used.
+//! The lexer has checked the form, and also yields the text; but in builds without debug assertions
+//! (just-kdl 0.3.0), its short texts lose every escaped character and every line end. So only its offsets
+//! are used.
 
 use crate::model::address::Name;
 
-/// Returns what a quoted or raw text says, from its source with the quotes.
+/// Returns the content of a quoted or raw string, from its source with the quotes.
 pub(super) fn decode_string(written: &str) -> Name {
     let bare = written.trim_start_matches('#');
     let raw = bare.len() < written.len();
@@ -28,7 +28,7 @@ pub(super) fn decode_string(written: &str) -> Name {
     text.into()
 }
 
-/// Adds what the escape behind a backslash says, and returns what follows it.
+/// Appends the character of the escape after a backslash, and returns the rest of the text.
 fn decode_escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let mut letters = rest.chars();
     let said = match letters.next() {
@@ -49,7 +49,7 @@ fn decode_escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
     letters.as_str()
 }
 
-/// `{1F600}`.
+/// Decodes the code point of an escape: `{1F600}`.
 fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let Some((digits, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
         return rest;
@@ -58,16 +58,16 @@ fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
     after
 }
 
-/// One line of a text of several lines, as places in the text without escapes.
+/// One line of a multi-line string, as offsets into the unescaped text.
 struct KdlStringLine {
     start: usize,
-    /// Behind its indentation.
+    /// Offset after its indentation.
     text: usize,
     end: usize,
 }
 
-/// Text of several lines, from behind the opening quotes to before the closing ones: the last line is
-/// the indentation that every other line loses; a line of white space is empty.
+/// Decodes the lines between the quotes of a multi-line string. The last line is the indentation that is
+/// removed from every other line; a line of white space is empty.
 fn decode_multiline(block: &str, raw: bool) -> String {
     let mut rest = after_line_end(block);
     let mut flat = String::with_capacity(block.len());
@@ -92,7 +92,7 @@ fn decode_multiline(block: &str, raw: bool) -> String {
     found.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// Adds one line without its escapes, and returns what follows, its line end included.
+/// Appends one line without its escapes, and returns the text after it and its line end.
 fn decode_line<'a>(mut rest: &'a str, raw: bool, flat: &mut String) -> &'a str {
     loop {
         let stop = rest.find(|c| is_line_end(c) || (c == '\\' && !raw)).unwrap_or(rest.len());

@@ -1,5 +1,5 @@
-//! KDL tokens with exact places. What cannot be a token but can be guessed is reported once and read
-//! as what was meant, so that one slip gives one message and the rest of the file is still checked.
+//! KDL tokens with exact offsets. Invalid text whose intention can be guessed is reported once and read as
+//! intended, so that one mistake gives one message and the rest of the file is still checked.
 
 use just_kdl::lexer::{Lexer, LexerError, Token as Lexed};
 
@@ -9,14 +9,14 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
-/// What a token is. White space and comments are no tokens; line ends are.
+/// Type of a token. White space and comments are no tokens; line ends are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KdlTokenKind {
-    /// Text; `bare` without quotes.
+    /// A string; `bare` if it has no quotes.
     Text {
-        /// The text, unescaped.
+        /// Unescaped text.
         text: Name,
-        /// Written without quotes.
+        /// Whether it is written without quotes.
         bare: bool,
     },
     /// A number; its text is the source's.
@@ -45,16 +45,16 @@ pub(super) enum KdlTokenKind {
     End,
 }
 
-/// A token and its place.
+/// A token with its byte range.
 #[derive(Debug, Clone)]
 pub(super) struct KdlToken {
-    /// What it is.
+    /// Type of the token.
     pub(super) kind: KdlTokenKind,
-    /// First byte.
+    /// Offset of the first byte.
     pub(super) start: usize,
     /// One past the last byte.
     pub(super) end: usize,
-    /// White space or a comment stands before it.
+    /// Whether white space or a comment precedes it.
     pub(super) spaced: bool,
 }
 
@@ -70,10 +70,10 @@ pub(super) struct KdlTokenizer<'a> {
     pub(super) problems: Vec<Diagnostic>,
     id: SourceId,
     lexer: Lexer<&'a [u8]>,
-    /// Where the lexer began: it is started again behind what it does not understand.
+    /// Offset at which the lexer started: it is restarted after text that it rejects.
     base: usize,
     peeked: Option<KdlToken>,
-    /// Where the last comma was met.
+    /// Offset of the last comma.
     comma: Option<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> KdlTokenizer<'a> {
         byte_span(self.id, start, end)
     }
 
-    /// Keeps a problem; with too many, reading stops.
+    /// Adds a problem; `Err` stops the parser when there are too many.
     pub(super) fn report(&mut self, problem: Diagnostic) -> Result<(), KdlParseError> {
         if says_again(self.problems.last(), &problem) {
             return Ok(());
@@ -105,13 +105,13 @@ impl<'a> KdlTokenizer<'a> {
         if self.problems.len() >= MAX_PROBLEMS { Err(KdlParseError) } else { Ok(()) }
     }
 
-    /// Keeps a problem behind which nothing can be understood.
+    /// Adds a problem after which parsing cannot continue.
     pub(super) fn report_fatal(&mut self, problem: Diagnostic) -> KdlParseError {
         self.problems.push(problem);
         KdlParseError
     }
 
-    /// Takes the next token.
+    /// Consumes the next token.
     pub(super) fn next(&mut self) -> Result<KdlToken, KdlParseError> {
         match self.peeked.take() {
             Some(token) => Ok(token),
@@ -119,13 +119,13 @@ impl<'a> KdlTokenizer<'a> {
         }
     }
 
-    /// Looks at the next token.
+    /// Returns the next token without consuming it.
     pub(super) fn peek(&mut self) -> Result<&KdlToken, KdlParseError> {
         let token = self.next()?;
         Ok(self.peeked.insert(token))
     }
 
-    /// Puts a token back.
+    /// Puts a token back, to be returned next.
     pub(super) fn put_back(&mut self, token: KdlToken) {
         self.peeked = Some(token);
     }
@@ -152,8 +152,8 @@ impl<'a> KdlTokenizer<'a> {
         }
     }
 
-    /// Tells whether a line end begins inside `\r\n`: behind a backslash at the end of a line, the
-    /// lexer takes the `\r` alone.
+    /// Returns whether a line end begins inside `\r\n`: after a backslash at the end of a line, the lexer
+    /// consumes only the `\r`.
     fn splits_line_end(&self, start: usize) -> bool {
         self.text[start..].starts_with('\n') && self.text[..start].ends_with('\r')
     }
@@ -196,7 +196,7 @@ impl<'a> KdlTokenizer<'a> {
         Ok(Some(KdlToken { kind, start, end, spaced }))
     }
 
-    /// A word without quotes, which is where most slips show.
+    /// Returns the token of a word without quotes, and reports the common mistakes in one.
     fn read_bare_word(
         &mut self,
         text: &str,
@@ -222,7 +222,7 @@ impl<'a> KdlTokenizer<'a> {
         Ok((!word.is_empty()).then_some(KdlToken { kind, start, end: end - 1, spaced }))
     }
 
-    /// Says once for each line that its values have commas.
+    /// Reports commas between values, once per line.
     fn report_comma(&mut self, start: usize) -> Result<(), KdlParseError> {
         let again = self.comma.is_some_and(|last| !self.text[last..start].contains('\n'));
         self.comma = Some(start);
@@ -247,7 +247,8 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
-    /// A word that is text only with quotes: `10.0.0.0/16`, `/healthz`, `${a + b}`.
+    /// Reports a word that is only valid as text with quotes (`10.0.0.0/16`, `/healthz`, `${a + b}`), and
+    /// returns it as text.
     fn read_unquoted(&mut self, start: usize, spaced: bool) -> Result<KdlToken, KdlParseError> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
@@ -257,7 +258,7 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
-    /// Reads on behind what the lexer refuses, where it is clear what was meant.
+    /// Continues after text that the lexer rejects, if the intention is clear.
     fn recover_from_error(
         &mut self,
         error: &LexerError,
@@ -303,7 +304,8 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Number, start, end, spaced })
     }
 
-    /// A `#` that begins neither a keyword nor raw text: a keyword in other words, or a comment.
+    /// Handles a `#` that begins neither a keyword nor a raw string: a misspelt keyword, or a comment of
+    /// another language.
     fn hash(&mut self, start: usize, spaced: bool) -> Result<Option<KdlToken>, KdlParseError> {
         let end = hints::word_end(self.text, start);
         if let Some(value) = hints::boolean_of(&self.text[start..end]) {

@@ -1,16 +1,16 @@
-//! Anchors: what aliases repeat.
+//! YAML anchors: the nodes that aliases repeat, with their size.
 
 use std::collections::HashMap;
 
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::source::Span;
 
-/// A node that an alias can name.
+/// Anchored node, which an alias can repeat.
 #[derive(Debug)]
 pub(super) struct AnchoredNode {
-    /// A copy of it.
+    /// Copy of the anchored node.
     pub(super) node: Node,
-    /// Values in it, itself included.
+    /// Number of values in it, including itself.
     pub(super) size: usize,
     /// Levels in it: 0 for a scalar.
     pub(super) height: usize,
@@ -30,7 +30,7 @@ pub(super) fn mark_reached_through(node: &mut Node, at: Span) {
     }
 }
 
-/// The same for the entries of a mapping.
+/// Marks the entries of a mapping as reached through an alias or merge key.
 pub(super) fn entries_through(entries: &mut [DocumentEntry], at: Span) {
     for entry in entries {
         mark_reached_through(&mut entry.value, at);

@@ -1,4 +1,4 @@
-//! The parser's errors → what went wrong, in its author's words, with the corrected text.
+//! Diagnostics of YAML syntax errors: what the author did wrong, with the corrected text.
 
 use granit_parser::ErrorKind;
 
@@ -11,13 +11,13 @@ use crate::config::syntax::limits::{
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
-/// How many lines above an error are looked at.
+/// Maximum number of lines above an error that are searched.
 const LINES_ABOVE: usize = 200;
 
-/// How many bytes above an error are searched for an open bracket.
+/// Maximum number of bytes above an error that are searched for an open bracket.
 const BYTES_ABOVE: usize = 64 * 1024;
 
-/// The place of an error.
+/// Location of an error, with its line.
 struct YamlErrorLocation<'a> {
     id: SourceId,
     text: &'a str,
@@ -25,7 +25,7 @@ struct YamlErrorLocation<'a> {
     line: YamlLine,
 }
 
-/// Returns what to say about an error of the parser at an offset.
+/// Returns the diagnostic of a parser error at an offset.
 pub(super) fn explain_scan_error(id: SourceId, text: &str, kind: &ErrorKind, at: usize) -> Diagnostic {
     let at = floor_boundary(text, at);
     let place = YamlErrorLocation { id, text, at, line: YamlLine::line_at(text, at) };
@@ -126,7 +126,7 @@ impl YamlErrorLocation<'_> {
         )
     }
 
-    /// A second `: ` on the line, or a colon where the line above goes on.
+    /// Explains a second `: ` on the line, or a colon where the line above continues.
     fn unexpected_colon(&self) -> Option<Diagnostic> {
         let value = self.line.value;
         let expression = self.text[value..self.at.max(value)].rfind("${").map(|n| value + n);
@@ -197,7 +197,7 @@ impl YamlErrorLocation<'_> {
         )
     }
 
-    /// Something between the items of `{}` or `[]` is missing, or the bracket is not closed.
+    /// Explains a missing separator between the items of `{}` or `[]`, or a missing closing bracket.
     fn missing_separator(&self) -> Option<Diagnostic> {
         let open = open_bracket(self.text, self.at)?;
         if YamlLine::line_at(self.text, open).start != self.line.start {
@@ -257,7 +257,7 @@ impl YamlErrorLocation<'_> {
         )
     }
 
-    /// `a: - b`.
+    /// Explains a list item on its key's line: `a: - b`.
     fn item_after_key(&self) -> Diagnostic {
         let value = self.rest_of_line().trim_start_matches('-').trim();
         Diagnostic::error(YAML_SYNTAX, "List item behind a key")
@@ -291,8 +291,8 @@ impl YamlErrorLocation<'_> {
         })
     }
 
-    /// `"${a == "b"}"`: the quotes of the expression end those of YAML. The parser stumbles inside of such a
-    /// text or behind it: what stands above the error is no business of it.
+    /// Explains `"${a == "b"}"`: the expression's quotes end the YAML string. The parser fails inside such
+    /// a text or after it, so only the error's own line is searched, up to the error.
     fn inner_quotes(&self) -> Option<Diagnostic> {
         let line = &self.text[self.line.start..self.line.end];
         let starts = line.match_indices("\"${").map(|(at, _)| self.line.start + at);
@@ -315,7 +315,7 @@ impl YamlErrorLocation<'_> {
         })
     }
 
-    /// Tells whether a quote of this line opens a value: it is in no comment, and in no other text.
+    /// Returns whether a quote of this line opens a value: it is in no comment, and in no other text.
     fn opens_value(&self, quote: usize) -> bool {
         let before = &self.text[self.line.text..quote];
         let begins = quote == self.line.value || before.trim_end().ends_with([',', ':', '[', '{']);
@@ -400,7 +400,7 @@ impl YamlErrorLocation<'_> {
         }
     }
 
-    /// `{ a: 'the shop's own' }`: the apostrophe closed the text.
+    /// Explains an apostrophe that ended a text: `{ a: 'the shop's own' }`.
     fn inner_apostrophe(&self) -> Option<Diagnostic> {
         let line = &self.text[self.line.start..self.line.end.max(self.at)];
         let letters = |at: &usize| {
@@ -434,7 +434,7 @@ impl YamlErrorLocation<'_> {
             .help("Close the quote on its line; text of several lines goes below `key: |`.")
     }
 
-    /// Text behind the closing quote: `'it's'`, `"a" b`.
+    /// Explains text after a closing quote: `'it's'`, `"a" b`.
     fn trailing_text(&self, quote: char) -> Diagnostic {
         let whole = &self.text[self.line.value..self.line.end];
         let inner = whole.strip_prefix(quote).unwrap_or(whole);
@@ -473,7 +473,7 @@ impl YamlErrorLocation<'_> {
     }
 }
 
-/// `- ${x ? 1 : 2}`: YAML takes the first half for a key.
+/// Returns the diagnostic of an expression of which YAML reads the first half as a key: `- ${x ? 1 : 2}`.
 pub(super) fn expression_as_key(text: &str, at: Span) -> Diagnostic {
     let start = at.start as usize;
     let line = YamlLine::line_at(text, start);
@@ -482,7 +482,7 @@ pub(super) fn expression_as_key(text: &str, at: Span) -> Diagnostic {
     place.unquoted_expression(start + text[start..].find("${").unwrap_or_default())
 }
 
-/// `*/5 * * * *`: YAML takes the `*` for an alias.
+/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias: `*/5 * * * *`.
 pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     let start = at.start as usize;
     let line = YamlLine::line_at(text, start);
@@ -508,8 +508,8 @@ pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     )
 }
 
-/// Returns where an unquoted value that begins at an offset ends: before a comment or, inside `{}` and
-/// `[]`, before what ends an entry; `comments` keeps `#` in it.
+/// Returns the end of an unquoted value that begins at an offset: before a comment or, inside `{}` and
+/// `[]`, before the separator. With `comments`, a `#` does not end it.
 pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> usize {
     let line = YamlLine::line_at(text, from);
     let rest = &text[from..line.end.max(from)];
@@ -519,7 +519,7 @@ pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> 
     from + rest[..end].trim_end().len()
 }
 
-/// Tells whether an offset stands inside `{}` or `[]` that opened on its line.
+/// Returns whether an offset is inside `{}` or `[]` that opened on its line.
 fn in_flow(text: &str, at: usize) -> bool {
     open_bracket(text, at)
         .is_some_and(|open| YamlLine::line_at(text, open).start == YamlLine::line_at(text, at).start)

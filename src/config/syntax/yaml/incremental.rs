@@ -1,6 +1,8 @@
-//! A text that was read before and has changed in one place: only the block around the change is read again.
+//! Incremental parsing of a YAML text that changed in one location: only the block around the change is
+//! parsed again.
 //!
-//! Whatever could reach beyond that block leads back to reading the whole: it gives nothing then.
+//! If the change could affect anything outside of that block, the result is `None`, and the caller parses
+//! the whole text.
 
 use std::ops::Range;
 
@@ -8,11 +10,11 @@ use super::read;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, shift_offset, shift_span};
 use crate::model::source::{Source, Span, shared_ends};
 
-/// What stands above a block that is read alone, so that it is as deep as in its file.
+/// Prefix for a block that is parsed alone, so that its depth is the same as in its file.
 const PARENT_LINE: &str = "_:\n";
 
-/// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
-/// all is as it was.
+/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide; then the
+/// document is unchanged.
 pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &str) -> Option<()> {
     let (place, changed) = changed_block_range(document, old, new)?;
     let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
@@ -31,7 +33,7 @@ pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &
     else {
         return None;
     };
-    // A value that is missing at the end stands wherever the next thing begins.
+    // The span of a missing value at the end is wherever the next token begins.
     let indent = indent_before(old, place.key.start)?;
     let in_line = |entry: &DocumentEntry| indent_before(&alone.text, entry.key_span.start) == Some(indent);
     if !entries.iter().all(in_line)
@@ -53,24 +55,24 @@ pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &
     )
 }
 
-/// Where a block stands: which entry of which top-level entry, and its key.
+/// Position of a block: index of the top-level entry, index of the entry in it, and the key.
 struct BlockPosition {
     top: usize,
     inner: usize,
     key: Span,
 }
 
-/// What takes the place of a block.
+/// Replacement of a block.
 struct BlockReplacement {
     entries: Vec<DocumentEntry>,
     span: Span,
-    /// Where the old one ended.
+    /// End offset of the old block.
     end: u32,
-    /// How much longer the new one is.
+    /// Difference between the lengths of the new and the old block.
     delta: i64,
 }
 
-/// Returns the block of the second level that holds everything that changed, with its lines.
+/// Returns the second-level block that contains the whole change, with the range of its lines.
 fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(BlockPosition, Range<usize>)> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
@@ -88,18 +90,18 @@ fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(Blo
     let is_plain = indent_before(old, document.root[top].key_span.start) == Some(0)
         && document.root.iter().chain(entries).all(|entry| entry.value.through.is_none())
         && start > document.root[top].key_span.end as usize;
-    // A change that touches the end may join what stands behind it.
+    // A change that touches the end may join the text after it.
     let inside = from >= start && to < end && end <= old.len() && old[..end].ends_with('\n');
     (is_plain && inside).then_some((BlockPosition { top, inner, key }, start..end))
 }
 
-/// Returns where the line of a key begins, if nothing but spaces stands before it.
+/// Returns the beginning of a key's line, if only spaces precede the key.
 fn key_line_start(text: &str, key: Span) -> Option<usize> {
     let column = indent_before(text, key.start)?;
     (column > 0).then(|| key.start as usize - column)
 }
 
-/// Returns how many spaces stand before an offset on its line; `None` where something else does.
+/// Returns the number of spaces before an offset on its line; `None` if there is other text.
 fn indent_before(text: &str, at: u32) -> Option<usize> {
     let before = text.get(..at as usize)?;
     let spaces = before.len() - before.trim_end_matches(' ').len();
@@ -107,7 +109,7 @@ fn indent_before(text: &str, at: u32) -> Option<usize> {
     (rest.is_empty() || rest.ends_with('\n')).then_some(spaces)
 }
 
-/// Tells whether the last value is missing.
+/// Returns whether the last value is missing.
 fn ends_empty(entries: &[DocumentEntry]) -> bool {
     entries.last().is_none_or(|last| match &last.value.value {
         NodeValue::Mapping(entries) => ends_empty(entries),
@@ -116,7 +118,7 @@ fn ends_empty(entries: &[DocumentEntry]) -> bool {
     })
 }
 
-/// Puts a piece in its place; `None` where a name would stand twice.
+/// Replaces a block in the document; `None` if a name would occur twice.
 fn splice_piece(document: &mut Document, place: &BlockPosition, piece: BlockReplacement) -> Option<()> {
     let BlockReplacement { entries: new, span, end, delta } = piece;
     let NodeValue::Mapping(entries) = &mut document.root[place.top].value.value else { return None };

@@ -1,7 +1,7 @@
-//! YAML text as its author laid it out: every entry, dash, anchor and alias with its place.
+//! Layout of a YAML text: every entry, dash, anchor and alias with its byte range.
 //!
-//! `read` gives what a text means; this gives where each part of it stands, for editing and writing it
-//! anew. It is made of texts that `read` has accepted.
+//! `read` yields the meaning of a text; this tree yields the location of each part, for edits and
+//! formatting. Invariant: it is only built from texts that `read` accepts.
 
 use std::ops::Range;
 
@@ -9,29 +9,28 @@ use granit_parser::{Event, Parser, ScalarStyle, StrInput, StructureStyle, option
 
 use crate::model::address::Name;
 
-/// A value and where it stands, its anchor included.
+/// A value with its byte range, including its anchor.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlNode {
     /// From its anchor, or its first character, to its last.
     pub(in crate::config) range: Range<usize>,
-    /// `&name`.
+    /// Byte range of the anchor `&name`.
     pub(in crate::config) anchor: Option<Range<usize>>,
-    /// What it is.
     pub(in crate::config) content: YamlContent,
 }
 
-/// What a value is.
+/// Content of a value.
 #[derive(Debug, Clone)]
 pub(in crate::config) enum YamlContent {
-    /// `*name`.
+    /// An alias: `*name`.
     Alias,
-    /// A word or text; nothing at all is an empty plain one.
+    /// A scalar; a missing value is an empty plain one.
     Scalar {
-        /// What it says.
+        /// Unescaped text.
         text: Name,
-        /// How it is written.
+        /// Quoting style.
         style: ScalarStyle,
-        /// Where it stands without its anchor, the header of a block included.
+        /// Byte range without its anchor, including a block scalar's header.
         at: Range<usize>,
     },
     /// `[a, b]` or lines with dashes.
@@ -43,7 +42,7 @@ pub(in crate::config) enum YamlContent {
 /// The entries or items of a collection.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlCollection {
-    /// In brackets.
+    /// Whether it is in flow style, with brackets.
     pub(in crate::config) flow: bool,
     /// In the order written.
     pub(in crate::config) items: Vec<YamlItem>,
@@ -52,38 +51,37 @@ pub(in crate::config) struct YamlCollection {
 /// An entry of a mapping or an item of a sequence.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlItem {
-    /// Where its key, question mark or dash begins; in brackets, where its value does.
+    /// Offset of its key, question mark or dash; in flow style, of its value.
     pub(in crate::config) start: usize,
-    /// Its key, in a mapping.
+    /// Key; `None` in a sequence.
     pub(in crate::config) key: Option<YamlKey>,
-    /// Its value.
     pub(in crate::config) value: YamlNode,
 }
 
-/// A key.
+/// Key with its byte range.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlKey {
-    /// What it says.
+    /// Unescaped text.
     pub(in crate::config) text: Name,
-    /// Where it stands, with its quotes.
+    /// Byte range, with its quotes.
     pub(in crate::config) at: Range<usize>,
     /// One past its colon, where it has one.
     pub(in crate::config) colon: Option<usize>,
-    /// Written without quotes.
+    /// Whether it is written without quotes.
     pub(in crate::config) plain: bool,
 }
 
-/// A text's tree and its comments.
+/// Layout tree of a text, with its comments.
 #[derive(Debug)]
 pub(in crate::config) struct YamlTree {
     /// The top level; `None` of an empty text.
     pub(in crate::config) root: Option<YamlNode>,
-    /// Every comment, with its `#`, in order.
+    /// Byte ranges of all comments, including the `#`, in order.
     pub(in crate::config) comments: Vec<Range<usize>>,
 }
 
 impl YamlItem {
-    /// Returns where it ends.
+    /// Returns the offset after its last character.
     pub(in crate::config) fn end(&self) -> usize {
         let key = self.key.as_ref().map_or(0, |key| key.colon.unwrap_or(key.at.end));
         self.value.range.end.max(key)
@@ -91,12 +89,12 @@ impl YamlItem {
 }
 
 impl YamlNode {
-    /// Tells whether nothing is written.
+    /// Returns whether the value is missing.
     pub(in crate::config) fn is_nothing(&self) -> bool {
         self.anchor.is_none() && self.range.is_empty()
     }
 
-    /// Returns the collection, if it is one.
+    /// Returns the collection; `None` for other content.
     pub(in crate::config) fn collection(&self) -> Option<&YamlCollection> {
         match &self.content {
             YamlContent::Sequence(collection) | YamlContent::Mapping(collection) => Some(collection),
@@ -123,7 +121,7 @@ pub(in crate::config) fn parse_yaml_layout(text: &str) -> Option<YamlTree> {
         }
     }
     let mut at = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
-    // Directives and the mark of a document's beginning stand before the tree.
+    // Directives and the document start marker precede the tree.
     if let Some((_, first)) = events.first()
         && let Some(mark) = text[at..first.start.max(at)].rfind("---")
         && text[..at + mark].ends_with(['\n', '\u{feff}'])
@@ -141,7 +139,7 @@ struct YamlLayoutReader<'t> {
     text: &'t str,
     events: &'t [(Event<'t>, Range<usize>)],
     next: usize,
-    /// How far the text was read.
+    /// Offset up to which the text was consumed.
     at: usize,
 }
 
@@ -195,7 +193,7 @@ impl<'t> YamlLayoutReader<'t> {
         Some(YamlNode { range, anchor, content })
     }
 
-    /// Returns where a scalar stands, and reads on behind it.
+    /// Returns the byte range of a scalar, and continues after it.
     fn read_scalar(&mut self, style: ScalarStyle, range: &Range<usize>) -> Range<usize> {
         let at = match style {
             ScalarStyle::Plain if range.is_empty() => self.at..self.at,
@@ -221,7 +219,7 @@ impl<'t> YamlLayoutReader<'t> {
         mapping: bool,
         in_flow: bool,
     ) -> Option<(YamlContent, Range<usize>)> {
-        // `[a: b]` holds a mapping without braces of its own.
+        // `[a: b]` contains a mapping without braces of its own.
         let brackets = flow && self.text[range.start..].starts_with(['{', '[']);
         if brackets {
             self.at = range.end;
@@ -251,7 +249,7 @@ impl<'t> YamlLayoutReader<'t> {
         }
         if !mapping {
             if !flow {
-                // Its dash.
+                // Skip the dash of the item.
                 self.at = start + 1;
             }
             let value = self.read_node(flow)?;
@@ -273,7 +271,7 @@ impl<'t> YamlLayoutReader<'t> {
     }
 }
 
-/// Returns where the next character from an offset on is that is no white space and no comment.
+/// Returns the next offset, from `at` on, of a character that is neither white space nor in a comment.
 fn skip_to_content(text: &str, mut at: usize) -> usize {
     loop {
         let rest = &text[at..];

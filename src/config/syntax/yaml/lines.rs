@@ -1,13 +1,13 @@
-//! Lines of YAML text around an offset: what an error's author was looking at.
+//! Lines of YAML text around an offset, as the author of an error sees them.
 
 /// A line and its parts, as offsets into the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct YamlLine {
-    /// First byte.
+    /// Offset of the first byte.
     pub(super) start: usize,
     /// First byte that is neither space nor tab.
     pub(super) text: usize,
-    /// First byte of the value: behind `- ` and `key: `, or where the text begins.
+    /// Offset of the value: after `- ` and `key: `, or where the text begins.
     pub(super) value: usize,
     /// One past the last byte that is not white space.
     pub(super) end: usize,
@@ -25,17 +25,17 @@ impl YamlLine {
         Self { start, text: first, value: value_start(text, first, end), end }
     }
 
-    /// Returns the line before, if there is one.
+    /// Returns the line before; `None` for the first one.
     pub(super) fn previous_line(self, text: &str) -> Option<Self> {
         (self.start > 0).then(|| Self::line_at(text, self.start - 1))
     }
 
-    /// Returns how far the line is indented.
+    /// Returns the indentation of the line in bytes.
     pub(super) fn indent(self) -> usize {
         self.text - self.start
     }
 
-    /// Tells whether nothing but white space or a comment stands on the line.
+    /// Returns whether the line has only white space or a comment.
     pub(super) fn is_blank(self, text: &str) -> bool {
         self.text == self.end || text[self.text..].starts_with('#')
     }
@@ -46,7 +46,7 @@ pub(super) fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|n| text.is_char_boundary(*n)).unwrap_or_default()
 }
 
-/// Returns where the value of a line begins: behind its dashes and its key.
+/// Returns the offset of a line's value: after its dashes and its key.
 fn value_start(text: &str, first: usize, end: usize) -> usize {
     let mut at = first;
     while text[at..end].starts_with("- ") {
@@ -64,7 +64,8 @@ fn value_start(text: &str, first: usize, end: usize) -> usize {
     }
 }
 
-/// Returns one past the `}` that closes the expression whose `${` stands at an offset, on its line.
+/// Returns the offset after the `}` that closes the expression whose `${` is at an offset, on the same
+/// line.
 pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
     let line = text[at..].split('\n').next()?;
     let (mut depth, mut quote) = (0_usize, None);

@@ -1,4 +1,4 @@
-//! The words of YAML problems that the tree shows: the parser has nothing against them.
+//! Diagnostics of YAML that the parser accepts, but whose tree shows a mistake.
 
 use super::hints::{self, value_end};
 use super::lines::{YamlLine, expression_end, floor_boundary, quote_yaml_text};
@@ -59,7 +59,8 @@ pub(super) fn unsupported_tag(text: &str, tag: &str, at: Span) -> Diagnostic {
     }
 }
 
-/// A key that is a list, a map, nothing or an alias; and `{{ x }}`, which YAML takes for one.
+/// Returns the diagnostic of a key that is a list, a map, empty or an alias; also of `{{ x }}`, which YAML
+/// reads as such a key.
 pub(super) fn invalid_key(text: &str, at: Span, flow: bool) -> Diagnostic {
     let start = at.start as usize;
     if flow && text[..start].ends_with('{') && text[start..].starts_with('{') {
@@ -72,13 +73,13 @@ pub(super) fn invalid_key(text: &str, at: Span, flow: bool) -> Diagnostic {
         .help("Write `key: value`.")
 }
 
-/// `{{ x }}`.
+/// Returns the diagnostic of a template of another language: `{{ x }}`.
 fn template_braces(text: &str, at: Span, start: usize) -> Diagnostic {
     let line = YamlLine::line_at(text, start);
     let end = text[start..line.end].find("}}").map_or(line.end, |n| start + n + 2);
     let inner = text[start..end].trim_matches(['{', '}']).trim();
     let whole = byte_span(at.source, start, end);
-    // A word that is no root of references is somebody's variable.
+    // A word that is no root of references is probably the name of a variable.
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let right = match inner {
         "env" | "stack" => format!("${inner}"),
@@ -136,7 +137,7 @@ pub(super) fn second_merge(first: Span, again: Span) -> Diagnostic {
         .help("Write `<<: [*first, *second]`; the first one wins.")
 }
 
-/// Returns where the colon of `key:value` stands, if a text looks like that.
+/// Returns the offset of the colon in a text that looks like `key:value`.
 pub(super) fn glued_key(written: &str) -> Option<usize> {
     let key = written.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
     let rest = written[key..].strip_prefix(':')?;
@@ -144,14 +145,14 @@ pub(super) fn glued_key(written: &str) -> Option<usize> {
     (name && rest.starts_with(|c: char| !c.is_whitespace() && c != ':' && c != '/')).then_some(key)
 }
 
-/// Tells whether a value is what `key:value`, alone in a block of its own, was read as.
+/// Returns whether a value results from `key:value` alone in a block of its own.
 pub(super) fn missing_space(text: &str, key: Span, value: &Node) -> bool {
     let plain = value.scalar().filter(|scalar| scalar.form == ScalarForm::Plain && value.through.is_none());
     plain.is_some_and(|scalar| glued_key(&scalar.text).is_some())
         && text.get(key.end as usize..value.span.start as usize).is_some_and(|gap| gap.contains('\n'))
 }
 
-/// `key:value`.
+/// Returns the diagnostic of a missing space: `key:value`.
 pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
     let start = at.start as usize;
     let line = YamlLine::line_at(text, start);
@@ -165,7 +166,7 @@ pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
         .fix(byte_span(at.source, colon, colon + 1), ": ")
 }
 
-/// `“shop”`: quotes of a word processor are part of the text.
+/// Returns the diagnostic of typographic quotes: in `“shop”` they are part of the text.
 pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     let inner = text.strip_prefix(['“', '„', '‘', '”', '’'])?.strip_suffix(['“', '”', '‘', '’'])?;
     let right = quote_yaml_text(inner);
@@ -178,16 +179,16 @@ pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     )
 }
 
-/// Spaces that are none, and letters that nobody sees: part of the text all the same.
+/// Returns the diagnostic of unusual spaces and invisible characters, which are part of the text.
 pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
-    // Nearly all texts are ASCII, which is told at once. A key that was read on into the next line is told
-    // of there.
+    // Nearly all texts are ASCII, which is a fast check. A key that extends into the next line is reported
+    // there.
     if text.is_ascii() || at.end as usize - at.start as usize > text.len() {
         return None;
     }
     let is_unseen =
         |c: char| matches!(c, '\u{a0}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{3000}');
-    // Within a sentence it may be meant: before a French colon, in Japanese, in an emoji of several.
+    // Within a sentence they may be intended: before a French colon, in Japanese, in a composed emoji.
     let is_word = || text.chars().all(|c| c.is_ascii_graphic() || is_unseen(c));
     let is_slip = text.starts_with(is_unseen) || text.ends_with(is_unseen) || is_word();
     let letter = text.chars().find(|c| is_unseen(*c)).filter(|_| is_slip)?;
@@ -203,13 +204,14 @@ pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
     )
 }
 
-/// Tells whether a text holds an expression without its end.
+/// Returns whether a text contains an expression without its end.
 pub(super) fn cut_off(text: &str) -> bool {
-    // Looking for one character costs next to nothing, and most texts do not have it.
+    // The search for one character is cheap, and most texts do not contain it.
     text.contains('$') && text.find("${").is_some_and(|at| expression_end(text, at + 1).is_none())
 }
 
-/// `${a # b}`: what stands behind ` #` is a comment.
+/// Returns the diagnostic of an expression cut off by a comment: in `${a # b}`, the text after ` #` is a
+/// comment.
 pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
     let line = YamlLine::line_at(text, at.end as usize);
     let rest = text.get(at.end as usize..line.end)?;

@@ -1,8 +1,8 @@
-//! YAML text → `Document`, from the parser's events in one pass.
+//! YAML parser: text → `Document`, from the library parser's events in one pass.
 //!
-//! `read` builds the tree with a stack of its own (no recursion), `anchors` keeps what aliases
-//! repeat, within a budget, `slips` turns the parser's errors into what to write instead, `again` reads what
-//! changed.
+//! `read` builds the tree with an explicit stack (no recursion). `anchors` stores the nodes that aliases
+//! repeat, within a budget. `hints` turns parser errors into diagnostics with a correction, and
+//! `incremental` parses only the block that changed.
 
 mod anchors;
 mod hints;

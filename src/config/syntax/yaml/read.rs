@@ -1,4 +1,4 @@
-//! The tree from the parser's events, with a stack of its own.
+//! Construction of the tree from parser events, with an explicit stack.
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
 
@@ -34,7 +34,7 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
         problems: Vec::new(),
     };
     if let Err(problem) = reader.run() {
-        // The line that could not be read on from may have been told of.
+        // The line at which parsing stopped may already have a report.
         if !reader.problems.contains(&problem) {
             reader.problems.push(*problem);
         }
@@ -58,7 +58,7 @@ pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>>
     }
 }
 
-/// Reading cannot go on, for this reason.
+/// Reason why parsing cannot continue.
 type YamlParseError = Box<Diagnostic>;
 
 struct YamlParser<'a> {
@@ -78,7 +78,7 @@ struct YamlParser<'a> {
 struct OpenCollection {
     content: OpenContent,
     start: usize,
-    /// Where its last part ended.
+    /// End offset of its last part.
     end: usize,
     flow: bool,
     anchor: usize,
@@ -93,14 +93,14 @@ enum OpenContent {
     Mapping { entries: UniqueKeys, key: Option<PendingKey>, merge: Option<MergeKey> },
 }
 
-/// A key that waits for its value.
+/// Key whose value was not read yet.
 struct PendingKey {
     text: Name,
     span: Span,
     merge: bool,
 }
 
-/// What `<<` brings.
+/// Content of a merge key (`<<`).
 struct MergeKey {
     key: Span,
     from: Vec<Node>,
@@ -123,7 +123,7 @@ impl YamlParser<'_> {
         Ok(())
     }
 
-    /// Words the parser's error, with what is open here.
+    /// Returns the diagnostic of a parser error, with the collections that are open here.
     fn scan_problem(&self, error: &granit_parser::ScanError) -> YamlParseError {
         let at = error.marker().byte_offset().unwrap_or(self.text.len());
         Box::new(hints::explain_scan_error(self.id, self.text, error.kind(), at))
@@ -210,7 +210,7 @@ impl YamlParser<'_> {
         Node { value, span, through: None }
     }
 
-    /// Finds an expression that a comment cut off: the parser sees nothing wrong in it.
+    /// Reports an expression that a comment cut off: the parser accepts it.
     fn check_expression(&mut self, node: &Node) -> Result<(), YamlParseError> {
         match node.scalar() {
             Some(scalar) if scalar.form == ScalarForm::Plain && messages::cut_off(&scalar.text) => {
@@ -282,7 +282,7 @@ impl YamlParser<'_> {
         self.add_anchored(Node { value, span, through: None }, open.anchor, open.size, open.height + 1)
     }
 
-    /// Adds what `<<` names: keys that are written win, and of several mappings the first.
+    /// Adds the entries that `<<` names: written keys have precedence, then the first of several mappings.
     fn merge_entries(&mut self, entries: &mut UniqueKeys, merge: MergeKey) -> Result<(), YamlParseError> {
         for node in merge.from {
             let at = node.through.unwrap_or(merge.key);
@@ -321,7 +321,7 @@ impl YamlParser<'_> {
         self.add_node(node, size, height, at.end as usize)
     }
 
-    /// Places a node that stands in the text, and keeps it for aliases.
+    /// Adds a node that is written in the text, and stores it if it has an anchor.
     fn add_anchored(
         &mut self,
         node: Node,

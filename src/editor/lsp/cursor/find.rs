@@ -1,11 +1,11 @@
-//! `Cursor`: where in a text a place lies, by the text before it alone: what is being typed can rarely be
-//! parsed.
+//! `Cursor`: the syntactic context of a position, determined from the text before it only, because text that is
+//! being typed usually cannot be parsed.
 
 use super::types::{Cursor, CursorContext, is_word};
 use super::{kdl, yaml};
 use crate::config::syntax::document::Syntax;
 
-/// Returns what a place lies in. With `whole`, the word reaches to its end, else to the place.
+/// Returns the context of a position. With `whole`, the word extends to its end, otherwise to the position.
 pub(in crate::editor::lsp) fn find_cursor(
     syntax: Syntax,
     text: &str,
@@ -20,7 +20,7 @@ pub(in crate::editor::lsp) fn find_cursor(
         Syntax::Yaml => yaml::yaml_cursor(&text[..end]),
         Syntax::Kdl => kdl::kdl_cursor(&text[..end], is_kind),
     };
-    // `- from: …`: only what follows tells the first key of an item from a value.
+    // `- from: …`: only the following text distinguishes the first key of an item from a value.
     let is_key = whole && syntax == Syntax::Yaml && text[end..].starts_with(": ");
     if is_key && cursor.at == CursorContext::Value {
         cursor.at = CursorContext::Key;

@@ -1,24 +1,24 @@
-//! Where a KDL text ends: a reader of nodes, braces and quotes that never fails.
+//! Cursor context in KDL: a tolerant reader of nodes, braces and quotes that never fails.
 
 use super::types::{Cursor, CursorContext, word_start};
 
-/// What is open at a place.
+/// The reader's state: everything that is open at its position.
 struct KdlCursorReader<'t> {
     text: &'t str,
     at: usize,
-    /// The keys of the open nodes.
+    /// Keys of the open nodes.
     path: Vec<&'t str>,
-    /// How many keys each open node has.
+    /// Number of keys of each open node.
     open: Vec<usize>,
-    /// The node being written: how many keys it has so far.
+    /// The node that is being written: the number of its keys so far.
     node: Option<usize>,
-    /// Its next word is its name: `web` of `vm web`.
+    /// Whether the next word is the node's name: `web` in `vm web`.
     wants_name: bool,
-    /// The property whose value comes next.
+    /// The property whose value follows.
     property: Option<&'t str>,
 }
 
-/// Returns where a text ends.
+/// Returns the context at the end of a text.
 pub(in crate::editor::lsp) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
     let mut reader = KdlCursorReader {
         text,
@@ -39,7 +39,7 @@ pub(in crate::editor::lsp) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> b
 }
 
 impl<'t> KdlCursorReader<'t> {
-    /// Reads on by one token; says where the text ends, when it does within this one.
+    /// Reads one token; returns the role of the position if the text ends within the token.
     fn next_token(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<CursorContext> {
         let rest = &self.text[self.at..];
         if rest.starts_with("//") {
@@ -113,7 +113,7 @@ impl<'t> KdlCursorReader<'t> {
         None
     }
 
-    /// Takes a whole word in.
+    /// Consumes a complete word.
     fn read_word(&mut self, word: &'t str, is_kind: &dyn Fn(&str) -> bool) {
         let is_property = self.text[self.at..].starts_with('=');
         match self.node {
@@ -137,7 +137,7 @@ impl<'t> KdlCursorReader<'t> {
         (self.wants_name, self.property) = (false, None);
     }
 
-    /// Returns what can be written where the text ends.
+    /// Returns the role of the position at the end of the text.
     fn end_context(&self) -> CursorContext {
         match self.node {
             None => CursorContext::Key,

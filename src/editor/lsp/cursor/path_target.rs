@@ -1,45 +1,44 @@
-//! `Place`: what the schema has at a path of keys.
+//! `SchemaPosition`: the part of the schema that applies to a path of keys.
 
 use crate::config::keywords::{self, Keyword, KeywordValue, Keywords};
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 
-/// What stands at a path.
+/// The part of the schema at a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::editor::lsp) enum SchemaPosition {
-    /// A file's top.
+    /// The top level of a file.
     Top,
-    /// A map of blocks: the names are the user's.
+    /// A map of blocks with user-defined names.
     Names(Option<&'static Kind>),
     /// A map of lookups by kind.
     Lookups,
-    /// The block of a resource.
+    /// The body of a resource's block.
     Body(&'static Kind),
     /// The fields of a lookup.
     Lookup(&'static Kind),
     /// The value of an attribute, or a part of it.
     Typed {
-        /// Whose attribute.
+        /// Kind with the attribute.
         kind: &'static Kind,
-        /// The attribute.
         attribute: &'static Attribute,
-        /// The type of what stands here.
+        /// Type of the value or part at this position.
         ty: &'static Type,
     },
-    /// A map of the language's words.
+    /// A map with keywords of the language as keys.
     Keywords(Keywords),
-    /// A map from the variables' names.
+    /// A map with variable names as keys.
     Variables,
-    /// The value of one of the language's words.
+    /// The value of a keyword.
     Value(&'static Keyword),
-    /// Addresses, as they are: `depends_on`.
+    /// Addresses without a `$`, as in `depends_on`.
     Addresses,
-    /// Addresses and names of modules, as they are: `moved`.
+    /// Addresses and module names without a `$`, as in `moved`.
     AddressesOrModules,
-    /// Anything.
+    /// Any value is allowed.
     Any,
 }
 
-/// Returns what the schema has at a path.
+/// Returns the part of the schema at a path.
 pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(
     registry: &Registry,
     path: &[S],
@@ -55,7 +54,7 @@ pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(
     resolve_language_path(registry, first, rest)
 }
 
-/// Returns what a file of tests has at a path.
+/// Returns the part of a test file's schema at a path.
 pub(in crate::editor::lsp) fn in_tests<S: AsRef<str>>(path: &[S]) -> SchemaPosition {
     resolve_entries(keywords::TEST_FILE, path)
 }
@@ -71,7 +70,7 @@ fn resolve_language_path<S: AsRef<str>>(registry: &Registry, first: &str, rest: 
     }
 }
 
-/// Returns what stands behind one of several words.
+/// Returns the part of the schema below one of several keywords.
 fn resolve_word<S: AsRef<str>>(words: Keywords, name: &str, rest: &[S]) -> SchemaPosition {
     let Some(word) = keywords::find_word(words, name) else { return SchemaPosition::Any };
     match (word.takes, rest) {
@@ -142,7 +141,7 @@ fn resolve_typed<S: AsRef<str>>(
 }
 
 impl SchemaPosition {
-    /// Tells whether keys are written here, rather than a value.
+    /// Returns whether keys are expected here rather than a value.
     pub(in crate::editor::lsp) fn takes_keys(&self) -> bool {
         match self {
             Self::Top
@@ -158,7 +157,7 @@ impl SchemaPosition {
     }
 }
 
-/// Returns what a list or a set holds; any other type as it is.
+/// Returns the item type of a list or set; any other type unchanged.
 pub(in crate::editor::lsp) fn innermost_type(ty: &'static Type) -> &'static Type {
     match ty {
         Type::List(of) | Type::Set { of, .. } => innermost_type(of),

@@ -2,36 +2,36 @@
 
 use std::ops::Range;
 
-/// What stands at a place.
+/// The syntactic role of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::editor::lsp) enum CursorContext {
-    /// A key.
+    /// The position of a key.
     Key,
     /// The value of the path's last key.
     Value,
-    /// An argument of a KDL node, the path's last key: a value, or a property.
+    /// An argument of a KDL node, which is the path's last key: a value or a property.
     Argument,
-    /// Nothing that can be completed.
+    /// A position without completion, such as a comment.
     Text,
 }
 
-/// A place in a text.
+/// The syntactic context of a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::editor::lsp) struct Cursor {
-    /// The keys above it, from the top: `vm`, `web`.
+    /// The enclosing keys, outermost first: `vm`, `web`.
     pub(in crate::editor::lsp) path: Vec<String>,
-    /// What stands there.
+    /// Syntactic role of the position.
     pub(in crate::editor::lsp) at: CursorContext,
-    /// The word there.
+    /// Byte range of the word at the position.
     pub(in crate::editor::lsp) word: Range<usize>,
 }
 
-/// Tells whether a character belongs to a key, a word or a path.
+/// Returns whether a character can be part of a key, a keyword or a path.
 pub(in crate::editor::lsp) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '$')
 }
 
-/// Returns where the word begins that ends with a text.
+/// Returns the start of the word at the end of a text.
 pub(in crate::editor::lsp) fn word_start(text: &str) -> usize {
     text.trim_end_matches(is_word).len()
 }

@@ -1,24 +1,24 @@
-//! Where a YAML text ends: a reader of indentation, braces and quotes that never fails.
+//! Cursor context in YAML: a tolerant reader of indentation, braces and quotes that never fails.
 
 use super::types::{Cursor, CursorContext, word_start};
 
-/// What is open at a place.
+/// The reader's state: everything that is open at its position.
 struct YamlCursorReader<'t> {
     text: &'t str,
-    /// Blocks: how far their key is indented, and the key.
+    /// Open blocks: the indentation of the key, and the key.
     blocks: Vec<(usize, &'t str)>,
-    /// Braces and brackets: the key before each, whether it is a brace, and the key inside.
+    /// Open braces and brackets: the key before each, whether it is a brace, and the key inside.
     flows: Vec<OpenFlowCollection<'t>>,
 }
 
 struct OpenFlowCollection<'t> {
     is_map: bool,
     key: Option<&'t str>,
-    /// Where what is being written began.
+    /// Start of the text that is being written.
     from: usize,
 }
 
-/// Returns where a text ends.
+/// Returns the context at the end of a text.
 pub(in crate::editor::lsp) fn yaml_cursor(text: &str) -> Cursor {
     let mut reader = YamlCursorReader { text, blocks: Vec::new(), flows: Vec::new() };
     let mut at = CursorContext::Key;
@@ -79,7 +79,7 @@ impl YamlCursorReader<'_> {
         }
         let mut item = false;
         while let Some(rest) = bare.strip_prefix("- ").or_else(|| (bare == "-").then_some("")) {
-            // The items of a list may stand below its key's own column.
+            // The items of a list may have the same indentation as its key.
             self.close(indent + usize::from(!item));
             item = true;
             let inner = rest.trim_start_matches(' ');
@@ -92,7 +92,7 @@ impl YamlCursorReader<'_> {
             if bare.starts_with(['{', '[']) {
                 return self.read_flow(begin, from + line.len()).unwrap_or(CursorContext::Value);
             }
-            // A word alone: an item of a list, or a key whose colon is still to come.
+            // A single word: an item of a list, or a key without its colon yet.
             return if item { CursorContext::Value } else { CursorContext::Key };
         };
         self.blocks.push((indent, key));
@@ -108,7 +108,7 @@ impl YamlCursorReader<'_> {
         }
     }
 
-    /// Reads characters inside of braces; `None` when they all closed.
+    /// Reads characters inside of braces; `None` once all braces are closed.
     fn read_flow(&mut self, from: usize, end: usize) -> Option<CursorContext> {
         let bytes = self.text.as_bytes();
         let mut at = from;
@@ -152,7 +152,7 @@ impl YamlCursorReader<'_> {
         Some(if flow.is_map && flow.key.is_none() { CursorContext::Key } else { CursorContext::Value })
     }
 
-    /// Leaves the blocks that a line with this indentation is not in.
+    /// Closes the blocks that a line with this indentation is not part of.
     fn close(&mut self, indent: usize) {
         while self.blocks.last().is_some_and(|(deep, _)| *deep >= indent) {
             self.blocks.pop();
@@ -166,7 +166,7 @@ impl YamlCursorReader<'_> {
     }
 }
 
-/// Returns the key that a line begins with, and where what follows its colon begins.
+/// Returns the key at the beginning of a line, and the start of the text after its colon.
 fn key_of(line: &str) -> Option<(&str, usize)> {
     let quote = line.bytes().next().filter(|byte| matches!(byte, b'"' | b'\''));
     let from = match quote {
@@ -197,7 +197,7 @@ fn after_dollar(text: &str, at: usize) -> bool {
     text[..at].ends_with('$')
 }
 
-/// Returns where the quote closes.
+/// Returns the position of the closing quote.
 fn closing_quote(text: &str, from: usize, end: usize, quote: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = from;

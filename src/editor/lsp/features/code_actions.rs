@@ -1,4 +1,4 @@
-//! Code actions: the safe edit of every diagnostic that has one.
+//! Code actions: the safe edits of diagnostics that have one.
 
 use std::collections::BTreeMap;
 

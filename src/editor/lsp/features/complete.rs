@@ -1,4 +1,4 @@
-//! Completion: what can be written at a place.
+//! Completion: the candidates at a position.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,10 +18,10 @@ use crate::model::address::is_in;
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Type};
 
-/// Most entries of an answer; the editor asks again as more is typed.
+/// Limit on the items of a response; the editor asks again as the user types.
 const MAX_COMPLETIONS: usize = 200;
 
-/// The protocol's numbers of what is listed.
+/// The protocol's numbers for kinds of completion items.
 mod icon {
     pub(super) const VARIABLE: u8 = 6;
     pub(super) const CLASS: u8 = 7;
@@ -31,27 +31,26 @@ mod icon {
     pub(super) const REFERENCE: u8 = 18;
 }
 
-/// What is listed at a place.
+/// The completion items at a position.
 pub(in crate::editor::lsp) struct CompletionList {
-    /// The entries.
     pub(in crate::editor::lsp) items: Vec<CompletionItem>,
-    /// There are more.
+    /// Whether the list was truncated.
     pub(in crate::editor::lsp) more: bool,
 }
 
-/// One entry before it is laid out.
+/// A completion candidate before its conversion to an item.
 struct CompletionEntry {
     label: String,
     icon: u8,
     detail: String,
     documentation: String,
-    /// What is written, where it is not the label.
+    /// Text to insert, if it differs from the label.
     insert: Option<String>,
-    /// Of two, the smaller comes first.
+    /// Sort order; smaller ranks come first.
     rank: u8,
 }
 
-/// Completes at a place of a text.
+/// Returns the completion items at a position of a text.
 pub(in crate::editor::lsp) fn complete_at(
     workspace: &Workspace,
     text: &TextFile,
@@ -72,7 +71,7 @@ pub(in crate::editor::lsp) fn complete_at(
     build_listing(text, replaced, choices)
 }
 
-/// Lays out what fits to what is written so far.
+/// Converts the candidates that match the typed text to items.
 fn build_listing(text: &TextFile, replaced: Range<usize>, choices: Vec<CompletionEntry>) -> CompletionList {
     let lines = LineIndex::new(&text.text);
     let range = lines.range(replaced.start, replaced.end);
@@ -96,7 +95,7 @@ fn build_listing(text: &TextFile, replaced: Range<usize>, choices: Vec<Completio
     CompletionList { items, more }
 }
 
-/// A place, and what is known around it.
+/// A position and its context.
 struct CompletionRequest<'a> {
     workspace: &'a Workspace,
     directory: &'a Path,
@@ -107,7 +106,7 @@ struct CompletionRequest<'a> {
 }
 
 impl CompletionRequest<'_> {
-    /// Returns the words that can stand here.
+    /// Returns the keywords and keys that are allowed here.
     fn word_choices(&self) -> Vec<CompletionEntry> {
         let place = self.text.target_at(&self.workspace.registry, &self.cursor.path);
         let keys = match self.cursor.at {
@@ -119,7 +118,7 @@ impl CompletionRequest<'_> {
         if keys { self.keys(place) } else { self.values(place) }
     }
 
-    /// Tells whether the word begins an item of a YAML list.
+    /// Returns whether the word is the beginning of an item in a YAML list.
     fn begins_item(&self) -> bool {
         let before = &self.text.text[..self.cursor.word.start];
         self.text.syntax() == Syntax::Yaml && before.trim_end_matches(' ').ends_with('-')
@@ -251,7 +250,7 @@ impl CompletionRequest<'_> {
             .collect()
     }
 
-    /// Returns what a reference can go on with, and what of it is replaced.
+    /// Returns the possible continuations of a reference, and the range that they replace.
     fn references(&self, path: &str) -> (Range<usize>, Vec<CompletionEntry>) {
         let last = path.rsplit('.').next().unwrap_or_default();
         let replaced = self.offset - last.len()..self.offset;
@@ -302,7 +301,7 @@ impl CompletionRequest<'_> {
         (replaced, choices)
     }
 
-    /// Returns the names that are declared right below a path, with how they are written.
+    /// Returns the names that are declared directly below a path, with their text.
     fn declared_names(&self, path: &str) -> BTreeSet<(String, String)> {
         let from = format!("{path}.");
         let mut found = BTreeSet::new();
@@ -342,7 +341,7 @@ impl CompletionRequest<'_> {
         }
     }
 
-    /// Returns a key with what its syntax puts behind it, unless that stands there.
+    /// Returns a key with the punctuation that its syntax requires, unless that is already present.
     fn key_choice(&self, key: &str, icon: u8, detail: &str, rank: u8) -> CompletionEntry {
         let behind = match (self.text.syntax(), self.cursor.at) {
             (Syntax::Yaml, _) => ": ",
@@ -363,7 +362,7 @@ impl CompletionRequest<'_> {
         }
     }
 
-    /// Returns a value, in quotes where its syntax needs them and none are open.
+    /// Returns a value, quoted if its syntax requires it and no quote is open.
     fn value_choice(&self, value: &str, detail: &str) -> CompletionEntry {
         let open = self.text.text[..self.cursor.word.start].ends_with(['"', '\'']);
         let plain = match self.text.syntax() {

@@ -1,4 +1,4 @@
-//! Kinds and attributes in words: what hover and completion show.
+//! Descriptions of kinds, attributes and keywords for hover and completion, as Markdown.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Price, Registry, Type, UpdateStrategy};
 use crate::model::value::Value;
 
-/// Returns an attribute for people, as Markdown.
+/// Returns the description of an attribute, as Markdown.
 pub(in crate::editor::lsp) fn describe_attribute(kind: &Kind, attribute: &Attribute) -> String {
     let mut text = format!(
         "**{}.{}** · {} · {}\n\n{}",
@@ -33,13 +33,13 @@ pub(in crate::editor::lsp) fn describe_attribute(kind: &Kind, attribute: &Attrib
     text
 }
 
-/// Returns a kind for people, as Markdown.
+/// Returns the description of a kind, as Markdown.
 pub(in crate::editor::lsp) fn describe_kind(registry: &Registry, kind: &Kind) -> String {
     let mut text = format!("**{}**\n\n{}", kind.name, kind.summary);
     let required: Vec<&str> = kind
         .attributes
         .iter()
-        // A block without a `name` has its own.
+        // The block's own name is the default for `name`.
         .filter(|attribute| attribute.presence == Presence::Required && attribute.name != "name")
         .map(|attribute| attribute.name)
         .collect();
@@ -57,7 +57,7 @@ pub(in crate::editor::lsp) fn describe_kind(registry: &Registry, kind: &Kind) ->
     text
 }
 
-/// Returns a word of the language for people, as Markdown.
+/// Returns the description of a keyword, as Markdown.
 pub(in crate::editor::lsp) fn word_markdown(word: &Keyword) -> String {
     let mut text = format!("**{}**\n\n{}", word.name, facts::describe_word(word));
     if !word.example.is_empty() {
@@ -66,7 +66,7 @@ pub(in crate::editor::lsp) fn word_markdown(word: &Keyword) -> String {
     text
 }
 
-/// Returns what a catalog name costs a month, where the lock has its record.
+/// Returns the monthly price of a catalog name, if the lock file has its record.
 pub(in crate::editor::lsp) fn price_text(
     kind: &Kind,
     attribute: &Attribute,

@@ -1,4 +1,4 @@
-//! Hover: what the thing at a place is, what changing it means, and what it costs.
+//! Hover: describes the item at a position, the effect of a change to it, and its price.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::editor::lsp::cursor::types::CursorContext;
 use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 use crate::model::catalog::Catalog;
 
-/// Returns what a place is, as Markdown.
+/// Returns the description of the item at a position, as Markdown.
 pub(in crate::editor::lsp) fn hover_text(
     workspace: &Workspace,
     text: &TextFile,
@@ -19,7 +19,7 @@ pub(in crate::editor::lsp) fn hover_text(
 ) -> Option<String> {
     let registry = workspace.registry;
     let target = navigate::find_target(workspace, text, offset);
-    // A name of the language's blocks is told by what it says; a resource's by its kind.
+    // A name in a block of the language is described by its value, a resource by its kind.
     let has_kind = |path: &str| {
         let found = text.path.parent().and_then(|directory| workspace.find_declaration(directory, path));
         found.is_some_and(|found| found.declared.kind.is_some())
@@ -69,7 +69,7 @@ pub(in crate::editor::lsp) fn hover_text(
     }
 }
 
-/// Returns what a reference leads to.
+/// Returns the description of a reference's target.
 fn describe_reference(workspace: &Workspace, text: &TextFile, path: &str) -> Option<String> {
     let directory = text.path.parent()?;
     let found = workspace.find_declaration(directory, path);

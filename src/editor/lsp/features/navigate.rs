@@ -1,4 +1,4 @@
-//! From a place to the declaration that it means, and from there to everyone who refers to it.
+//! Navigation: from a position to the declaration that it refers to, and from there to all references.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,18 +10,18 @@ use crate::editor::lsp::workspace::files::{LocatedDeclaration, TextFile, Workspa
 use crate::editor::lsp::workspace::references::unfinished_reference;
 use crate::model::address::is_in;
 
-/// What a place names.
+/// The name at a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::editor::lsp) struct SymbolOccurrence {
-    /// The whole path: `vpc.main.id`.
+    /// The full path, such as `vpc.main.id`.
     pub(in crate::editor::lsp) path: String,
-    /// Where it stands; of a declaration, its name.
+    /// Byte range of the path; for a declaration, that of its name.
     pub(in crate::editor::lsp) at: Range<usize>,
-    /// It is the declaration's own name.
+    /// Whether the position is on the declaration's own name.
     pub(in crate::editor::lsp) declares: bool,
 }
 
-/// Returns what a place names: a reference, an address, or a declaration.
+/// Returns the name at a position: a reference, an address, or a declaration.
 pub(in crate::editor::lsp) fn find_target(
     workspace: &Workspace,
     text: &TextFile,
@@ -76,7 +76,7 @@ pub(in crate::editor::lsp) fn find_declaration<'w>(
     workspace.find_declaration(text.path.parent()?, &target.path)
 }
 
-/// Returns where a declaration is referred to.
+/// Returns the locations of all references to a declaration.
 pub(in crate::editor::lsp) fn find_references(
     workspace: &Workspace,
     text: &TextFile,

@@ -1,4 +1,5 @@
-//! Rename: a declaration's name, everyone who refers to it, and the `moved` entry that keeps its object.
+//! Rename: edits the name of a declaration, all references to it, and adds the `moved` entry that keeps its
+//! live object.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,10 +17,10 @@ use crate::model::address::is_legal_segment;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;
 
-/// The attribute that a block's own name stands for.
+/// The attribute whose default is the block's own name.
 const NAME: &str = "name";
 
-/// Returns where the name stands that would be renamed, and the name.
+/// Returns the range and the text of the name that a rename at this position would change.
 ///
 /// # Errors
 /// Why it cannot be.
@@ -39,7 +40,7 @@ pub(in crate::editor::lsp) fn prepare_rename(
     Ok((end - name.len()..end, name))
 }
 
-/// Returns the changes of every file.
+/// Returns the edits of all affected files.
 ///
 /// # Errors
 /// Why it cannot be renamed.
@@ -67,7 +68,7 @@ pub(in crate::editor::lsp) fn rename_symbol(
     let mut changes: BTreeMap<&FilePath, (&TextFile, Vec<Edit>)> = BTreeMap::new();
     for file in workspace.related_texts(directory).into_values() {
         let own = file.path == found.file;
-        // Nothing there names it.
+        // The file cannot contain a reference to the name.
         if !own && !file.text.contains(old) {
             continue;
         }
@@ -103,7 +104,7 @@ pub(in crate::editor::lsp) fn rename_symbol(
     Ok(made.map(|(file, edits)| (workspace.uri(&file.path), edits)).collect())
 }
 
-/// Returns the changes that make edits of a file.
+/// Converts edits of a file to the form of the protocol.
 fn apply_to_file(workspace: &Workspace, file: &TextFile, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
     let source: Source = file.source();
     let edited = edit::apply_edits(&EditableFile { source: &source, registry: &workspace.registry }, edits);
@@ -115,7 +116,7 @@ fn apply_to_file(workspace: &Workspace, file: &TextFile, edits: &[Edit]) -> Resu
     Ok(text_change::compute_edits(&file.text, &edited))
 }
 
-/// Adds what whoever uses the module of a variable gives it, and what their environments replace of that.
+/// Adds the edits where users of a module set a variable of it, or override that value in their environments.
 fn rename_module_inputs<'w>(
     workspace: &'w Workspace,
     module: &FilePath,
@@ -136,7 +137,7 @@ fn rename_module_inputs<'w>(
             let (_, edits) = changes.entry(&file.path).or_insert_with(|| (file, Vec::new()));
             let mut wanted = vec![Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])];
             wanted.extend(is_given.then(|| Edit::Rename(EditPath::from_text(&from), new.into())));
-            // Several stacks may read the file.
+            // Several stacks may read the file, so an edit must not be added twice.
             wanted.retain(|edit| !edits.contains(edit));
             edits.extend(wanted);
         }
@@ -159,13 +160,14 @@ fn environment_settings<'w>(
         .filter(move |path| path.ends_with(&ending))
 }
 
-/// Tells whether objects have what is declared in their addresses.
+/// Returns whether the addresses of live objects contain the declared name.
 fn is_kept(found: &LocatedDeclaration<'_>) -> bool {
     let is_resource = found.declared.kind.is_some() && !found.path.starts_with("data.");
     is_resource || found.path.starts_with("use.")
 }
 
-/// Returns the edits of what a file's environments replace in a module, as `new` has the rest of each path.
+/// Returns the edits for the values of a module that a file's environments override; `new` gives the rest of
+/// each new path.
 fn rename_replacements(
     workspace: &Workspace,
     file: &TextFile,
@@ -179,7 +181,7 @@ fn rename_replacements(
     })
 }
 
-/// Adds what the environments of those replace who use the module of a block.
+/// Adds the edits for users of a module whose environments override values of a renamed block in it.
 fn rename_in_environments<'w>(
     workspace: &'w Workspace,
     found: &LocatedDeclaration<'_>,
@@ -192,7 +194,7 @@ fn rename_in_environments<'w>(
         for file in workspace.related_texts(directory).into_values() {
             let mut wanted = Vec::new();
             for front in [call.name.clone(), format!("use.{}", call.name)] {
-                // `.vm.web.plan`, or `.KEY.vm.web.plan`.
+                // The rest is `.vm.web.plan`, or `.KEY.vm.web.plan`.
                 let new = |rest: &str| {
                     let key = rest[1..].find('.').map_or(0, |end| end + 1);
                     let of = |at: usize| {
@@ -208,14 +210,14 @@ fn rename_in_environments<'w>(
                 continue;
             }
             let (_, edits) = changes.entry(&file.path).or_insert_with(|| (file, Vec::new()));
-            // Several stacks may read the file.
+            // Several stacks may read the file, so an edit must not be added twice.
             wanted.retain(|edit| !edits.contains(edit));
             edits.extend(wanted);
         }
     }
 }
 
-/// Returns what keeps objects: the names that they have, and where they came from.
+/// Returns the edits that keep the live objects: their current display names, and `moved` entries.
 fn preserve_objects(
     workspace: &Workspace,
     found: &LocatedDeclaration<'_>,
@@ -229,7 +231,7 @@ fn preserve_objects(
         None => names_something(workspace, found, old),
     };
     if is_named && !declared.named {
-        // In a module the names begin with what each caller has there.
+        // In a module, default names begin with the caller's name for the module.
         let in_module = declared.kind.is_some() && !workspace.module_calls(found.file).is_empty();
         let front = if in_module { "${module}-" } else { "" };
         let key = if declared.keys.is_some() { "-${each.key}" } else { "" };
@@ -246,7 +248,8 @@ fn is_named(kind: &Kind) -> bool {
     kind.attribute(NAME).is_some_and(Attribute::is_writable)
 }
 
-/// Tells whether something in a module may be named by it: what cannot be read may hold anything.
+/// Returns whether the module may derive display names from its block's name; true if the module cannot be
+/// read.
 fn names_something(workspace: &Workspace, found: &LocatedDeclaration<'_>, module: &str) -> bool {
     let Some(directory) = found.file.parent() else { return true };
     let here = workspace.names(directory).filter(|(path, _)| *path == found.file);

@@ -1,4 +1,4 @@
-//! Diagnostics: what `config` says of a directory's files as they are in the editor.
+//! Diagnostics: runs the checks of `config` on the files of a directory, with the contents that the editor has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,51 +15,50 @@ use crate::editor::lsp::protocol::{Location, LspDiagnostic, LspRange, RelatedInf
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{SourceId, Sources, Span};
 
-/// What a directory that is a module lacks: a version, a name, the values of variables.
+/// Codes that do not apply to a module's directory, which has no version, no name, and no values of variables.
 const STACK_ONLY_CODES: &[&str] = &["S0233", "S0234", "S0251"];
-/// What is given on the command line, and not to an editor.
+/// Code for a missing value that only the command line can supply.
 const MISSING_VALUE_CODE: &str = "S0251";
 
-/// The protocol's severities.
+/// Severities of the protocol.
 const ERROR: u8 = 1;
 const WARNING: u8 = 2;
 const INFORMATION: u8 = 3;
 
-/// A problem in a file, with what mends it.
+/// A problem in a file, with its fix.
 #[derive(Debug)]
 pub(in crate::editor::lsp) struct DiagnosticWithFix {
-    /// The problem, as the editor gets it.
+    /// The problem in the form of the protocol.
     pub(in crate::editor::lsp) problem: LspDiagnostic,
-    /// What to write instead.
+    /// The edit that fixes the problem, if there is one.
     pub(in crate::editor::lsp) fix: Option<QuickFix>,
 }
 
-/// A safe edit.
+/// A safe edit that fixes a problem.
 #[derive(Debug)]
 pub(in crate::editor::lsp) struct QuickFix {
-    /// What it does.
+    /// Title of the code action.
     pub(in crate::editor::lsp) title: String,
-    /// Its file.
+    /// File to edit.
     pub(in crate::editor::lsp) file: PathBuf,
-    /// The edit.
     pub(in crate::editor::lsp) edit: TextEdit,
-    /// It is surely what was meant.
+    /// Whether the edit is certainly what the user meant.
     pub(in crate::editor::lsp) sure: bool,
 }
 
-/// What is wrong with a directory's stack or module.
+/// The diagnostics of a directory's stack or module.
 #[derive(Debug, Default)]
 pub(in crate::editor::lsp) struct DirectoryDiagnostics {
-    /// The problems by file; the directory's own files are all there.
+    /// The problems by file; all of the directory's own files have an entry.
     pub(in crate::editor::lsp) found: BTreeMap<PathBuf, Vec<DiagnosticWithFix>>,
-    /// The files that were read for it.
+    /// The files that were read for the check.
     pub(in crate::editor::lsp) read: BTreeSet<PathBuf>,
 }
 
-/// Up to so many bytes all environments are looked at together.
+/// Size in bytes up to which all environments are checked at the same time.
 const MAX_COMBINED_BYTES: usize = 200_000;
 
-/// Checks a directory: all environments of a small stack, else the chosen one.
+/// Checks a directory: all environments of a small stack, else the selected one.
 pub(in crate::editor::lsp) fn check_directory(
     workspace: &Workspace,
     directory: &Path,
@@ -82,7 +81,7 @@ pub(in crate::editor::lsp) fn check_directory(
     group_by_file(workspace, directory, (&texts, &read), outlook.diagnostics())
 }
 
-/// Checks one more environment of a directory.
+/// Checks the next environment of a directory.
 pub(in crate::editor::lsp) fn check_next(
     workspace: &Workspace,
     directory: &Path,
@@ -99,7 +98,7 @@ pub(in crate::editor::lsp) fn check_next(
     Some(group_by_file(workspace, directory, (&texts, &looked.sources), outlook.diagnostics()))
 }
 
-/// Looks at one environment.
+/// Checks one environment.
 fn check_environment(
     workspace: &Workspace,
     directory: &Path,
@@ -117,7 +116,7 @@ fn check_environment(
     load::check(workspace.registry, sources, &request, &files, trees)
 }
 
-/// Lays the problems out by files, as the editor gets them.
+/// Groups the problems by file, in the form of the protocol.
 fn group_by_file(
     workspace: &Workspace,
     directory: &Path,
@@ -139,7 +138,7 @@ fn group_by_file(
             continue;
         }
         let file = diagnostic.span().and_then(|span| places.file(span));
-        // What has no place stands at the top of the first file.
+        // A problem without a location is shown at the top of the first file.
         let Some(file) = file.or_else(|| texts.first().map(|text| text.path.clone())) else { continue };
         found.entry(file).or_default().push(places.locate_problem(&diagnostic));
     }
@@ -150,7 +149,7 @@ fn group_by_file(
     DirectoryDiagnostics { found, read }
 }
 
-/// Returns what is wrong with a file of tests.
+/// Returns the problems of a test file.
 fn of_tests(workspace: &Workspace, directory: &Path, text: &TextFile) -> Vec<DiagnosticWithFix> {
     let diagnostics = test_file::read_tests(SourceId(0), &text.source()).err().unwrap_or_default();
     let (texts, read, lines) =
@@ -159,7 +158,7 @@ fn of_tests(workspace: &Workspace, directory: &Path, text: &TextFile) -> Vec<Dia
     diagnostics.iter().map(|diagnostic| places.locate_problem(diagnostic)).collect()
 }
 
-/// Tells whether a file says that it is a stack's: a module says neither its version nor a name.
+/// Returns whether a file belongs to a stack: a module declares neither a version nor a name.
 fn says_stack(text: &str) -> bool {
     text.lines().any(|line| {
         ["stead", "stack"]
@@ -168,8 +167,8 @@ fn says_stack(text: &str) -> bool {
     })
 }
 
-/// From spans to places of the editor. Texts that were read hide secrets, whose characters then count
-/// otherwise: where there is one, the editor's own text is used.
+/// Converts spans to positions of the protocol. Source texts have redacted secrets, which changes character
+/// counts: for such a file, the editor's own text is used.
 struct PositionMapper<'c> {
     workspace: &'c Workspace,
     directory: &'c Path,

@@ -1,4 +1,4 @@
-//! `Workspace`: the open texts over those on the disk, a stack or a module at a time.
+//! `Workspace`: open texts and files on disk, grouped by stack or module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,51 +22,51 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
 
-/// Returns what a stack's policies say that needs nothing of the live world.
+/// Checks a stack against those policies that need no live objects; returns the violations.
 pub type PolicyChecker = fn(&Stack) -> Vec<Diagnostic>;
 
-/// What is on the disk.
+/// Access to the files on disk.
 pub trait WorkspaceDisk {
-    /// Returns the stack files of a directory by name, but for the names that are open; those that cannot be
-    /// read are left out.
+    /// Returns the names and texts of a directory's stack files, except for those that are open; omits unreadable
+    /// files.
     fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)>;
 
-    /// Returns what a stack in a directory may read besides.
+    /// Returns access to the other files that a stack in a directory may read.
     fn files(&self, directory: &Path) -> Box<dyn Files>;
 
-    /// Returns the directories with stack files within which a directory shares configuration.
+    /// Returns the directories with stack files that can share configuration with a directory.
     fn neighbor_directories(&self, directory: &Path) -> Vec<PathBuf>;
 
-    /// Returns the catalog names that a directory's lock pins.
+    /// Returns the catalog names pinned in a directory's lock file; `None` without a lock file.
     fn locked_catalog(&self, directory: &Path) -> Option<Catalog>;
 
-    /// Returns all catalog names that are known where a directory's stack is written.
+    /// Returns all catalog names known for the stack in a directory; by default, the pinned ones.
     fn known_catalog(&self, directory: &Path) -> Option<Catalog> {
         self.locked_catalog(directory)
     }
 }
 
-/// A text with the place that it has.
+/// A text with the path of its file.
 #[derive(Debug, Clone)]
 pub(in crate::editor::lsp) struct TextFile {
-    /// Its file.
+    /// Path of the file.
     pub(in crate::editor::lsp) path: PathBuf,
-    /// The text.
+    /// Content of the file.
     pub(in crate::editor::lsp) text: Arc<str>,
 }
 
 impl TextFile {
-    /// Returns the file's name.
+    /// Returns the name of the file without its directory.
     pub(in crate::editor::lsp) fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    /// Tells whether it holds tests of its directory's stack, and nothing of the stack itself.
+    /// Returns whether the file is a test file, which contains nothing of the stack itself.
     pub(in crate::editor::lsp) fn has_tests(&self) -> bool {
         is_test_file(self.name())
     }
 
-    /// Returns what is written at an offset: up to there, or the `whole` word.
+    /// Returns the syntactic context at an offset, with the word up to there or the `whole` word.
     pub(in crate::editor::lsp) fn cursor(&self, registry: &Registry, offset: usize, whole: bool) -> Cursor {
         let has_tests = self.has_tests();
         let is_block = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
@@ -74,7 +74,7 @@ impl TextFile {
         find_cursor(self.syntax(), &self.text, offset, whole, &has_name)
     }
 
-    /// Returns what can stand at a path of keys.
+    /// Returns the part of the schema at a path of keys.
     pub(in crate::editor::lsp) fn target_at<S: AsRef<str>>(
         &self,
         registry: &Registry,
@@ -87,48 +87,46 @@ impl TextFile {
         }
     }
 
-    /// Returns it as `config` takes it.
+    /// Returns the text as a source for `config`.
     pub(in crate::editor::lsp) fn source(&self) -> Source {
         Source::new(self.name(), self.text.clone())
     }
 
-    /// Returns its syntax.
+    /// Returns the syntax of the file, by its name.
     pub(in crate::editor::lsp) fn syntax(&self) -> Syntax {
         syntax_of(self.name()).unwrap_or(Syntax::Yaml)
     }
 }
 
-/// A file's names, and the text that they were read from.
+/// The names in a file, and the text that they were read from.
 #[derive(Debug)]
 struct ParsedSymbols {
-    /// The text that was tried last.
+    /// The text of the last attempt to parse.
     tried: Arc<str>,
-    /// The text that could be parsed last.
+    /// The text that was last parsed successfully.
     read: Arc<str>,
     names: FileSymbols,
 }
 
-/// The open texts, and what is known of the files around them.
+/// The open texts, and an index of the files around them.
 #[derive(Debug)]
 pub(in crate::editor::lsp) struct Workspace {
-    /// The kinds.
     pub(in crate::editor::lsp) registry: Registry,
-    /// Asks a stack's policies.
+    /// Checks the policies of a stack, if enabled.
     pub(in crate::editor::lsp) judge: Option<PolicyChecker>,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
     known: BTreeMap<PathBuf, ParsedSymbols>,
-    /// What each directory's stack or module is made of: its own files, then those that they include.
+    /// The files of each directory's stack or module: its own files, followed by included ones.
     units: BTreeMap<PathBuf, Vec<TextFile>>,
 }
 
-/// A declaration, and the file that it stands in.
+/// A declaration and its file.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::editor::lsp) struct LocatedDeclaration<'w> {
-    /// Its path: `vm.web`.
+    /// Path of the declaration, such as `vm.web`.
     pub(in crate::editor::lsp) path: &'w str,
-    /// The declaration.
     pub(in crate::editor::lsp) declared: &'w DeclaredName,
-    /// Its file.
+    /// Path of the file.
     pub(in crate::editor::lsp) file: &'w Path,
 }
 
@@ -139,14 +137,14 @@ impl Workspace {
         Self { registry, judge: None, open, known, units: BTreeMap::new() }
     }
 
-    /// Opens a text, or takes a new one for it.
+    /// Opens a text, or replaces the open one.
     pub(in crate::editor::lsp) fn open(&mut self, uri: &str, text: &str) -> Option<PathBuf> {
         let path = path_of(uri)?;
         self.open.insert(path.clone(), (uri.to_owned(), text.into()));
         Some(path)
     }
 
-    /// Takes changes in, one after the other.
+    /// Applies changes to an open text, in order.
     pub(in crate::editor::lsp) fn change(
         &mut self,
         uri: &str,
@@ -169,7 +167,7 @@ impl Workspace {
         Some(path)
     }
 
-    /// Closes a text: what is on the disk counts again.
+    /// Closes a text; from then on the file on disk applies.
     pub(in crate::editor::lsp) fn close(&mut self, uri: &str) -> Option<PathBuf> {
         let path = path_of(uri)?;
         self.open.remove(&path).map(|_| path)
@@ -187,12 +185,12 @@ impl Workspace {
         self.open.keys().filter_map(|path| path.parent())
     }
 
-    /// Returns the address of a file, as the editor has it.
+    /// Returns the URI of a file, in the form that the editor uses.
     pub(in crate::editor::lsp) fn uri(&self, path: &Path) -> String {
         self.open.get(path).map_or_else(|| uri_of(path), |(uri, _)| uri.clone())
     }
 
-    /// Returns all stack files of a directory, the open ones as they are in the editor.
+    /// Returns all stack files of a directory, with the contents of open texts.
     pub(in crate::editor::lsp) fn stack_texts(
         &self,
         directory: &Path,
@@ -214,14 +212,14 @@ impl Workspace {
         all
     }
 
-    /// Returns the open files of tests of a directory.
+    /// Returns the open test files of a directory.
     pub(in crate::editor::lsp) fn tests(&self, directory: &Path) -> impl Iterator<Item = TextFile> {
         let open = self.open.iter().filter(move |(path, _)| path.parent() == Some(directory));
         let texts = open.map(|(path, (_, text))| TextFile { path: path.clone(), text: text.clone() });
         texts.filter(TextFile::has_tests)
     }
 
-    /// Returns what a directory's stack may read, the open texts as they are in the editor.
+    /// Returns the files that a directory's stack may read, with the contents of open texts.
     pub(in crate::editor::lsp) fn overlay(
         &self,
         directory: &Path,
@@ -231,8 +229,8 @@ impl Workspace {
         EditorOverlay::new(disk.files(directory), Rc::new(open.collect()), directory)
     }
 
-    /// Reads the names of a directory's files and of those that they include; a file that cannot be parsed
-    /// keeps the names that it had.
+    /// Updates the index for a directory's files and those that they include; a file that cannot be parsed keeps
+    /// its previous names.
     pub(in crate::editor::lsp) fn index_names(&mut self, directory: &Path, disk: &dyn WorkspaceDisk) {
         let mut unit = self.stack_texts(directory, disk);
         let files = self.overlay(directory, disk);
@@ -256,7 +254,7 @@ impl Workspace {
         self.units.insert(directory.to_owned(), unit);
     }
 
-    /// Reads all stacks and modules that may include files of a directory.
+    /// Updates the index for all stacks and modules that may include files of a directory.
     pub(in crate::editor::lsp) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn WorkspaceDisk) {
         for neighbour in disk.neighbor_directories(directory) {
             self.index_names(&neighbour, disk);
@@ -277,16 +275,15 @@ impl Workspace {
         }
     }
 
-    /// Returns the files that share names with those of a directory: its own unit, and every other one that
-    /// includes a file of it.
+    /// Returns the files that share names with those of a directory: its own unit, and all others that include one
+    /// of its files.
     pub(in crate::editor::lsp) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &TextFile> {
         let here = |unit: &[TextFile]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
         units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
     }
 
-    /// Returns every use of a module that a file belongs to, with the directory of the stack or module that uses
-    /// it.
+    /// Returns all uses of the module that a file belongs to, each with the directory of the user.
     pub(in crate::editor::lsp) fn module_calls(&self, file: &Path) -> Vec<(&Path, &ModuleCall)> {
         let is_in = |unit: &[TextFile]| unit.iter().any(|text| text.path == file);
         let modules: BTreeSet<&Path> =
@@ -306,7 +303,7 @@ impl Workspace {
         found
     }
 
-    /// Returns the names of the files that share them with those of a directory.
+    /// Returns the names in all files that share names with those of a directory.
     pub(in crate::editor::lsp) fn names(
         &self,
         directory: &Path,
@@ -315,7 +312,7 @@ impl Workspace {
         around.filter_map(|path| Some((path, &self.known.get(path)?.names)))
     }
 
-    /// Returns the innermost declaration that a path leads to, or into.
+    /// Returns the innermost declaration that contains a path.
     pub(in crate::editor::lsp) fn find_declaration(
         &self,
         directory: &Path,
@@ -343,7 +340,7 @@ impl Workspace {
         Some(Location { uri: self.uri(file), range: LineIndex::new(&known.read).range(at.start, at.end) })
     }
 
-    /// Returns several places in a file whose names are known.
+    /// Returns the protocol's ranges for several byte ranges in an indexed file.
     pub(in crate::editor::lsp) fn ranges<'w>(
         &self,
         file: &Path,
@@ -355,7 +352,7 @@ impl Workspace {
     }
 }
 
-/// Returns the file that an address names.
+/// Returns the path in a `file:` URI.
 pub(in crate::editor::lsp) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = &rest[rest.find('/')?..];
@@ -372,7 +369,7 @@ pub(in crate::editor::lsp) fn path_of(uri: &str) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// Returns the address of a file.
+/// Returns the `file:` URI of a path.
 fn uri_of(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.to_string_lossy().bytes() {

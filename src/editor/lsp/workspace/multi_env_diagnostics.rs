@@ -1,5 +1,6 @@
-//! `DiagnosticsByEnvironment`: what is wrong with a stack in each of its environments. The chosen one is looked at first; the
-//! others follow, one at a time where the stack is large, so that a keystroke never waits for all of them.
+//! `DiagnosticsByEnvironment`: the problems of a stack in each of its environments. The selected environment is
+//! checked first.
+//! The others follow, one at a time if the stack is large, so that a keystroke never waits for all of them.
 
 use std::sync::Arc;
 
@@ -9,26 +10,26 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Sources, Span};
 
-/// What was found in each environment.
+/// The problems found in each environment.
 #[derive(Debug, Default)]
 pub(in crate::editor::lsp) struct DiagnosticsByEnvironment {
-    /// The chosen environment.
+    /// Name of the selected environment.
     chosen: Name,
     own: Vec<Diagnostic>,
-    /// What policies say of the chosen one. What they say of another is said when that one is meant.
+    /// Policy violations in the selected environment. Policies are checked for the selected environment only.
     denied: Vec<Diagnostic>,
     others: Vec<(Name, Vec<Diagnostic>)>,
-    /// Those that are like another one.
+    /// Pairs of environments whose problems are the same.
     alike: Vec<(Name, Name)>,
-    /// Those that are still to be looked at.
+    /// Environments that are not checked yet.
     left: Vec<Name>,
-    /// The texts that were looked at.
+    /// The texts that were checked.
     texts: Vec<Arc<str>>,
 }
 
 impl DiagnosticsByEnvironment {
-    /// Begins anew with the chosen environment. What others had, and only they, stays until they are looked at:
-    /// it is moved to where it stands now.
+    /// Starts a new check with the selected environment. Problems that only other environments had stay until those
+    /// are checked again; their locations are adjusted to the new text.
     pub(in crate::editor::lsp) fn restart_with(
         &mut self,
         checked: CheckedConfig,
@@ -63,24 +64,24 @@ impl DiagnosticsByEnvironment {
         checked.sources
     }
 
-    /// Returns the environment that is to be looked at next.
+    /// Returns the environment to check next.
     pub(in crate::editor::lsp) fn next(&mut self) -> Option<Name> {
         self.left.pop()
     }
 
-    /// Tells whether an environment is still to be looked at.
+    /// Returns whether any environment is not checked yet.
     pub(in crate::editor::lsp) fn is_behind(&self) -> bool {
         !self.left.is_empty()
     }
 
-    /// Takes in what an environment has.
+    /// Records the problems of an environment.
     pub(in crate::editor::lsp) fn add_environment(&mut self, name: &Name, found: Vec<Diagnostic>) {
         if let Some((_, known)) = self.others.iter_mut().find(|(other, _)| other == name) {
             *known = found;
         }
     }
 
-    /// Returns each problem once.
+    /// Returns the problems of all environments, without duplicates.
     pub(in crate::editor::lsp) fn diagnostics(&self) -> Vec<Diagnostic> {
         let of = |name: &Name| {
             let other = self.others.iter().find(|(other, _)| other == name);
@@ -94,7 +95,7 @@ impl DiagnosticsByEnvironment {
     }
 }
 
-/// How far what stands behind a change has moved.
+/// How far the text after an edit moved.
 struct TextShift {
     from: u32,
     delta: i64,

@@ -1,4 +1,4 @@
-//! `EditorOverlay`: what a stack may read, as it is in the editor where a text is open there.
+//! `EditorOverlay`: the files that a stack may read, with the contents of open editor texts instead of those on disk.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -9,28 +9,28 @@ use std::sync::Arc;
 use crate::config::input::files::{DirectoryEntry, Files};
 use crate::model::address::Name;
 
-/// The texts that are open, by their files.
+/// Open texts by path.
 pub(in crate::editor::lsp) type OpenTexts = Rc<BTreeMap<PathBuf, Arc<str>>>;
 
-/// Files of the disk under those of the editor.
+/// The files on disk, covered by the open texts.
 pub(in crate::editor::lsp) struct EditorOverlay {
     disk: Rc<dyn Files>,
     open: OpenTexts,
-    /// The directory whose files these are.
+    /// The directory of the stack or module.
     directory: PathBuf,
-    /// The directory within which configuration is shared.
+    /// The root directory within which configuration is shared.
     root: PathBuf,
 }
 
 impl EditorOverlay {
-    /// Lays the open texts over a directory's files.
+    /// Returns the files of a directory, covered by the open texts.
     pub(in crate::editor::lsp) fn new(disk: Box<dyn Files>, open: OpenTexts, directory: &Path) -> Self {
         let disk: Rc<dyn Files> = Rc::from(disk);
         let root = directory.ancestors().nth(disk.path_from_root().len()).unwrap_or(directory).to_owned();
         Self { disk, open, directory: directory.to_owned(), root }
     }
 
-    /// Returns the text of a file of configuration; `None` where none may be, or can be, read.
+    /// Returns the text of a configuration file; `None` if it must not or cannot be read.
     pub(in crate::editor::lsp) fn text(&self, path: &Path) -> Option<Arc<str>> {
         let below = path.strip_prefix(&self.root).ok()?;
         if let Some(text) = self.open.get(path) {
@@ -47,7 +47,7 @@ impl EditorOverlay {
 impl Files for EditorOverlay {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         match (self.disk.read(path), self.open_bytes(&self.directory.join(path))) {
-            // What must not be read is not read in the editor either.
+            // A file that the stack must not read is not read from the editor either.
             (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => Err(error),
             (_, Some(text)) => Ok(text),
             (read, None) => read,
@@ -92,7 +92,7 @@ impl Files for EditorOverlay {
     }
 }
 
-/// Returns a path without `.` and `..`.
+/// Returns a path with `.` and `..` resolved lexically.
 pub(in crate::editor::lsp) fn normalize_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

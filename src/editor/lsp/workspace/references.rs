@@ -1,8 +1,8 @@
-//! References in raw text: `$a.b`, and the chains of names inside `${…}`.
+//! References in source text: `$a.b`, and the dotted names inside `${…}`.
 
 use std::ops::Range;
 
-/// Returns every path that a text refers to by `$`, each with where it stands.
+/// Returns all paths that a text refers to by `$`, each with its byte range.
 pub(in crate::editor::lsp) fn scan_references(text: &str) -> Vec<(&str, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -26,7 +26,7 @@ pub(in crate::editor::lsp) fn scan_references(text: &str) -> Vec<(&str, Range<us
     found
 }
 
-/// Reads an expression up to its closing brace; returns one past it.
+/// Reads an expression up to its closing brace; returns the offset after it.
 fn scan_expression<'t>(body: &'t str, from: usize, found: &mut Vec<(&'t str, Range<usize>)>) -> usize {
     let bytes = body.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
@@ -35,7 +35,8 @@ fn scan_expression<'t>(body: &'t str, from: usize, found: &mut Vec<(&'t str, Ran
             b'}' if depth == 0 => return from + at + 1,
             b'}' => depth -= 1,
             b'{' => depth += 1,
-            // The text itself may stand in the other quotes; an escaped quote closes like it opened.
+            // The text itself may be inside the other kind of quotes; an escaped quote closes in the same way as it
+            // opened.
             quote @ (b'"' | b'\'') => {
                 let close = body[at + 1..].find(char::from(quote));
                 match close {
@@ -73,7 +74,7 @@ fn is_path(c: char) -> bool {
     is_chain(c) || c == '-'
 }
 
-/// Returns the reference that ends with a text, as far as it is written: `$vpc.ma`, `${f(vpc.ma`.
+/// Returns the incomplete reference at the end of a text: `$vpc.ma`, `${f(vpc.ma`.
 pub(in crate::editor::lsp) fn unfinished_reference(text: &str) -> Option<&str> {
     let line = text.rsplit('\n').next().unwrap_or_default();
     let open = line.rfind("${").filter(|open| !line[open + 2..].contains('}'));

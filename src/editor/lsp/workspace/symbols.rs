@@ -1,4 +1,4 @@
-//! `FileSymbols`: what the files of a directory declare, and where each declaration is referred to.
+//! `FileSymbols`: the declarations in the files of a directory, and the references to each of them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,54 +9,53 @@ use crate::config::syntax::limits;
 use crate::model::schema::{Kind, Registry};
 use crate::model::source::{Source, SourceId, Span};
 
-/// Language blocks whose entries references can name.
+/// Blocks of the language whose entries can be referred to.
 const REFERENCEABLE_BLOCKS: &[&str] = &["locals", "stacks", "use", "vars"];
 
-/// Where addresses stand without a `$`.
+/// Blocks with addresses that are written without a `$`.
 const PLAIN_ADDRESS_KEYS: &[&str] = &["depends_on", "import", "moved", "removed"];
 
 /// A declared name.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::editor::lsp) struct DeclaredName {
-    /// The kind of a resource or lookup; `None` for a name of the language's blocks.
+    /// The kind of a resource or lookup; `None` for an entry in a block of the language.
     pub(in crate::editor::lsp) kind: Option<&'static Kind>,
-    /// Where its name stands.
+    /// Byte range of the name.
     pub(in crate::editor::lsp) at: Range<usize>,
-    /// It is a resource or a module and has `for_each`: its instances' keys, as far as they are written there.
+    /// For a resource or module with `for_each`: the keys of its instances, as far as they are literal.
     pub(in crate::editor::lsp) keys: Option<Vec<String>>,
-    /// It says its `name` itself.
+    /// Whether the block sets `name` itself.
     pub(in crate::editor::lsp) named: bool,
-    /// A short value, as it is written.
+    /// The value in source form, if it is short.
     pub(in crate::editor::lsp) text: String,
 }
 
-/// What one file declares and refers to.
+/// The declarations and references of one file.
 #[derive(Debug, Clone, Default)]
 pub(in crate::editor::lsp) struct FileSymbols {
     /// Declarations by path: `vm.web`, `vars.size`, `cluster.jobs.node_pools.batch`.
     pub(in crate::editor::lsp) declared: BTreeMap<String, DeclaredName>,
-    /// References: the path, and where it stands, without its `$`.
+    /// References: the path without its `$`, and its byte range.
     pub(in crate::editor::lsp) references: Vec<(String, Range<usize>)>,
-    /// Paths at which environments set variables: `environments.prod.vars.size`.
+    /// Paths of variables that environments set: `environments.prod.vars.size`.
     pub(in crate::editor::lsp) set: Vec<String>,
-    /// Paths of the files that it includes, as they are written.
+    /// Paths of included files, as written in the source.
     pub(in crate::editor::lsp) included: Vec<String>,
-    /// The modules that it uses.
+    /// The uses of modules.
     pub(in crate::editor::lsp) calls: Vec<ModuleCall>,
 }
 
-/// A block of `use`.
+/// One use of a module: a block in `use`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::editor::lsp) struct ModuleCall {
-    /// Its name.
     pub(in crate::editor::lsp) name: String,
-    /// Path of the module's directory, as it is written.
+    /// Path of the module's directory, as written in the source.
     pub(in crate::editor::lsp) source: String,
-    /// The variables that it gives.
+    /// Names of the variables that the block sets.
     pub(in crate::editor::lsp) gives: Vec<String>,
 }
 
-/// Reads a file's names; `None` when it cannot be parsed.
+/// Reads the names of a file; `None` if it cannot be parsed.
 pub(in crate::editor::lsp) fn read_names(registry: &Registry, source: &Source) -> Option<FileSymbols> {
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
     let document = limits::parse(SourceId(0), source, &is_kind)?.ok()?;
@@ -143,7 +142,7 @@ impl SymbolCollector<'_> {
         self.names.declared.entry(path).or_insert(declared);
     }
 
-    /// Returns a value, or the short ones that it has: `type: number, default: 3`.
+    /// Returns a value in source form, or the short values of its entries: `type: number, default: 3`.
     fn summarize_value(&self, node: &Node) -> String {
         let Some(entries) = node.entries() else { return self.source_text(node) };
         let is_type = |part: &&DocumentEntry| part.key == "type";
@@ -158,7 +157,7 @@ impl SymbolCollector<'_> {
         parts.join(", ")
     }
 
-    /// Returns a short value as it is written.
+    /// Returns a short value in source form; empty for others.
     fn source_text(&self, node: &Node) -> String {
         let text = self.text.get(span_range(node.span)).unwrap_or_default();
         if matches!(node.value, NodeValue::Mapping(_) | NodeValue::Bare) || text.contains('\n') {
@@ -167,10 +166,10 @@ impl SymbolCollector<'_> {
         text.chars().take(80).collect()
     }
 
-    /// Collects the references of a value; `plain` where addresses stand as they are.
+    /// Collects the references in a value; with `plain`, addresses have no `$`.
     fn collect_references(&mut self, node: &Node, plain: bool) {
         if node.through.is_some() {
-            // It stands elsewhere, and is read there.
+            // The value is written in another place, and collected there.
             return;
         }
         match &node.value {
@@ -226,7 +225,7 @@ fn key_names(node: &Node) -> Vec<String> {
     }
 }
 
-/// Returns the texts of a list, or the only one.
+/// Returns the texts of a list, or the single text.
 fn text_values(node: &Node) -> Vec<String> {
     let text = |node: &Node| node.scalar().map(|scalar| scalar.text.to_string());
     match &node.value {

@@ -1,4 +1,4 @@
-//! `api_key`: keys that let programs in, each with a role, an expiry and a rate of its own.
+//! `api_key`: the account's API keys, each with a role, an expiry and a rate tier.
 
 use std::collections::HashMap;
 
@@ -33,12 +33,12 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const FIRST_KEY_NAME: &str = "first key of the account";
 
 const MAX_NAME_CHARS: usize = 128;
-/// Characters of a key that are shown for good.
+/// How many leading characters of a key stay visible.
 const KEY_PREFIX_CHARS: usize = 8;
-/// Seconds within which a further use of a key is not noted: each note is a row to store.
+/// Seconds within which another use of a key is not recorded: each record is a row to write.
 const LAST_USED_INTERVAL_SECS: i64 = 60;
 
-/// A key, by its digest: the key itself is in no export.
+/// An API key. Only its digest is stored, so that no export contains the key itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ApiKey {
@@ -59,7 +59,7 @@ impl ApiKey {
     }
 }
 
-/// Keys by digest, and the roles that they have.
+/// Index of the keys by digest, and of the roles they have.
 #[derive(Default)]
 pub(in crate::emulator::world) struct ApiKeyIndex {
     digests: HashMap<String, Uuid>,
@@ -115,13 +115,13 @@ impl RecordKind for ApiKey {
 }
 
 impl World {
-    /// Returns the key that was made with this secret, when it is valid.
+    /// Returns the id of the key with this secret, if the key is valid.
     pub(in crate::emulator::world) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
         let id = self.api_keys.index().digests.get(&digest_key(secret)).copied()?;
         self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
     }
 
-    /// Notes that a key was used.
+    /// Records that a key was used, at most once per minute.
     pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
         let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
         if last.is_none_or(|last| time_after(last, LAST_USED_INTERVAL_SECS) <= now) {
@@ -129,13 +129,13 @@ impl World {
         }
     }
 
-    /// Returns the id of the account's first key: that of no other object, whatever else there is.
+    /// Returns the id of the account's first key. It differs from every other object's id.
     pub(in crate::emulator::world) fn first_key(&self) -> Uuid {
         seeded_rng::nth_uuid(!self.account.seed, 0)
     }
 
-    /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
-    /// the account.
+    /// Records the account's first key, replacing an earlier one, so that lists show it like any other key. The
+    /// owner created it together with the account.
     pub fn record_first_key(&mut self, secret: &str, tier: RateTier) {
         let (id, digest) = (self.first_key(), digest_key(secret));
         if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
@@ -165,20 +165,20 @@ impl World {
         });
     }
 
-    /// Takes down a key in place of one that has its id.
+    /// Stores a key, replacing the one with the same id.
     pub(in crate::emulator::world) fn record_key(&mut self, key: TableRecord<ApiKey>) {
         self.api_keys.remove(key.id);
         self.api_keys.insert(key);
     }
 
-    /// Returns a secret that follows from nothing that is ever shown.
+    /// Returns a secret that cannot be computed from any value that the API shows.
     fn fresh_secret(&mut self) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         format!("sk_{}", seeded_rng::derive_text(self.fresh_id(), 2, ALPHABET, 40))
     }
 }
 
-/// Reads the tier; support grants the high one, and here a setting of the account.
+/// Reads the rate tier. At the service, support grants the high tier; here a setting of the account does.
 fn read_rate_tier(call: &Call<'_>) -> Result<RateTier, ErrorResponse> {
     let word = call.body.optional_field("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
     match word {
@@ -241,7 +241,7 @@ fn read_api_key(call: &mut Call<'_>) -> Reply {
 fn delete_api_key(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<ApiKey>()?;
     let (id, digest) = (record.id, record.body.digest.clone());
-    // Whoever deletes the key in use is locked out, as everywhere.
+    // Deleting the key in use locks its caller out, as at the service.
     call.world.account.keys.retain(|key| key.digest != digest);
     call.world.end_memberships(id);
     call.world.api_keys.remove(id);

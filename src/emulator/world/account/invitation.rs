@@ -1,8 +1,8 @@
-//! `invitation`, and the account's members: the owner, and whoever accepted. (All of it assumed by the
+//! `invitation`, and the account's members: the owner, and each person who accepted. (All of it assumed by the
 //! contract.)
 //!
-//! Nobody accepts by the API: a person does, by a link. Here `mutate` sets the status `accepted`, and the
-//! invitation is a member from then on, under the same id.
+//! The API cannot accept an invitation; a person does so by a link. Here `mutate` sets the status `accepted`,
+//! and from then on the invitation is a member under the same id.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -31,7 +31,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, "/api/v1/members/{id}", Access::Account, delete_member),
 ];
 
-/// Seconds for which an invitation is open.
+/// Seconds for which an invitation can be accepted.
 const INVITATION_VALID_SECS: i64 = 7 * 24 * 3_600;
 const OWNER_EMAIL: &str = "owner@example.com";
 
@@ -49,7 +49,8 @@ impl TableRecord<Invitation> {
     }
 }
 
-/// Invitations by address without regard to the case of its letters, those that were accepted by age, and the roles that they give.
+/// Index of the invitations by lower-case email address, of the accepted ones by age, and of the roles they
+/// grant.
 #[derive(Default)]
 pub(in crate::emulator::world) struct InvitationIndex {
     emails: HashMap<String, BTreeSet<(Time, Uuid)>>,
@@ -99,13 +100,13 @@ impl RecordKind for Invitation {
 }
 
 impl World {
-    /// Tells whether a person belongs to the account.
+    /// Returns whether a person belongs to the account.
     pub(in crate::emulator::world) fn is_member(&self, id: Uuid) -> bool {
         id == self.account.id || self.invitations.get(id).is_some_and(TableRecord::is_accepted)
     }
 }
 
-/// Reads an address.
+/// Reads an email address.
 fn read_email(field: BodyField<'_>) -> Result<String, ErrorResponse> {
     let text = field.text(3, 254)?;
     let well = text.split_once('@').is_some_and(|(name, host)| {
@@ -124,7 +125,7 @@ fn create_invitation(call: &mut Call<'_>) -> Reply {
     let world = &*call.world;
     let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
-        // One who did not answer may be asked again; one who did is there.
+        // A pending invitation may be sent again; an accepted one is a member already.
         if record.is_accepted() {
             return Err(ErrorResponse::conflict(format!("{email} is a member already")));
         }
@@ -150,7 +151,7 @@ fn list_members(call: &mut Call<'_>) -> Reply {
     let world = &*call.world;
     let accepted = &world.invitations.index().accepted;
     let guests = accepted.iter().rev().filter_map(|(_, id)| world.invitations.get(*id)).map(Some);
-    // The owner was there first, and lists begin with the youngest.
+    // The owner is the oldest member, and lists start with the youngest.
     let page = guests.chain([None]).skip(offset).take(limit);
     let since = world.projects.get(world.default_project()).map(|project| project.created_at);
     Ok(list_response(accepted.len() + 1, page, |fields, guest| {

@@ -1,4 +1,4 @@
-//! `project`: the account's folders. (All of it assumed by the contract.)
+//! `project`: the account's projects. (All of it assumed by the contract.)
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -22,7 +22,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, "/api/v1/projects/{id}", Access::Account, delete_project),
 ];
 
-/// A folder.
+/// A project of the account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Project {

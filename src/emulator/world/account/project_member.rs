@@ -1,4 +1,4 @@
-//! `project_member`: keys and people with a role in one project. (All of it assumed by the contract.)
+//! `project_member`: API keys and people with a role in one project. (All of it assumed by the contract.)
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::Account, delete_project_member),
 ];
 
-/// Who is a member.
+/// The key or person that a membership is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type", content = "id")]
 pub(in crate::emulator::world) enum Subject {
@@ -44,7 +44,7 @@ impl Subject {
     }
 }
 
-/// A role in one project.
+/// A membership: the role of a key or a person in one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ProjectMember {
@@ -52,7 +52,7 @@ pub(in crate::emulator::world) struct ProjectMember {
     pub(in crate::emulator::world) role_id: Uuid,
 }
 
-/// The memberships of each key and person, and their roles.
+/// Index of the memberships by key and person, and of their roles.
 #[derive(Default)]
 pub(in crate::emulator::world) struct MembershipIndex {
     subjects: BTreeSet<(Uuid, Uuid)>,
@@ -103,7 +103,7 @@ impl RecordKind for ProjectMember {
 }
 
 impl ProjectMember {
-    /// Writes which project a membership opens, and with which role.
+    /// Writes the project that a membership gives access to, and the role in it.
     pub(in crate::emulator::world) fn write_access(
         record: &TableRecord<Self>,
         view: RenderContext<'_>,
@@ -117,7 +117,7 @@ impl ProjectMember {
 }
 
 impl World {
-    /// Ends all memberships of a key or a person.
+    /// Removes all memberships of a key or a person.
     pub(in crate::emulator::world) fn end_memberships(&mut self, subject: Uuid) {
         let ended: Vec<_> = self.project_members.index().of_subject(subject).collect();
         for id in ended {
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// Ends all memberships of a project.
+    /// Removes all memberships in a project.
     pub(in crate::emulator::world) fn end_project_memberships(&mut self, project: Uuid) {
         let all = self.project_members.page(Some(project), 0, usize::MAX);
         let ended: Vec<_> = all.map(|record| record.id).collect();
@@ -144,7 +144,7 @@ fn list_project_members(call: &mut Call<'_>) -> Reply {
     Ok(list_response(table.len(project), page, |fields, record| ProjectMember::show(record, view, fields)))
 }
 
-/// Reads who is to be a member.
+/// Reads the key or person that is to become a member.
 fn read_subject(call: &Call<'_>) -> Result<Subject, ErrorResponse> {
     let key = call.body.optional_field("api_key_id", BodyField::uuid)?;
     let member = call.body.optional_field("member_id", BodyField::uuid)?;
@@ -178,7 +178,7 @@ fn create_project_member(call: &mut Call<'_>) -> Reply {
     call.record_response::<ProjectMember>(201, id, "project member added")
 }
 
-/// Finds the membership that the path means.
+/// Finds the membership that the path identifies.
 fn find_project_member<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<ProjectMember>, ErrorResponse> {
     let project = call.find_by_path::<Project>()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();

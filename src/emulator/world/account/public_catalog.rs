@@ -1,4 +1,4 @@
-//! The catalog's and the service's own public endpoints, and the catalog behind a key.
+//! The public endpoints of the catalog and of the service, and the catalog endpoints that require a key.
 
 use rust_decimal::Decimal;
 
@@ -118,7 +118,7 @@ fn kubernetes_pricing(call: &mut Call<'_>) -> Reply {
     Ok(answer)
 }
 
-/// Writes the prices of a thing for an hour, a month and longer terms (10 and 20 % off).
+/// Writes an item's prices for an hour, a month and longer terms (10 and 20 % off).
 fn write_term_prices(fields: &mut JsonObjectWriter<'_>, names: [&str; 4], month: Decimal) {
     let [hour, one, year, two_years] = names;
     fields.write_number(hour, money::hourly_price(month));

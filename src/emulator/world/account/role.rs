@@ -34,17 +34,17 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const MAX_PERMISSIONS: usize = 256;
 
-/// A set of permissions with a name.
+/// A custom role: a named set of permissions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Role {
     pub(in crate::emulator::world) name: String,
-    /// It stays when the name changes.
+    /// Derived from the name at creation; unchanged when the name changes.
     pub(in crate::emulator::world) slug: String,
     pub(in crate::emulator::world) permissions: Vec<String>,
 }
 
-/// A role that every account has.
+/// A role that exists in every account.
 struct BuiltInRole {
     id: Uuid,
     name: &'static str,
@@ -62,7 +62,7 @@ const fn built_in(
     BuiltInRole { id: Uuid::from_u128(0x4c1d_07a2_93be_4e58_8d20_0000_0000_0000 | id), name, slug, holds }
 }
 
-/// Youngest first, as lists have it.
+/// Youngest first, in the order of lists.
 static BUILT_IN: [BuiltInRole; 4] = [
     built_in(4, "Viewer", "viewer", |need| need == need.as_read()),
     built_in(3, "Developer", "developer", |need| {
@@ -87,7 +87,7 @@ pub(in crate::emulator::world) fn owner_role() -> Uuid {
     BUILT_IN.last().map(|role| role.id).unwrap_or_default()
 }
 
-/// How many records have each role.
+/// Index: how many records have each role.
 #[derive(Default)]
 pub(in crate::emulator::world) struct RoleUseCounts(HashMap<Uuid, usize>);
 
@@ -105,7 +105,7 @@ impl RoleUseCounts {
     }
 }
 
-/// Custom roles by slug.
+/// Index of the custom roles by slug.
 #[derive(Default)]
 pub(in crate::emulator::world) struct RoleIndex(HashMap<String, Uuid>);
 
@@ -153,7 +153,7 @@ fn write_role(
     fields.write_field("updated_at", &times.1);
 }
 
-/// Writes a built-in role, which is as old as the account.
+/// Writes a built-in role; its creation time is that of the account.
 fn show_built_in(fields: &mut JsonObjectWriter<'_>, role: &BuiltInRole, view: RenderContext<'_>) {
     let default = view.world.projects.get(view.world.default_project());
     let since = default.map_or(view.now, |project| project.created_at);
@@ -162,7 +162,7 @@ fn show_built_in(fields: &mut JsonObjectWriter<'_>, role: &BuiltInRole, view: Re
 }
 
 impl World {
-    /// Returns what a role permits.
+    /// Returns the permissions of a role.
     pub(in crate::emulator::world) fn permissions_of(&self, role: Uuid) -> Permissions {
         if let Some(role) = BuiltInRole::find(role) {
             return role.permissions();
@@ -188,7 +188,7 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Reads the role that a body names; the caller must hold what it permits.
+    /// Reads the role that a body names. The caller must hold all its permissions itself.
     pub(in crate::emulator::world) fn optional_role(
         &self,
         held: Permissions,
@@ -201,7 +201,7 @@ impl Call<'_> {
         Ok(Some(id))
     }
 
-    /// Reads the role that a body must name.
+    /// Reads the role from a body in which `role_id` is required.
     pub(in crate::emulator::world) fn required_role(
         &self,
         held: Permissions,
@@ -223,7 +223,7 @@ fn list_roles(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// Reads the permissions of a body.
+/// Reads the list of permission names from a body.
 fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, ErrorResponse> {
     let read = |field: BodyField<'_>| {
         let name = field.text(1, 128)?;
@@ -263,7 +263,7 @@ fn create_role(call: &mut Call<'_>) -> Reply {
     if slug.is_empty() {
         return Err(ErrorResponse::bad_request("name must have a letter or a digit"));
     }
-    // Names may repeat, short names do not.
+    // Names may repeat, slugs must be unique.
     while call.world.roles.index().0.contains_key(&slug) || BUILT_IN.iter().any(|role| role.slug == slug) {
         let (rest, _, _, _) = call.world.fresh_id().as_fields();
         slug = format!("{slug}-{rest:08x}");
@@ -285,7 +285,7 @@ fn read_role(call: &mut Call<'_>) -> Reply {
     call.record_response::<Role>(200, id, "")
 }
 
-/// Finds the role that the path means, unless it is built in.
+/// Finds the role that the path identifies; refuses a built-in role.
 fn find_custom_role<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Role>, ErrorResponse> {
     if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltInRole::find) {
         let message = format!("access denied: the role {} is built in and cannot be changed", role.slug);

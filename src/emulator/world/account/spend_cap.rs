@@ -1,4 +1,4 @@
-//! `spend_settings`: the monthly cap on what apps may cost, and what happens when it is reached.
+//! `spend_settings`: the monthly cap on the cost of apps, and the action when it is reached.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, PATH, Access::Account, update_spend_settings),
 ];
 
-/// The account's cap. There is one record at most, and none before the first change.
+/// The account's cap. There is at most one record, and none before the first change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct SpendSettings {
@@ -35,7 +35,7 @@ pub(in crate::emulator::world) struct SpendSettings {
     pub(in crate::emulator::world) paused_by_cap: bool,
 }
 
-/// What happens when the cap is reached.
+/// The action when the cap is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::emulator::world) enum CapAction {
@@ -50,10 +50,10 @@ const DEFAULT_SETTINGS: SpendSettings = SpendSettings {
     paused_by_cap: false,
 };
 
-/// Percents of the cap at which owners get a notice.
+/// Percentages of the cap at which the owners get a notice.
 const NOTICE_PERCENTS: [u8; 3] = [100, 90, 75];
 
-/// Returns the last notice that a spend has brought about.
+/// Returns the highest notice threshold, in percent, that a spend has reached.
 pub(in crate::emulator::world) fn reached_notice(spend: Decimal, cap: Decimal) -> Option<u8> {
     NOTICE_PERCENTS
         .into_iter()
@@ -61,12 +61,12 @@ pub(in crate::emulator::world) fn reached_notice(spend: Decimal, cap: Decimal) -
 }
 
 impl SpendSettings {
-    /// Returns the amount that notices count from.
+    /// Returns the amount that the notices refer to, if the cap is enabled.
     pub(in crate::emulator::world) fn notice_cap(&self) -> Option<Decimal> {
         self.monthly_cap_usd.filter(|_| self.enabled)
     }
 
-    /// Returns the amount at which apps are paused.
+    /// Returns the amount at which apps are paused, if the cap pauses them.
     fn pause_cap(&self) -> Option<Decimal> {
         self.monthly_cap_usd.filter(|_| self.enabled && self.cap_action == CapAction::Pause)
     }
@@ -103,26 +103,26 @@ fn write_spend_settings(settings: &SpendSettings, fields: &mut JsonObjectWriter<
     fields.write_field("paused_by_cap", &settings.paused_by_cap);
 }
 
-/// Returns when the cap is reached next, or a month begins that lifts it.
+/// Returns when the cap is reached next, or when the start of a month lifts the pause.
 pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<ScheduledEvent> {
     let settings = world.current_spend_settings();
     let rate = world.apps.hourly_rate();
     let reached = settings.pause_cap().filter(|_| !settings.paused_by_cap);
     let reached = reached.and_then(|cap| world.account.app_spend.limit_reached_at(cap, rate));
     let matters = settings.paused_by_cap || (settings.pause_cap().is_some() && !rate.is_zero());
-    // At the end of time there is no other month.
+    // At the end of time there is no next month.
     let month = matters.then(|| next_month(world.account.latest)).filter(|at| *at > world.account.latest);
     let at = reached.into_iter().chain(month).min()?.max(world.account.latest);
     Some(ScheduledEvent { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
 }
 
 impl World {
-    /// Returns the settings as they are.
+    /// Returns the current settings, or the defaults.
     pub(in crate::emulator::world) fn current_spend_settings(&self) -> &SpendSettings {
         self.spend_settings.iter().next().map_or(&DEFAULT_SETTINGS, |record| &record.body)
     }
 
-    /// Returns the id of the settings, which are made when there are none.
+    /// Returns the id of the settings record; creates the record if it is missing.
     pub(in crate::emulator::world) fn spend_record(&mut self, now: Time) -> Uuid {
         let known = self.spend_settings.iter().next().map(|record| record.id);
         known.unwrap_or_else(|| {
@@ -130,7 +130,7 @@ impl World {
         })
     }
 
-    /// Pauses or releases the apps, as the spend of the month and the settings say.
+    /// Pauses or resumes the apps, depending on the month's spend and the settings.
     fn apply_cap(&mut self, now: Time) {
         let settings = self.current_spend_settings();
         let reached =
@@ -167,7 +167,7 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Refuses what would let an app cost more while the cap has them paused.
+    /// Refuses a change that raises an app's cost while the cap has paused the apps.
     pub(in crate::emulator::world) fn not_capped(
         &self,
         billing: &Billing,

@@ -1,4 +1,4 @@
-//! `ssh_key`: public keys of the account. (All of it assumed by the contract.)
+//! `ssh_key`: the account's public SSH keys. (All of it assumed by the contract.)
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,7 +20,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, "/api/v1/ssh-keys/{id}", Access::Account, delete_ssh_key),
 ];
 
-/// A public key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct SshKey {
@@ -88,7 +87,7 @@ const TYPES: &[&str] = &[
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Returns `SHA256:…` of a line in OpenSSH form; `None` for anything else.
+/// Returns the `SHA256:…` fingerprint of a public key in OpenSSH format; `None` for any other text.
 fn openssh_fingerprint(line: &str) -> Option<String> {
     if line.contains(['\n', '\r']) {
         return None;
@@ -96,7 +95,7 @@ fn openssh_fingerprint(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     let kind = words.next().filter(|kind| TYPES.contains(kind))?;
     let blob = decode_base64(words.next()?)?;
-    // The blob begins with its own type: a length of four bytes, and the word.
+    // The blob begins with its type: a length of four bytes, then the text.
     let length = u32::try_from(kind.len()).ok()?.to_be_bytes();
     let inner = blob.strip_prefix(length.as_slice())?.strip_prefix(kind.as_bytes())?;
     (!inner.is_empty()).then(|| format!("SHA256:{}", encode_base64(&Sha256::digest(&blob))))

@@ -1,5 +1,5 @@
-//! `inspect`: what someone who looks after the emulator sees: the records of a kind, with their prices
-//! and with what can be set behind everyone's back.
+//! `inspect`: the operator's view for the console: the records of a kind, their prices, and the fields that
+//! `mutate` can set outside the API.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -11,19 +11,19 @@ use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::state::world::World;
 
-/// Which records of a kind, youngest first.
+/// Selects records of a kind; they are listed youngest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordSearch {
-    /// How many to leave out.
+    /// How many matching records to skip.
     pub offset: usize,
-    /// How many at most.
+    /// Maximum number of records to return.
     pub limit: usize,
-    /// A text that an answer about the record would hold; empty for all.
+    /// Text to find in the record's API representation; empty matches all.
     pub find: String,
 }
 
 impl World {
-    /// Returns the kinds, and how many records each has.
+    /// Returns each kind with its number of records.
     pub fn list_kinds(&mut self, now: Time) -> Vec<(&'static str, usize)> {
         self.tick(now);
         let mut counts = self.counts_by_kind();
@@ -31,7 +31,7 @@ impl World {
         counts
     }
 
-    /// Returns some records of a kind, as `{objects, total}`.
+    /// Returns the selected records of a kind, as `{objects, total}`.
     ///
     /// # Errors
     /// When there is no such kind.
@@ -48,7 +48,7 @@ impl World {
         self.inspect_kind(kind, search, now).ok_or_else(|| unknown_kind(kind))
     }
 
-    /// Returns one record, as `{object, fields}`: `fields` is what `mutate` sets.
+    /// Returns one record, as `{object, fields}`: `fields` are those that `mutate` can set.
     ///
     /// # Errors
     /// When there is no such kind or record.
@@ -77,7 +77,7 @@ impl World {
     }
 }
 
-/// Returns what the service shows of a record, as text.
+/// Returns a record's API representation, as JSON text.
 fn render_record<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_>) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
     JsonObjectWriter::write(&mut text, |fields| T::show(record, view, fields));
@@ -102,7 +102,7 @@ fn object_summary<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_
     })
 }
 
-/// Returns some records of a table.
+/// Returns the selected records of a table.
 pub(in crate::emulator::world) fn inspect_table<T: RecordKind>(
     table: &Table<T>,
     search: &RecordSearch,
@@ -113,7 +113,7 @@ pub(in crate::emulator::world) fn inspect_table<T: RecordKind>(
         let page = table.page(None, *offset, *limit).map(|record| object_summary(record, view));
         return json!({"objects": page.collect::<Vec<_>>(), "total": table.len(None)});
     }
-    // In the answer, a text stands as JSON writes it.
+    // The searched text is JSON: escape the search text in the same way.
     let find = Value::from(find.to_ascii_lowercase()).to_string();
     let find = find.trim_matches('"').as_bytes();
     let fits = |record: &&TableRecord<T>| {
@@ -125,7 +125,7 @@ pub(in crate::emulator::world) fn inspect_table<T: RecordKind>(
     json!({"objects": page.collect::<Vec<_>>(), "total": found.len()})
 }
 
-/// Returns one record with what can be set in it.
+/// Returns one record with the fields that `mutate` can set.
 pub(in crate::emulator::world) fn inspect_table_record<T: RecordKind>(
     table: &Table<T>,
     id: Uuid,

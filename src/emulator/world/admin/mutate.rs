@@ -1,4 +1,4 @@
-//! `mutate`: changes a record behind everyone's back, so that drift can be rehearsed.
+//! `mutate`: changes a record outside the API, so that tests can produce drift.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -11,43 +11,43 @@ use crate::emulator::world::engine::table::RecordKind;
 use crate::emulator::world::state::world::{KINDS, World};
 use crate::model::diagnostic::nearest_name;
 
-/// Why a record was not changed.
+/// Why `mutate` did not change a record.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MutateError {
-    /// No record of this kind has the id.
+    /// No record of this kind has this id.
     #[error("there is no {kind} with the id {id}")]
     Unknown {
-        /// The kind.
+        /// Kind from the request.
         kind: String,
-        /// The id.
+        /// Id from the request.
         id: String,
     },
-    /// What is to be set does not fit.
+    /// The kind, a field or a value is invalid; contains the message.
     #[error("{0}")]
     Invalid(String),
 }
 
-/// What `mutate` calls the account.
+/// The kind under which `mutate` addresses the account.
 pub(in crate::emulator::world) const ACCOUNT: &str = "account";
 
 fn invalid_input<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Invalid(message.into()))
 }
 
-/// Returns ` Did you mean …?`, or nothing.
+/// Returns ` Did you mean …?` with the nearest known name, or an empty text.
 fn suggest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest_name(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
 }
 
-/// Says that there is no such kind.
+/// Returns the error for an unknown kind.
 pub(in crate::emulator::world) fn unknown_kind(kind: &str) -> MutateError {
     let hint = suggest_name(kind, KINDS.iter().copied().chain([ACCOUNT]));
     MutateError::Invalid(format!("there is no kind `{kind}`.{hint}"))
 }
 
 impl World {
-    /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
-    /// `balance`, `card`, `banned` and `high_tier`, and no id; nor does the kind with one record.
+    /// Sets fields of a record. A `status` set here is permanent. The kind `account` takes `balance`, `card`,
+    /// `banned` and `high_tier`, and no id; the kind with a single record takes no id either.
     ///
     /// # Errors
     /// When there is no such record, no such field, or the value does not fit it.

@@ -1,4 +1,4 @@
-//! What makes, changes and ends an app: creation, changes, pause and resumption, deletion.
+//! The life cycle of an app: creation, changes, pause, resume and deletion.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +36,9 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const APP_TYPES: &[&str] = &["web", "private", "worker", "cron", "job"];
 const DEFAULT_PORT: i64 = 8_080;
-/// Seconds until an app is gone.
+/// Seconds from the request until a deleted app is gone.
 const DELETION_SECS: i64 = 5;
-/// Seconds until an app that was paused is live again.
+/// Seconds until a resumed app is live again.
 const RESUME_SECS: i64 = 10;
 
 fn create_app(call: &mut Call<'_>) -> Reply {
@@ -74,7 +74,7 @@ fn create_app(call: &mut Call<'_>) -> Reply {
     call.record_response::<App>(201, id, "app service created")
 }
 
-/// Reads the body of a creation; billing is still to be filled in.
+/// Reads the body of a create request; the caller fills in billing.
 fn read_new_app(call: &Call<'_>) -> Result<App, ErrorResponse> {
     let body = &call.body;
     let name = body.required_field("name", BodyField::name)?;
@@ -142,7 +142,7 @@ fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, ErrorResponse> {
     Ok(wanted.unwrap_or(true))
 }
 
-/// Tells whether a change is one of how the app runs.
+/// Returns whether a change affects how the app runs, so that it needs a deployment.
 fn rolls_out(old: &App, new: &App) -> bool {
     let runs = |app: &App| {
         (
@@ -244,7 +244,7 @@ fn resume_paused_app(call: &mut Call<'_>) -> Reply {
 }
 
 impl Call<'_> {
-    /// Refuses a name that another app of the project has.
+    /// Refuses a name that another app of the project already has.
     fn free_app_name(
         &self,
         project: Option<Uuid>,
@@ -261,10 +261,10 @@ impl Call<'_> {
 }
 
 impl World {
-    /// Lets a paused app run again: what it was, or what it has become meanwhile.
+    /// Resumes a paused app, with the changes made to it meanwhile.
     pub(in crate::emulator::world) fn resume_app(&mut self, id: Uuid, now: Time) {
         let Some(record) = self.apps.get(id) else { return };
-        // One that was never deployed has nothing to start from.
+        // An app that was never deployed has no version to resume.
         if record.body.changed || Deployment::find_live(self, id, now).is_none() {
             self.apps.update(id, now, |record| record.body.paused_by_cap = false);
             self.deploy(id, now, "resume");
@@ -278,7 +278,7 @@ impl World {
         });
     }
 
-    /// Removes an app with everything that belongs to it.
+    /// Removes an app and all records that belong to it.
     pub(in crate::emulator::world) fn remove_app(&mut self, id: Uuid) {
         self.apps.remove(id);
         self.table_mut::<Deployment>().remove_all(id);

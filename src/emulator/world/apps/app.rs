@@ -1,4 +1,4 @@
-//! `app`: services of the application platform: what they are, what they cost, what an answer shows.
+//! `app`: services of the application platform: their record, their price and their API representation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -31,32 +31,32 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, ITEM, Access::Account, read_app),
 ];
 
-/// Most instances that are kept, whatever a record was made to say.
+/// Limit on the instances counted, even if `mutate` set a larger number.
 const MAX_REPLICAS: i64 = 1_000;
 
 /// What kind of process an app is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::emulator::world) enum AppType {
-    /// Serves HTTP to everyone.
+    /// Serves HTTP to the Internet.
     Web,
-    /// Serves the project's network.
+    /// Serves the project's network only.
     Private,
-    /// Runs all the time and serves nobody.
+    /// Runs permanently without a port.
     Worker,
     /// Runs on a schedule.
     Cron,
-    /// Runs when told to.
+    /// Runs on request.
     Job,
 }
 
 impl AppType {
-    /// Tells whether it has instances that stay.
+    /// Returns whether an app of this type has permanent instances.
     pub(in crate::emulator::world) fn is_long_running(self) -> bool {
         matches!(self, Self::Web | Self::Private | Self::Worker)
     }
 
-    /// Tells whether it listens on a port.
+    /// Returns whether an app of this type listens on a port.
     pub(in crate::emulator::world) fn has_port(self) -> bool {
         matches!(self, Self::Web | Self::Private)
     }
@@ -70,13 +70,13 @@ pub(in crate::emulator::world) struct App {
     #[serde(rename = "type")]
     pub(in crate::emulator::world) kind: AppType,
     pub(in crate::emulator::world) description: String,
-    /// The image that it runs; empty when it is built.
+    /// Container image; empty if the app is built from source.
     pub(in crate::emulator::world) image: String,
-    /// The repository that it is built from; empty for an image or uploaded source.
+    /// Repository to build from; empty for an image or uploaded source.
     pub(in crate::emulator::world) repo: String,
     pub(in crate::emulator::world) branch: String,
     pub(in crate::emulator::world) github_installation_id: String,
-    /// The uploaded source that was deployed last.
+    /// The most recently deployed uploaded source.
     pub(in crate::emulator::world) source: Option<StoredArchive>,
     pub(in crate::emulator::world) size: String,
     pub(in crate::emulator::world) start_command: String,
@@ -88,48 +88,48 @@ pub(in crate::emulator::world) struct App {
     pub(in crate::emulator::world) previews_enabled: bool,
     pub(in crate::emulator::world) env_vars: BTreeMap<String, String>,
     pub(in crate::emulator::world) instances: i64,
-    /// Both bounds are there when it scales by itself, and neither otherwise.
+    /// Both bounds are set if autoscaling is on, and neither otherwise.
     pub(in crate::emulator::world) min_replicas: Option<i64>,
     pub(in crate::emulator::world) max_replicas: Option<i64>,
     pub(in crate::emulator::world) autoscaling_target: Option<i64>,
     pub(in crate::emulator::world) billing: Billing,
-    /// The spend cap paused it, and will let it go on.
+    /// The spend cap paused the app and will resume it.
     pub(in crate::emulator::world) paused_by_cap: bool,
-    /// How many deployments it had.
+    /// Number of deployments so far.
     pub(in crate::emulator::world) deployments: i64,
-    /// It was changed while it did not run: the next start deploys.
+    /// The app was changed while it did not run: the next start deploys.
     pub(in crate::emulator::world) changed: bool,
-    /// How many previews were opened.
+    /// Number of previews opened so far.
     pub(in crate::emulator::world) previews: i64,
-    /// How its runs end, and after how many seconds: for rehearsals of failures.
+    /// Exit code of the app's runs, and their duration in seconds; `mutate` sets them to simulate failures.
     pub(in crate::emulator::world) job_exit_code: i64,
     pub(in crate::emulator::world) job_seconds: i64,
-    /// When the clock runs it next.
+    /// When the schedule runs the app next.
     pub(in crate::emulator::world) next_run_at: Option<Time>,
-    /// Instances, and what they cost, by month.
+    /// Instance use and its cost, by month.
     pub(in crate::emulator::world) used: MonthMeter,
     pub(in crate::emulator::world) spent: MonthMeter,
 }
 
 impl App {
-    /// Tells whether its source is uploaded.
+    /// Returns whether the app is built from uploaded source.
     pub(in crate::emulator::world) fn is_uploaded(&self) -> bool {
         self.image.is_empty() && self.repo.is_empty()
     }
 
-    /// Returns how many instances it keeps: nobody ever uses an emulated app, so it stays at the least.
+    /// Returns the number of instances. An emulated app has no load, so autoscaling stays at the minimum.
     pub(in crate::emulator::world) fn replica_count(&self) -> i64 {
         let wanted = self.min_replicas.unwrap_or(self.instances);
         if self.kind.is_long_running() { wanted.clamp(0, MAX_REPLICAS) } else { 0 }
     }
 
-    /// Returns the exact price of a month of what it keeps.
+    /// Returns the exact monthly price of the app's instances.
     pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         find_size(&self.size)
             .map_or(Decimal::ZERO, |size| size.monthly_price() * Decimal::from(self.replica_count()))
     }
 
-    /// Returns its schedule, when it has one that can be read.
+    /// Returns the app's schedule, if it has a valid one.
     pub(in crate::emulator::world) fn schedule(&self) -> Option<CronSchedule> {
         let cron = self.kind == AppType::Cron;
         CronSchedule::parse(&self.cron_schedule, &self.cron_timezone).ok().filter(|_| cron)
@@ -158,38 +158,38 @@ impl TableRecord<App> {
         }
     }
 
-    /// Tells whether it runs, or will as soon as it has come up.
+    /// Returns whether the app runs, or will once it has started.
     pub(in crate::emulator::world) fn is_up(&self) -> bool {
         self.timeline.final_status() == "live"
     }
 
-    /// Returns how many instances are paid for by the hour.
+    /// Returns the number of instances that are billed by the hour, and their hourly rate.
     fn metered_usage(&self) -> (Decimal, Decimal) {
         let running = if self.is_up() { self.body.replica_count() } else { 0 };
         let charge = App::charge(self).filter(|charge| charge.paid_until.is_none());
         (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly_price))
     }
 
-    /// Becomes another app, with what was used so far.
+    /// Replaces the app's settings, and keeps its recorded use.
     pub(in crate::emulator::world) fn replace_body(&mut self, new: App) {
         self.body = App { used: self.body.used, spent: self.body.spent, ..new };
     }
 
-    /// Brings what was used up to a time; whatever changes the use comes after this.
+    /// Updates the recorded use up to a time. Call it before each change that affects the use.
     pub(in crate::emulator::world) fn update_meters(&mut self, now: Time) {
         let (instances, rate) = self.metered_usage();
         self.body.used.run(now, instances);
         self.body.spent.run(now, rate);
     }
 
-    /// Plans the next run of the schedule, after a time.
+    /// Computes the schedule's next run after a time.
     pub(in crate::emulator::world) fn schedule_next_run(&mut self, after: Time) {
         let schedule = self.body.schedule().filter(|_| self.is_up());
         self.body.next_run_at = schedule.and_then(|cron| cron.next(after));
     }
 }
 
-/// Apps by name and short id.
+/// Index of the apps by name and short id.
 #[derive(Default)]
 pub(in crate::emulator::world) struct AppIndex {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
@@ -197,7 +197,7 @@ pub(in crate::emulator::world) struct AppIndex {
 }
 
 impl AppIndex {
-    /// Tells whether another app of the project has the name.
+    /// Returns whether another app of the project has the name.
     pub(in crate::emulator::world) fn is_name_taken(
         &self,
         project: Option<Uuid>,
@@ -300,7 +300,7 @@ impl RecordKind for App {
     }
 }
 
-/// Shows how an app is run.
+/// Writes the settings that determine how an app runs.
 fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("size", &app.size);
     fields.write_field("start_command", &app.start_command);
@@ -319,7 +319,7 @@ fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
 }
 
 impl Call<'_> {
-    /// Finds the app that the path means, by id or short id.
+    /// Finds the app that the path identifies, by id or short id.
     pub(in crate::emulator::world) fn find_app(&self) -> Result<&TableRecord<App>, ErrorResponse> {
         self.find_app_named(self.param(0))
     }
@@ -334,7 +334,7 @@ impl Call<'_> {
         self.require_visible(id.and_then(|id| table.get(id)))
     }
 
-    /// Finds the app that the path means, unless it is on its way out.
+    /// Finds the app that the path identifies; refuses one that is being deleted.
     pub(in crate::emulator::world) fn find_app_staying(&self) -> Result<&TableRecord<App>, ErrorResponse> {
         let record = self.find_app()?;
         match record.status(self.now) {
@@ -343,7 +343,7 @@ impl Call<'_> {
         }
     }
 
-    /// Finds the app that the path means, unless it is on its way up or out.
+    /// Finds the app that the path identifies; refuses one that is building, deploying or being deleted.
     pub(in crate::emulator::world) fn find_app_settled(&self) -> Result<&TableRecord<App>, ErrorResponse> {
         let record = self.find_app()?;
         match record.status(self.now) {
@@ -354,7 +354,7 @@ impl Call<'_> {
         }
     }
 
-    /// Changes an app on somebody's behalf.
+    /// Updates an app's use record, then applies a change to the app.
     pub(in crate::emulator::world) fn change_app(
         &mut self,
         id: Uuid,

@@ -1,4 +1,4 @@
-//! `app_database_link`: databases whose address and login an app is given.
+//! `app_database_link`: databases whose address and login are passed to an app as variables.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// What a link sets. The values are secrets: no answer shows them.
+/// Variables that a link sets. Their values are secrets: no response contains them.
 const VARIABLES: &[&str] = &[
     "DATABASE_URL",
     "DATABASE_HOST",
@@ -48,18 +48,18 @@ const VARIABLES: &[&str] = &[
     "DATABASE_CA_CERT",
 ];
 
-/// A login of a database that an app has.
+/// An app's login to a database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct AppLink {
     pub(in crate::emulator::world) service_id: Uuid,
     pub(in crate::emulator::world) database_id: Uuid,
     pub(in crate::emulator::world) user: String,
-    /// How often the password was made anew.
+    /// How often the password was rotated.
     pub(in crate::emulator::world) rotations: u64,
 }
 
-/// Links by app and by database.
+/// Index of the links by app and by database.
 #[derive(Default)]
 pub(in crate::emulator::world) struct AppLinkIndex {
     children: ChildIndex,
@@ -108,7 +108,7 @@ impl ChildKind for AppLink {
 }
 
 impl World {
-    /// Removes the links to a database that is gone.
+    /// Removes the links to a deleted database.
     pub(in crate::emulator::world) fn unlink_database(&mut self, database: Uuid) {
         let all = (database, Uuid::nil(), Uuid::nil())..=(database, Uuid::max(), Uuid::max());
         let links: Vec<_> = self.app_links.index().databases.range(all).map(|(_, _, id)| *id).collect();
@@ -119,7 +119,7 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Refuses a database that there is not, or that cannot take a new login yet.
+    /// Refuses a database that does not exist or cannot accept a new login yet.
     pub(in crate::emulator::world) fn check_linkable(&self, database: Uuid) -> Result<(), ErrorResponse> {
         let record = self.find_by_id::<Database>(database)?;
         match record.status(self.now) {
@@ -128,7 +128,7 @@ impl Call<'_> {
         }
     }
 
-    /// Gives an app a login of a database.
+    /// Creates a login to a database for an app.
     pub(in crate::emulator::world) fn link(
         &mut self,
         app: Uuid,
@@ -161,7 +161,7 @@ fn create_app_link(call: &mut Call<'_>) -> Reply {
     call.record_response::<AppLink>(201, id, "database linked")
 }
 
-/// Returns the app and the link that the path means.
+/// Returns the ids of the app and the link that the path identifies.
 fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), ErrorResponse> {
     let app = call.find_app_staying()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
@@ -185,7 +185,7 @@ fn rotate_app_link(call: &mut Call<'_>) -> Reply {
     call.record_response::<AppLink>(200, link, "password changed")
 }
 
-/// An app that is live gets its variables by a new deployment.
+/// Redeploys a live app, so that it gets the new variables.
 fn redeploy_live_app(call: &mut Call<'_>, app: Uuid) {
     let now = call.now;
     if call.world.apps.get(app).is_some_and(|record| record.status(now) == "live") {

@@ -1,4 +1,4 @@
-//! `deployment`: one version of an app on its way to being live.
+//! `deployment`: one version of an app, from the queue until it is live.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -24,14 +24,14 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Post, COLLECTION, Access::Project, create_deployment),
 ];
 
-/// How a deployment comes up.
+/// Statuses of a new deployment, by seconds.
 const STEPS: &[(i64, &str)] =
     &[(0, "queued"), (2, "building"), (15, "deploying"), (DEPLOYMENT_SECS, "live")];
-/// How an app comes up that was not live.
+/// Statuses of an app that was not live before the deployment, by seconds.
 const APP_STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (DEPLOYMENT_SECS, "live")];
 /// Seconds until a deployment is live.
 pub(in crate::emulator::world) const DEPLOYMENT_SECS: i64 = 25;
-/// How many deployments of an app are kept.
+/// How many deployments to keep per app.
 const MAX_DEPLOYMENTS: usize = 100;
 
 /// One version of an app.
@@ -39,7 +39,7 @@ const MAX_DEPLOYMENTS: usize = 100;
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Deployment {
     pub(in crate::emulator::world) service_id: Uuid,
-    /// Why there is one.
+    /// The cause of the deployment, such as `resume`.
     pub(in crate::emulator::world) trigger: String,
     pub(in crate::emulator::world) image: String,
     pub(in crate::emulator::world) branch: String,
@@ -47,7 +47,7 @@ pub(in crate::emulator::world) struct Deployment {
 }
 
 impl Deployment {
-    /// Returns the deployment of an app that is live at a time.
+    /// Returns the id of an app's deployment that is live at a time.
     pub(in crate::emulator::world) fn find_live(world: &World, app: Uuid, now: Time) -> Option<Uuid> {
         let mut all = world.deployments.children_of(app);
         all.find(|record| record.status(now) == "live").map(|record| record.id)
@@ -102,7 +102,7 @@ impl ChildKind for Deployment {
 }
 
 impl World {
-    /// Begins a deployment of what an app is now; an app that is live stays so meanwhile.
+    /// Starts a deployment of an app's current settings; a live app stays live meanwhile.
     pub(in crate::emulator::world) fn deploy(
         &mut self,
         app: Uuid,
@@ -133,8 +133,8 @@ impl World {
         Some(id)
     }
 
-    /// Ends what a new deployment takes the place of: what is under way at once, what is live when the
-    /// new one is.
+    /// Ends the deployments that a new one supersedes: those in progress immediately, the live one when the new one
+    /// is live.
     fn supersede_deployments(&mut self, app: Uuid, now: Time) {
         let mut ended = Vec::new();
         for record in self.deployments.children_of(app) {
@@ -176,7 +176,7 @@ fn create_deployment(call: &mut Call<'_>) -> Reply {
     call.record_response::<Deployment>(201, id, "deployment created")
 }
 
-/// Reads the uploaded source that is to be deployed; without a key, what was deployed last.
+/// Reads the uploaded source to deploy; without a key, the most recently deployed one is used.
 fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), ErrorResponse> {
     let key = call.body.optional_field("blob_key", |field| field.text(1, 1_024))?;
     match key {

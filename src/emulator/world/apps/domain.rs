@@ -1,4 +1,4 @@
-//! `app_domain`: domains of one's own for an app.
+//! `app_domain`: custom domains of an app.
 
 use std::collections::HashMap;
 
@@ -29,11 +29,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// How a domain comes up: the emulator finds that it points here.
+/// Statuses of a domain, by seconds: the emulator always finds the DNS record correct.
 const STEPS: &[(i64, &str)] = &[(0, "pending"), (10, "active")];
 const MAX_DOMAIN_CHARS: usize = 253;
 
-/// A domain that leads to an app.
+/// A custom domain of an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct AppDomain {
@@ -41,7 +41,7 @@ pub(in crate::emulator::world) struct AppDomain {
     pub(in crate::emulator::world) domain: String,
 }
 
-/// Domains by app and, in lower case, by name.
+/// Index of the domains by app and by lower-case name.
 #[derive(Default)]
 pub(in crate::emulator::world) struct AppDomainIndex {
     children: ChildIndex,
@@ -90,7 +90,7 @@ impl ChildKind for AppDomain {
     }
 }
 
-/// Refuses what is no domain.
+/// Refuses a text that is not a domain name.
 fn check_domain(text: &str) -> Result<(), ErrorResponse> {
     let label = |label: &str| {
         let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

@@ -1,4 +1,4 @@
-//! `app_event`: what happened to an app: what was asked for, and how its deployments went.
+//! `app_event`: the events of an app: requested changes, and the progress of its deployments.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -17,10 +17,10 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/apps/services/{id}/events", Access::Account, list_app_events)];
 
-/// How many events of an app are kept, those of deployments apart.
+/// How many events to keep per app, not counting those of deployments.
 const MAX_EVENTS: usize = 100;
 
-/// Something that was done to an app.
+/// A recorded change to an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct AppEvent {
@@ -64,7 +64,7 @@ impl ChildKind for AppEvent {
 }
 
 impl World {
-    /// Notes that something was done to an app.
+    /// Records an event of an app.
     pub(in crate::emulator::world) fn note_event(
         &mut self,
         app: Uuid,
@@ -80,14 +80,14 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Notes that something was done to an app.
+    /// Records an event of an app.
     pub(in crate::emulator::world) fn record_app_event(&mut self, app: Uuid, kind: &str, message: &str) {
         let now = self.now;
         self.world.note_event(app, now, &format!("app.{kind}"), message);
     }
 }
 
-/// An event as it is shown.
+/// An event in its API representation.
 struct AppEventView<'a> {
     at: Time,
     id: Uuid,

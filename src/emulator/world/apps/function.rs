@@ -56,7 +56,7 @@ pub(in crate::emulator::world) struct ServerlessFunction {
     pub(in crate::emulator::world) version: i64,
 }
 
-/// Functions by name.
+/// Index of the functions by name.
 #[derive(Default)]
 pub(in crate::emulator::world) struct FunctionIndex(HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>);
 
@@ -108,7 +108,7 @@ impl RecordKind for ServerlessFunction {
     }
 }
 
-/// Reads what a creation and a change have in common.
+/// Reads the fields that create and update requests share.
 fn read_settings(body: &Input, function: &mut ServerlessFunction) -> Result<(), ErrorResponse> {
     if let Some(handler) = body.optional_field("handler", |field| field.text(1, MAX_HANDLER_CHARS))? {
         handler.clone_into(&mut function.handler);
@@ -166,7 +166,7 @@ fn update_function(call: &mut Call<'_>) -> Reply {
         new.source = Some(same.map_or_else(|| call.world.find_blob(id, key), Ok)?);
     }
     let now = call.now;
-    // What changes nothing is no new version, unless the last one failed.
+    // An update that changes nothing creates no new version, unless the last one failed.
     if new != old || call.find_by_path::<ServerlessFunction>()?.status(now) == "failed" {
         new.version += 1;
         call.update::<ServerlessFunction>(id, |record| {

@@ -1,4 +1,4 @@
-//! The fields of an app in a request's body: read, checked, and put into a record.
+//! Reads and checks the fields of an app in a request body, and sets them in a record.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::emulator::world::engine::cron::CronSchedule;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 
-/// Ports that the platform itself uses where it stands before an app.
+/// Ports that the platform's proxy in front of an app uses itself.
 const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
 const MAX_DESCRIPTION_CHARS: usize = 65_535;
 const MAX_COMMAND_CHARS: usize = 65_535;
@@ -17,14 +17,14 @@ const MAX_SOURCE_CHARS: usize = 253;
 const MAX_VARIABLES: usize = 1_000;
 const MAX_VALUE_CHARS: usize = 65_536;
 
-/// Puts a text into its field, when there is one.
+/// Sets a field to the given text, if there is one.
 fn set_if_given(field: &mut String, said: Option<&str>) {
     if let Some(text) = said {
         text.clone_into(field);
     }
 }
 
-/// Reads what a creation and a change have in common.
+/// Reads the fields that create and update requests share.
 pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let text = |name, most| body.optional_field(name, |field| field.text(0, most));
     set_if_given(&mut app.description, text("description", MAX_DESCRIPTION_CHARS)?);
@@ -58,7 +58,7 @@ fn known_size(slug: &str) -> Result<&'static str, ErrorResponse> {
     })
 }
 
-/// Refuses a port that the platform needs in front of this app.
+/// Refuses a port that the platform's proxy in front of this app uses.
 pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), ErrorResponse> {
     let fronted = match app.kind {
         AppType::Web => true,
@@ -93,7 +93,7 @@ pub(in crate::emulator::world) fn read_env_variables(
                  first"
             )));
         }
-        // A value may be a secret: no message repeats it.
+        // A value may be a secret: error messages must not repeat it.
         match value.as_str() {
             Some(text) if text.len() <= MAX_VALUE_CHARS => drop(read.insert(name.clone(), text.to_owned())),
             Some(_) => {
@@ -120,7 +120,7 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
         (AppType::Cron, true) => {
             return Err(ErrorResponse::bad_request("cron_schedule is required for a cron app"));
         }
-        // Without a schedule, a zone is still to be one.
+        // Without a schedule, the time zone still has to be valid.
         (_, true) if said => CronSchedule::parse("* * * * *", &app.cron_timezone)?,
         (_, false) if said => CronSchedule::parse(&app.cron_schedule, &app.cron_timezone)?,
         _ => return Ok(()),
@@ -128,7 +128,7 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// Reads what an app is made from: exactly one of an image, a repository, and uploaded source.
+/// Reads the source of an app: exactly one of an image, a repository, and uploaded source.
 pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let text = |name| body.optional_field(name, |field| field.text(1, MAX_SOURCE_CHARS));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
@@ -156,7 +156,7 @@ pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Re
     Ok(())
 }
 
-/// Reads another branch for an app that is built from a repository.
+/// Reads a new branch; only apps that are built from a repository take one.
 pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let Some(branch) = body.optional_field("branch", |field| field.text(1, MAX_SOURCE_CHARS))? else {
         return Ok(());
@@ -168,7 +168,7 @@ pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Re
     Ok(())
 }
 
-/// Reads another image for an app that runs one.
+/// Reads a new image; only apps that run an image take one.
 pub(in crate::emulator::world) fn read_image(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let Some(image) = body.optional_field("image", |field| field.text(1, MAX_SOURCE_CHARS))? else {
         return Ok(());

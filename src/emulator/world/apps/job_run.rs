@@ -1,4 +1,4 @@
-//! `job_run`: runs of cron apps and one-off jobs, told to or on the clock.
+//! `job_run`: runs of cron apps and one-off jobs, started by request or by schedule.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -23,7 +23,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/apps/services/{id}/jobs/runs", Access::Account, list_job_runs),
 ];
 
-/// How many runs of an app are kept.
+/// How many runs to keep per app.
 const MAX_RUNS: usize = 20;
 /// Seconds until a run starts.
 const START_SECS: i64 = 1;
@@ -36,7 +36,7 @@ pub(in crate::emulator::world) struct JobRun {
     pub(in crate::emulator::world) deployment_id: Option<Uuid>,
     pub(in crate::emulator::world) trigger: String,
     pub(in crate::emulator::world) scheduled_for: Time,
-    /// How it ends, when it does.
+    /// Exit code that the run will end with.
     pub(in crate::emulator::world) exit_code: i64,
     pub(in crate::emulator::world) error: String,
 }
@@ -92,7 +92,7 @@ impl ChildKind for JobRun {
     }
 }
 
-/// Returns the statuses of a run.
+/// Returns the timeline of a run: queued, running, then succeeded or failed.
 fn run_timeline(app: &App, now: Time) -> Timeline {
     let end = if app.job_exit_code == 0 { "succeeded" } else { "failed" };
     let seconds = app.job_seconds.max(START_SECS + 1);
@@ -105,7 +105,7 @@ impl World {
         going.map(|record| record.id).collect()
     }
 
-    /// Lets a run begin, beside or in place of those that are going.
+    /// Starts a run, in addition to running ones or in place of them.
     fn begin_run(&mut self, app: Uuid, now: Time, id: Uuid, trigger: &str) {
         let Some(record) = self.apps.get(app) else { return };
         let (project, timeline) = (record.project, run_timeline(&record.body, now));
@@ -131,8 +131,8 @@ impl World {
         self.job_runs.prune(app, MAX_RUNS, |_| false);
     }
 
-    /// Runs a cron app whose time has come, each time up to the end of what the clock passes over, and
-    /// plans the next time. Of many runs only those are made that would still be kept at the end.
+    /// Runs a cron app that is due, once for each scheduled time up to `until`, and computes the next time. If the
+    /// clock skips many runs, only those that would still be kept at the end are created.
     pub(in crate::emulator::world) fn run_schedule(&mut self, app: Uuid, now: Time, until: Time) {
         let Some(record) = self.apps.get(app) else { return };
         let Some(schedule) = record.body.schedule() else {
@@ -149,18 +149,18 @@ impl World {
         self.apps.amend(app, |record| record.body.next_run_at = next);
     }
 
-    /// Lets a scheduled run begin, unless the app is not live or another run forbids it.
+    /// Starts a scheduled run, unless the app is not live or `forbid` applies to a run in progress.
     fn run_scheduled(&mut self, app: Uuid, at: Time) {
         let Some(record) = self.apps.get(app).filter(|record| record.status(at) == "live") else { return };
         if record.body.cron_concurrency == "forbid" && !self.unfinished_runs(app, at).is_empty() {
             return;
         }
-        // The id follows from app and time, so that runs that were left out change no other id.
+        // The id follows from app and time, so that omitted runs do not change other ids.
         let id = seeded_rng::nth_uuid(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
         self.begin_run(app, at, id, "schedule");
     }
 
-    /// Returns up to when nothing but the clock itself changes what apps do, on its way to a time.
+    /// Returns the time until which no event other than the schedule changes the apps, at most `until`.
     fn quiet_until(&self, now: Time, until: Time) -> Time {
         let cap = spend_cap::next_spend_event(self).map_or(Time::MAX, |due| due.at);
         until.min(cap).max(now)

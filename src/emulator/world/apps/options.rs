@@ -1,5 +1,5 @@
-//! What an app can be made of: sizes, templates and connections to GitHub, as data. All values are
-//! made up; the shapes are not.
+//! The choices for an app: sizes, templates and connections to GitHub, as data. All values are invented; the
+//! shapes are the service's.
 
 use rust_decimal::Decimal;
 use uuid::Uuid;
@@ -22,15 +22,15 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 /// A size of an app's instances.
 pub(in crate::emulator::world) struct AppSize {
     pub(in crate::emulator::world) slug: &'static str,
-    /// Thousandths of a processor.
+    /// CPU in thousandths of a core.
     cpu: i64,
-    /// MB.
+    /// Memory in MB.
     ram: i64,
     cents: i64,
 }
 
 impl AppSize {
-    /// Returns the price of an instance, a month.
+    /// Returns the monthly price of one instance.
     pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         from_cents(self.cents)
     }
@@ -40,7 +40,7 @@ const fn app_size(slug: &'static str, cpu: i64, ram: i64, cents: i64) -> AppSize
     AppSize { slug, cpu, ram, cents }
 }
 
-/// Sizes; the first is the one of apps that do not say.
+/// The sizes; the first one is the default.
 pub(in crate::emulator::world) static SIZES: [AppSize; 5] = [
     app_size("app-xs", 250, 256, 300),
     app_size("app-s", 500, 512, 600),
@@ -49,7 +49,7 @@ pub(in crate::emulator::world) static SIZES: [AppSize; 5] = [
     app_size("app-xl", 4_000, 4_096, 4_800),
 ];
 
-/// Returns the size of a name.
+/// Returns the size with a slug.
 pub(in crate::emulator::world) fn find_size(slug: &str) -> Option<&'static AppSize> {
     SIZES.iter().find(|size| size.slug == slug)
 }
@@ -62,7 +62,7 @@ fn write_size(fields: &mut JsonObjectWriter<'_>, size: &AppSize) {
     fields.write_number("monthly_price", money::round_to_cents(size.monthly_price()));
 }
 
-/// An app to start from.
+/// A template for a new app.
 struct StarterApp {
     slug: &'static str,
     name: &'static str,
@@ -91,7 +91,7 @@ fn write_starter(fields: &mut JsonObjectWriter<'_>, starter: &StarterApp) {
     fields.write_field("port", &starter.port);
 }
 
-/// An account at GitHub that lets the service read its repositories.
+/// A GitHub account that gives the service access to its repositories.
 struct GithubConnection {
     id: Uuid,
     installation: i64,

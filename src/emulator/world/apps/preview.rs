@@ -1,7 +1,7 @@
-//! `preview`: copies of a repository's app, one for each open pull request.
+//! `preview`: copies of an app that is built from a repository, one per open pull request.
 //!
-//! No one opens pull requests at an emulator. So that previews can be seen, one is opened each time that
-//! they are turned on for an app that is built from a repository.
+//! An emulator gets no pull requests. To make previews visible, one is opened each time previews are turned on
+//! for an app that is built from a repository.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -27,10 +27,10 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 const STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (25, "live")];
-/// Seconds until a preview is gone.
+/// Seconds from the request until a deleted preview is gone.
 const DELETION_SECS: i64 = 5;
 
-/// A copy of an app, made from a pull request.
+/// A copy of an app, built from a pull request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Preview {
@@ -79,7 +79,7 @@ impl ChildKind for Preview {
 }
 
 impl World {
-    /// Opens a preview of an app, if it is built from a repository.
+    /// Opens a preview of an app, if the app is built from a repository.
     pub(in crate::emulator::world) fn open_preview(&mut self, app: Uuid, now: Time) {
         let Some(record) = self.apps.get(app).filter(|record| !record.body.repo.is_empty()) else { return };
         let (project, number) = (record.project, record.body.previews + 1);
@@ -95,7 +95,7 @@ fn list_previews(call: &mut Call<'_>) -> Reply {
     call.list_children::<Preview>(id)
 }
 
-/// Finds the preview that the path means, unless it is on its way out.
+/// Finds the preview that the path identifies; refuses one that is being deleted.
 fn find_active_preview<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Preview>, ErrorResponse> {
     let record = call.find_by_path::<Preview>()?;
     match record.status(call.now) {

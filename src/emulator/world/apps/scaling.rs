@@ -1,4 +1,4 @@
-//! How many instances an app has: a fixed number, or bounds within which it scales by itself.
+//! The number of an app's instances: fixed, or bounds for autoscaling.
 
 use super::app::{App, AppType};
 use super::input::check_port;
@@ -11,12 +11,12 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Post, "/api/v1/apps/services/{id}/scale", Access::Project, scale_app)];
 
-/// Most instances of an app, fixed or scaled. It is checked only when a value goes up.
+/// Maximum number of instances of an app, fixed or autoscaled. Only an increase is checked against it.
 const MAX_INSTANCES: i64 = 6;
 const FIELD_MAX: i64 = 1_000_000;
 const DEFAULT_TARGET: i64 = 80;
 
-/// Reads the fields of a scale into an app; tells whether any was there.
+/// Reads the scaling fields into an app; returns whether the body has any of them.
 pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Result<bool, ErrorResponse> {
     let old = app.clone();
     let instances = body.optional_field("instances", |field| field.integer(1, FIELD_MAX))?;
@@ -60,7 +60,7 @@ fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), ErrorRespons
     Ok(())
 }
 
-/// Refuses what does not go together, or not with the type of the app.
+/// Refuses scaling fields that contradict each other or do not fit the app's type.
 fn check_scale(app: &App) -> Result<(), ErrorResponse> {
     if !app.kind.is_long_running() && (app.min_replicas.is_some() || app.instances > 1) {
         return Err(ErrorResponse::bad_request(

@@ -1,4 +1,4 @@
-//! `upload`: source archives on their way in: grants with a signed address, and what arrived there.
+//! `upload`: uploads of source archives: grants with a signed URL, and the archives received for them.
 
 use std::fmt::Write;
 
@@ -25,16 +25,16 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Post, "/api/v1/apps/services/{id}/source-upload", Access::Project, grant_to_app),
 ];
 
-/// Begins the path of every signed address.
+/// Path prefix of all signed upload URLs.
 pub const UPLOAD_PREFIX: &str = "/uploads/";
-/// Largest archive, in bytes.
+/// Maximum size of an archive, in bytes.
 pub const MAX_ARCHIVE_BYTES: usize = 100 << 20;
 /// Seconds until a grant expires.
 const GRANT_VALID_SECS: i64 = 900;
-/// Seconds that an archive is kept for a deployment to name it.
+/// Seconds for which a received archive can be used by a deployment.
 const ARCHIVE_RETENTION_SECS: i64 = 7 * 24 * 3_600;
 
-/// An archive that was received: its bytes are of no use to an emulator, and are not kept.
+/// A received archive: size and digest only, because the emulator does not use its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedArchive {
     pub(in crate::emulator::world) size: u64,
@@ -42,7 +42,7 @@ pub struct ReceivedArchive {
     pub(in crate::emulator::world) gzip: bool,
 }
 
-/// An archive that is being received.
+/// State of an archive while it is being received.
 #[derive(Debug, Clone, Default)]
 pub struct ArchiveReceiver {
     size: u64,
@@ -51,7 +51,7 @@ pub struct ArchiveReceiver {
 }
 
 impl ArchiveReceiver {
-    /// Takes in the next bytes.
+    /// Adds the next bytes to size and digest.
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.size += bytes.len() as u64;
         self.hash.update(bytes);
@@ -59,7 +59,7 @@ impl ArchiveReceiver {
         self.first.extend(bytes.iter().take(missing));
     }
 
-    /// Returns the whole.
+    /// Returns the complete archive's size, digest and format.
     #[must_use]
     pub fn finish(self) -> ReceivedArchive {
         ReceivedArchive {
@@ -70,7 +70,7 @@ impl ArchiveReceiver {
     }
 }
 
-/// How a gzip file begins: its mark, and the one method of compression that there is.
+/// First bytes of a gzip file: its magic number, and the only defined compression method.
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 
 impl ReceivedArchive {
@@ -83,13 +83,13 @@ impl ReceivedArchive {
 
 fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// An archive that a deployment was made of.
+/// An archive that a deployment was built from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct StoredArchive {
@@ -98,11 +98,11 @@ pub(in crate::emulator::world) struct StoredArchive {
     pub(in crate::emulator::world) sha256: String,
 }
 
-/// A grant, and what arrived for it.
+/// An upload grant, and the archive received for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct SourceUpload {
-    /// The app or function that it is for.
+    /// Id of the app or function that the source is for.
     pub(in crate::emulator::world) owner: Uuid,
     pub(in crate::emulator::world) expires_at: Time,
     pub(in crate::emulator::world) received: Option<StoredArchive>,
@@ -147,7 +147,7 @@ fn id_of(key: &str) -> Option<Uuid> {
 }
 
 impl World {
-    /// Returns what a signature of a grant is made with.
+    /// Returns the MAC state for the signature of a grant's URL.
     fn upload_mac(&self, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
         let secret = [&self.account.seed.to_be_bytes()[..], self.account.id.as_bytes()].concat();
         let mut mac = Hmac::new_from_slice(&secret).ok()?;
@@ -155,7 +155,7 @@ impl World {
         Some(mac)
     }
 
-    /// Returns what arrived under a key, for an app or function.
+    /// Returns the archive that was uploaded under a key for an app or function.
     pub(in crate::emulator::world) fn find_blob(
         &self,
         owner: Uuid,
@@ -172,7 +172,7 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Grants one upload for an app or function.
+    /// Creates an upload grant for an app or function.
     pub(in crate::emulator::world) fn grant_upload(
         &mut self,
         owner: Uuid,
@@ -210,7 +210,7 @@ fn grant_to_app(call: &mut Call<'_>) -> Reply {
     Ok(call.grant_upload(id, project))
 }
 
-/// Takes in what was put at a signed address.
+/// Accepts the archive that a client uploaded to a signed URL.
 pub(in crate::emulator::world) fn receive_upload(
     world: &mut World,
     request: &ApiRequest,
@@ -246,7 +246,7 @@ pub(in crate::emulator::world) fn receive_upload(
     Ok(message_response("source received"))
 }
 
-/// Reads pairs of digits; what is none makes a signature that fits nothing.
+/// Decodes hexadecimal digits. Invalid input gives an empty signature, which never verifies.
 fn decode_hex(text: &str) -> Vec<u8> {
     let pairs = text.as_bytes().chunks(2);
     let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());

@@ -1,4 +1,4 @@
-//! What apps are doing, and what they have used: instances, and the usage of a month.
+//! Monitoring of apps: their instances, and their usage and cost per month.
 
 use rust_decimal::Decimal;
 use uuid::Uuid;
@@ -35,7 +35,7 @@ fn list_instances(call: &mut Call<'_>) -> Reply {
     })
 }
 
-/// What an app used in a month.
+/// The usage of one app in one month.
 struct AppUsage {
     id: Uuid,
     hours: Decimal,
@@ -43,7 +43,7 @@ struct AppUsage {
 }
 
 fn measure_usage(record: &TableRecord<App>, call: &Call<'_>, current: bool) -> AppUsage {
-    // Brought up to now on a copy: a look changes nothing.
+    // The usage is computed up to now on a copy: a read must not change the record.
     let mut record = record.clone();
     record.update_meters(call.now);
     let amount = |meter: &MonthMeter| {
@@ -69,7 +69,7 @@ fn report_usage(call: &mut Call<'_>) -> Reply {
     let whole = call.scope == RequestScope::Unspecified && !one;
     let services: Vec<_> = apps.into_iter().map(|record| measure_usage(record, call, current)).collect();
     let listed = services.iter().map(|used| used.dollars).sum();
-    // What apps used that are no more counts for the account as a whole.
+    // The account's total includes the usage of deleted apps.
     let total = if whole { call.world.app_spend(call.now, current) } else { listed };
     Ok(success_response(200, "", |fields| {
         fields.write_object("data", |fields| {

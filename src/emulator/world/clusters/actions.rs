@@ -1,4 +1,4 @@
-//! What makes and ends a cluster.
+//! Creation and deletion of clusters.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, "/api/v1/k8s/clusters/{id}", Access::ProjectStated, delete_cluster),
 ];
 
-/// Seconds until a cluster runs; the pools that it is made with run with it.
+/// Seconds until a new cluster is running, together with its initial pools.
 const CREATION_SECS: i64 = 90;
 const DELETION_SECS: i64 = 10;
 const MAX_POOLS: usize = 100;
@@ -54,7 +54,7 @@ fn create_cluster(call: &mut Call<'_>) -> Reply {
     call.record_response::<Cluster>(201, id, "cluster created")
 }
 
-/// Refuses the storage nodes that clusters once had.
+/// Refuses storage nodes, which earlier versions of the API offered.
 fn no_storage_nodes(body: &Input) -> Result<(), ErrorResponse> {
     for name in ["storage_node_count", "storage_node_disk_gb"] {
         if body.optional_field(name, |field| field.integer(0, i64::MAX))?.is_some_and(|number| number != 0)
@@ -67,7 +67,7 @@ fn no_storage_nodes(body: &Input) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// Reads the body of a creation, all but its pools.
+/// Reads the body of a create request, except for the pools.
 fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     let version_id = body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
     if versions::find_version(version_id).is_none() {
@@ -101,8 +101,8 @@ fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     Ok(cluster)
 }
 
-/// Reads the pools that a cluster is to begin with: those of the body, else a default one of the plan
-/// for workers, else none.
+/// Reads the initial pools of a cluster: those of the body, else one default pool of the worker plan, else
+/// none.
 fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, ErrorResponse> {
     let read = body.optional_field("node_pools", |field| {
         field.list(MAX_POOLS, |item| {

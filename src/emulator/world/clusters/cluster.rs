@@ -1,4 +1,4 @@
-//! `cluster`: managed Kubernetes: what a cluster is, what it costs, what an answer shows.
+//! `cluster`: managed Kubernetes clusters: their record, their price and their API representation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,31 +33,31 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/k8s/clusters/{id}", Access::Account, read_cluster),
 ];
 
-/// Managed Kubernetes.
+/// A managed Kubernetes cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Cluster {
     pub(in crate::emulator::world) name: String,
     pub(in crate::emulator::world) version_id: i64,
-    /// 1, or 3 for a control plane that is highly available.
+    /// 1, or 3 for a highly available control plane.
     pub(in crate::emulator::world) control_plane_count: i64,
     pub(in crate::emulator::world) vpc_id: Option<Uuid>,
-    /// The plan of the default pool that it was made with.
+    /// Plan of the default pool that the cluster was created with.
     pub(in crate::emulator::world) worker_plan_id: Option<i64>,
     pub(in crate::emulator::world) upgrade_mode: UpgradeMode,
-    /// Sunday is 0.
+    /// Day of the week; Sunday is 0.
     pub(in crate::emulator::world) maintenance_day: i8,
-    /// `HH:MM`, UTC.
+    /// Start of the window: `HH:MM`, UTC.
     pub(in crate::emulator::world) maintenance_start: String,
-    /// The end of the last weekly window that was made use of.
+    /// End of the last weekly window in which an automatic upgrade was attempted.
     pub(in crate::emulator::world) window_used: Option<Time>,
-    /// The upgrade that is under way.
+    /// The upgrade in progress.
     pub(in crate::emulator::world) upgrade: Option<ClusterUpgrade>,
-    /// How often its credentials were made anew.
+    /// How often the credentials were rotated.
     pub(in crate::emulator::world) rotations: u64,
-    /// What workloads inside ask for. No call of the service reaches there: `mutate` does.
+    /// Volume sizes that workloads in the cluster request. The service's API does not set them; `mutate` does.
     pub(in crate::emulator::world) claims: BTreeMap<String, ClaimSize>,
-    /// What they have.
+    /// Volumes bound to the claims.
     pub(in crate::emulator::world) bound: BTreeMap<String, BoundClaim>,
     pub(in crate::emulator::world) history: ClusterEventLog,
 }
@@ -67,7 +67,7 @@ impl Cluster {
         self.control_plane_count == 1
     }
 
-    /// Returns the price of the control plane a month; workers are billed with their pools.
+    /// Returns the monthly price of the control plane; workers are billed with their pools.
     fn monthly_price(&self) -> Decimal {
         from_cents(if self.is_single() { CONTROL_PLANE.0 } else { CONTROL_PLANE.1 })
     }
@@ -79,14 +79,14 @@ impl TableRecord<Cluster> {
         seeded_rng::derive_text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
-    /// Returns where its API listens, once it does.
+    /// Returns the URL of the cluster's API server, once it is available.
     pub(in crate::emulator::world) fn endpoint(&self, now: Time) -> Option<String> {
         let up = !matches!(self.status(now), "pending" | "provisioning" | "failed");
         up.then(|| format!("https://{}.k8s.{HOST_DOMAIN}:6443", self.short_id()))
     }
 }
 
-/// Clusters by name, short id and network.
+/// Index of the clusters by name, short id and network.
 #[derive(Default)]
 pub(in crate::emulator::world) struct ClusterIndex {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
@@ -99,7 +99,7 @@ impl ClusterIndex {
         self.networks.range((vpc, Uuid::nil())..=(vpc, Uuid::max())).count()
     }
 
-    /// Tells whether a cluster of the project has the name.
+    /// Returns whether a cluster of the project has the name.
     pub(in crate::emulator::world) fn is_name_taken(&self, project: Uuid, name: &str) -> bool {
         self.names.contains_key(&(Some(project), name.to_owned()))
     }
@@ -184,7 +184,7 @@ impl RecordKind for Cluster {
         fields.write_field("maintenance_day", &cluster.maintenance_day);
         fields.write_field("maintenance_start", &cluster.maintenance_start);
         let pools = view.world.cluster_pools(record.id);
-        // In a list, a pool looks as in the list of pools.
+        // A pool has the same short form here as in the list of pools.
         fields.write_object_array("node_pools", pools, |fields, pool| {
             NodePool::show(pool, RenderContext { detail: false, ..view }, fields);
         });
@@ -195,14 +195,14 @@ impl RecordKind for Cluster {
 }
 
 impl World {
-    /// Returns what an hour of a cluster costs, its workers included.
+    /// Returns the hourly price of a cluster, including its workers.
     fn cluster_rate(&self, record: &TableRecord<Cluster>) -> Decimal {
         let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
         let pools = self.cluster_pools(record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
         control_plane + pools.sum::<Decimal>()
     }
 
-    /// Takes a cluster away: its pools go with it, and the volumes of its claims stay.
+    /// Removes a cluster and its pools; the volumes of its claims stay.
     fn remove_cluster(&mut self, id: Uuid, at: Time) {
         let pools: Vec<_> = self.cluster_pools(id).map(|pool| pool.id).collect();
         for pool in pools {
@@ -218,7 +218,7 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Finds the cluster that the path means, by id or short id.
+    /// Finds the cluster that the path identifies, by id or short id.
     pub(in crate::emulator::world) fn find_cluster(&self) -> Result<&TableRecord<Cluster>, ErrorResponse> {
         let table = self.world.table::<Cluster>();
         let text = self.param(0);
@@ -226,7 +226,7 @@ impl Call<'_> {
         self.require_visible(id.and_then(|id| table.get(id)))
     }
 
-    /// Finds the cluster that the path means, when it runs.
+    /// Finds the cluster that the path identifies; refuses one that is not running.
     pub(in crate::emulator::world) fn find_running(&self) -> Result<&TableRecord<Cluster>, ErrorResponse> {
         let record = self.find_cluster()?;
         match record.status(self.now) {

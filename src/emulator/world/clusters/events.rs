@@ -1,5 +1,5 @@
-//! `ClusterEventLog`: what happened to a cluster, and what is about to: an upgrade's progress is written down
-//! when it begins, and shown as the clock comes to it.
+//! `ClusterEventLog`: the events of a cluster. All events of an upgrade are recorded when it starts, each with its
+//! future time, and become visible when the clock reaches that time.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/events", Access::Account, list_cluster_events)];
 
-/// Most events that a cluster keeps.
+/// How many events to keep per cluster.
 const MAX_EVENTS: usize = 200;
 
 /// One event. (Shape assumed: the specification shows none.)
@@ -28,17 +28,17 @@ struct ClusterEvent {
     message: String,
 }
 
-/// A cluster's events in order of time.
+/// A cluster's events, ordered by time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ClusterEventLog {
-    /// How many there ever were.
+    /// Number of events ever added.
     total: u64,
     kept: Vec<ClusterEvent>,
 }
 
 impl ClusterEventLog {
-    /// Adds an event some seconds from now.
+    /// Adds an event that occurs `seconds` from now.
     pub(in crate::emulator::world) fn add(
         &mut self,
         now: Time,
@@ -56,7 +56,7 @@ impl ClusterEventLog {
         }
     }
 
-    /// Returns what has happened by now, youngest first.
+    /// Returns the events up to now, youngest first.
     fn events_until(&self, now: Time) -> Vec<&ClusterEvent> {
         self.kept.iter().rev().filter(|event| event.at <= now).collect()
     }

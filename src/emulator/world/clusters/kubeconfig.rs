@@ -1,4 +1,4 @@
-//! The credentials of a cluster: a kubeconfig that expires, and how to make all of them worthless.
+//! The credentials of a cluster: kubeconfigs that expire, and a rotation that revokes all of them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +23,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// Seconds that a kubeconfig lives: at least, at most, and unless it is said.
+/// Lifetime of a kubeconfig in seconds: minimum, maximum and default.
 const MIN_LIFETIME_SECS: i64 = 600;
 const MAX_LIFETIME_SECS: i64 = 30 * 24 * 3_600;
 const DEFAULT_LIFETIME_SECS: i64 = 7 * 24 * 3_600;
@@ -56,7 +56,7 @@ fn read_lifetime(call: &Call<'_>) -> Result<i64, ErrorResponse> {
     }
 }
 
-/// Returns where the cluster's API listens, or refuses while it does not.
+/// Returns the URL of the cluster's API server; refuses a cluster whose API server is not available.
 fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, ErrorResponse> {
     let status = record.status(now);
     let server = record.endpoint(now).filter(|_| status != "deleting");
@@ -64,13 +64,13 @@ fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, 
         .ok_or_else(|| ErrorResponse::conflict(format!("the cluster is {status}; its API does not answer")))
 }
 
-/// Writes the file. Names in it are the short id: a cluster's own name could be any text.
+/// Writes the kubeconfig. Names in it use the short id, because a cluster's name can be any text.
 fn kubeconfig_text(record: &TableRecord<Cluster>, server: &str, expires_at: Time) -> String {
     let short = record.short_id();
     let secret = |purpose: u64, length| seeded_rng::derive_text(record.id, purpose, TOKEN_ALPHABET, length);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", secret(4, 64));
     let authority = STANDARD.encode(pem);
-    // A credential follows from when it expires and from how often all were made anew.
+    // The token depends on the expiry and on the number of rotations, so that a rotation changes all tokens.
     let purpose = seeded_rng::nth_number(record.body.rotations, expires_at.as_second().unsigned_abs());
     let token = secret(purpose, 40);
     format!(

@@ -1,4 +1,4 @@
-//! `node_pool`: the workers of a cluster, in groups of one plan.
+//! `node_pool`: groups of a cluster's workers that share one plan.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,7 +32,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const PROVISIONING: &[(i64, &str)] = &[(0, "provisioning"), (30, "running")];
 const SCALING: &[(i64, &str)] = &[(0, "scaling"), (30, "running")];
-/// Workers that a cluster keeps, over all pools.
+/// Minimum number of workers in a cluster, over all pools.
 pub(in crate::emulator::world) const MIN_WORKERS: u32 = 2;
 const MAX_NODES: u32 = 1_000;
 const MAX_TAINTS: usize = 100;
@@ -49,13 +49,13 @@ pub(in crate::emulator::world) struct NodePool {
     pub(in crate::emulator::world) taints: Vec<NodeTaint>,
 }
 
-/// What keeps workloads away from a worker. It is shown in the form in which it was sent.
+/// A Kubernetes node taint. The API shows it in the form in which it was sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(in crate::emulator::world) enum NodeTaint {
-    /// `key=value:NoSchedule`, as on a command line.
+    /// `key=value:NoSchedule`, as `kubectl` takes it.
     Short(String),
-    /// With its parts apart.
+    /// An object with key, value and effect.
     Long {
         key: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ impl NodePool {
         plan * Decimal::from(self.node_count)
     }
 
-    /// Reads a pool from the body of its creation, or from its entry in a cluster's.
+    /// Reads a pool from its create request, or from an item of a cluster's create request.
     pub(in crate::emulator::world) fn read(body: &Input) -> Result<Self, ErrorResponse> {
         Ok(Self {
             cluster_id: Uuid::nil(),
@@ -88,7 +88,7 @@ impl NodePool {
         })
     }
 
-    /// Returns the pool that a cluster without others gets.
+    /// Returns the default pool for a cluster that is created without pools.
     pub(in crate::emulator::world) fn default_of(plan_id: i64) -> Self {
         Self {
             cluster_id: Uuid::nil(),
@@ -101,7 +101,7 @@ impl NodePool {
     }
 }
 
-/// Reads a plan's id.
+/// Reads the id of a worker plan; refuses an unknown one.
 pub(in crate::emulator::world) fn plan_id(field: BodyField<'_>) -> Result<i64, ErrorResponse> {
     let id = field.integer(0, i64::MAX)?;
     if catalog::node_plan(id).is_none() {
@@ -140,7 +140,7 @@ fn read_taints(field: BodyField<'_>) -> Result<Vec<NodeTaint>, ErrorResponse> {
     })
 }
 
-/// The pools of each cluster, and how many workers they have that stay.
+/// Index of the pools by cluster, with the number of workers that are not being deleted.
 #[derive(Default)]
 pub(in crate::emulator::world) struct NodePoolIndex {
     pools: BTreeSet<(Uuid, Time, Uuid)>,
@@ -229,14 +229,14 @@ impl World {
         self.create_record(project, now, timeline, NodePool { cluster_id: cluster, ..pool })
     }
 
-    /// Writes an event of a pool into its cluster's history.
+    /// Records an event of a pool in its cluster's history.
     fn note_pool(&mut self, cluster: Uuid, now: Time, kind: &str, message: String) {
         self.clusters.amend(cluster, |record| record.body.history.add(now, 0, kind, message));
     }
 }
 
 impl Call<'_> {
-    /// Finds the pool that the path means.
+    /// Finds the pool that the path identifies.
     fn find_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
         let cluster = self.find_cluster()?.id;
         let id = Uuid::try_parse(self.param(1)).ok();
@@ -246,7 +246,7 @@ impl Call<'_> {
             .ok_or_else(|| ErrorResponse::not_found(NodePool::TITLE))
     }
 
-    /// Finds the pool that the path means, when neither it nor its cluster is under way.
+    /// Finds the pool that the path identifies; refuses it while the pool or its cluster is changing.
     fn find_resting_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
         let pool = self.find_pool()?;
         self.find_running()?;
@@ -258,7 +258,7 @@ impl Call<'_> {
         }
     }
 
-    /// Refuses a change that takes so many workers and leaves a cluster too few.
+    /// Refuses a change that removes `taken` workers if too few remain in the cluster.
     fn enough_workers(&self, pool: &TableRecord<NodePool>, taken: u32) -> Result<(), ErrorResponse> {
         let left = self.world.worker_count(pool.body.cluster_id).saturating_sub(u64::from(taken));
         if taken == 0 || left >= u64::from(MIN_WORKERS) {

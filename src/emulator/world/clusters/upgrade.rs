@@ -1,4 +1,4 @@
-//! Upgrades of a cluster: those that are asked for, and those that the clock brings in a weekly window.
+//! Upgrades of a cluster: on request, or automatic in a weekly maintenance window.
 
 use jiff::civil;
 use serde::{Deserialize, Serialize};
@@ -29,26 +29,26 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// Seconds that an upgrade takes; its second half are the workers'.
+/// Duration of an upgrade in seconds; the workers are upgraded in the second half.
 const UPGRADE_SECS: i64 = 60;
 const DAY: i64 = 24 * 3_600;
 const WEEK: i64 = 7 * DAY;
-/// How long a window is open.
+/// Seconds for which a maintenance window is open.
 const WINDOW_SECS: i64 = 4 * 3_600;
 
-/// What upgrades itself.
+/// Which upgrades are automatic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::emulator::world) enum UpgradeMode {
-    /// Nothing.
+    /// No automatic upgrades.
     Manual,
-    /// Later patches of the minor version.
+    /// Automatic upgrades to later patches of the same minor version.
     AutoPatch,
-    /// Later minor versions too, one in a window.
+    /// Automatic upgrades to later minor versions, too: one per window.
     AutoMinor,
 }
 
-/// An upgrade that is under way.
+/// An upgrade in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ClusterUpgrade {
@@ -56,7 +56,7 @@ pub(in crate::emulator::world) struct ClusterUpgrade {
     pub(in crate::emulator::world) done_at: Time,
 }
 
-/// A window of four hours that opens each week: seconds from the beginning of a Sunday.
+/// A weekly window of four hours; the value is its start, in seconds from the beginning of Sunday.
 #[derive(Debug, Clone, Copy)]
 struct MaintenanceWindow(i64);
 
@@ -65,13 +65,13 @@ impl MaintenanceWindow {
         Self(i64::from(day) * DAY + seconds_of_day(start).unwrap_or_default())
     }
 
-    /// Returns how many seconds ago it opened, the last time that it did.
+    /// Returns the seconds since the window last opened.
     fn since_opening(self, time: Time) -> i64 {
         // 1970 began on a Thursday.
         (time.as_second() + 4 * DAY - self.0).rem_euclid(WEEK)
     }
 
-    /// Returns the first moment from a time on at which it is open.
+    /// Returns the first moment at or after `time` at which the window is open.
     fn open_from(self, time: Time) -> Time {
         match self.since_opening(time) {
             open if open < WINDOW_SECS => time,
@@ -79,14 +79,14 @@ impl MaintenanceWindow {
         }
     }
 
-    /// Returns when it closes, of one that is open.
+    /// Returns when the window closes; it must be open at `time`.
     fn closes_at(self, time: Time) -> Time {
         time_after(time, WINDOW_SECS - self.since_opening(time))
     }
 }
 
 impl Cluster {
-    /// Takes over what a body says about upgrades that come by themselves.
+    /// Reads the settings for automatic upgrades from a body.
     pub(in crate::emulator::world) fn read_maintenance(
         &mut self,
         body: &Input,
@@ -120,7 +120,7 @@ impl Cluster {
         MaintenanceWindow::new(self.maintenance_day, &self.maintenance_start)
     }
 
-    /// Returns what it upgrades itself to.
+    /// Returns the version of the next automatic upgrade.
     fn target(&self) -> Option<&'static KubernetesVersion> {
         let version = versions::find_version(self.version_id)?;
         match self.upgrade_mode {
@@ -131,7 +131,7 @@ impl Cluster {
     }
 }
 
-/// Reads `HH:MM`, and nothing shorter or longer.
+/// Reads a time in exactly the form `HH:MM`; returns seconds since midnight.
 fn seconds_of_day(text: &str) -> Option<i64> {
     let shape = text.len() == 5 && text.as_bytes().get(2) == Some(&b':');
     let time: civil::Time = shape.then(|| format!("{text}:00"))?.parse().ok()?;
@@ -139,7 +139,7 @@ fn seconds_of_day(text: &str) -> Option<i64> {
 }
 
 impl TableRecord<Cluster> {
-    /// Returns when the cluster is to upgrade itself, if nobody does anything until then.
+    /// Returns the time of the next automatic upgrade, if the cluster does not change before.
     pub(in crate::emulator::world) fn upgrade_due(&self) -> Option<Time> {
         let cluster = &self.body;
         if cluster.upgrade.is_some() {
@@ -148,13 +148,13 @@ impl TableRecord<Cluster> {
         cluster.target()?;
         let times = [Some(self.updated_at), self.timeline.settles_at(), cluster.window_used];
         let open = times.into_iter().flatten().max().map(|time| cluster.window().open_from(time));
-        // Nothing comes at the end of time: there is no later one to wait for.
+        // The end of time means that no window follows.
         open.filter(|time| *time < Time::MAX)
     }
 }
 
 impl World {
-    /// Lets a cluster upgrade itself, in a window that is open; one that does not run waits a week.
+    /// Starts an automatic upgrade in an open window. A cluster that is not running waits for the next window.
     pub(in crate::emulator::world) fn upgrade_by_itself(&mut self, id: Uuid, at: Time) {
         let Some(record) = self.clusters.get(id) else { return };
         let (closes, target) = (record.body.window().closes_at(at), record.body.target());
@@ -177,7 +177,7 @@ impl World {
         });
     }
 
-    /// Notes that an upgrade is over.
+    /// Records that an upgrade is complete.
     pub(in crate::emulator::world) fn finish_upgrade(&mut self, id: Uuid, at: Time) {
         self.clusters.update(id, at, |record| {
             if let Some(upgrade) = record.body.upgrade.take() {
@@ -187,7 +187,7 @@ impl World {
     }
 }
 
-/// Writes down how an upgrade will go: control plane nodes one at a time, then workers, pool by pool.
+/// Records the events of an upgrade in advance: control plane nodes one at a time, then workers, pool by pool.
 fn record_upgrade_events(
     history: &mut ClusterEventLog,
     at: Time,

@@ -1,4 +1,4 @@
-//! The Kubernetes versions that clusters can have, and the ways from one to the next.
+//! The Kubernetes versions of the catalog, and the allowed upgrades between them.
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::request::call::{Call, Reply};
@@ -10,7 +10,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
         list_versions(call)
     })];
 
-/// A version: always `1.minor.patch`.
+/// A Kubernetes version, in the form `1.minor.patch`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct KubernetesVersion {
     pub(crate) id: i64,
@@ -22,7 +22,7 @@ const fn new_version(id: i64, minor: i64, patch: i64) -> KubernetesVersion {
     KubernetesVersion { id, minor, patch }
 }
 
-/// Oldest first. The numbers are made up, like the rest of the catalog.
+/// Oldest first. The numbers are invented, like the rest of the catalog.
 pub(crate) static VERSIONS: [KubernetesVersion; 10] = [
     new_version(811, 31, 9),
     new_version(812, 31, 14),
@@ -36,17 +36,17 @@ pub(crate) static VERSIONS: [KubernetesVersion; 10] = [
     new_version(851, 35, 1),
 ];
 
-/// The one that new clusters are advised to take.
+/// Id of the version that the catalog marks as the default.
 const DEFAULT_VERSION_ID: i64 = 842;
 
 impl KubernetesVersion {
-    /// Returns the version as people write it.
+    /// Returns the version in the form `1.minor.patch`.
     pub(crate) fn text(&self) -> String {
         format!("1.{}.{}", self.minor, self.patch)
     }
 
-    /// Tells whether a cluster can go from this version to another in one upgrade: to a later patch, or
-    /// to any patch of the minor after it.
+    /// Returns whether one upgrade can lead from this version to `later`: a later patch, or any patch of the next
+    /// minor version.
     fn leads_to(&self, later: &Self) -> bool {
         let patch = later.minor == self.minor && later.patch > self.patch;
         patch || later.minor == self.minor + 1
@@ -57,24 +57,24 @@ impl KubernetesVersion {
         VERSIONS.iter().rfind(|later| later.minor == self.minor && later.patch > self.patch)
     }
 
-    /// Returns the newest patch of the minor after it.
+    /// Returns the newest patch of the next minor version.
     pub(in crate::emulator::world) fn next_minor(&self) -> Option<&'static Self> {
         VERSIONS.iter().rfind(|later| later.minor == self.minor + 1)
     }
 }
 
-/// Returns a version of the catalog.
+/// Returns the catalog's version with an id.
 pub(in crate::emulator::world) fn find_version(id: i64) -> Option<&'static KubernetesVersion> {
     VERSIONS.iter().find(|version| version.id == id)
 }
 
-/// Returns what a cluster of a version can be upgraded to, oldest first.
+/// Returns the versions that a cluster of a version can be upgraded to, oldest first.
 pub(in crate::emulator::world) fn possible_upgrades(id: i64) -> Vec<&'static KubernetesVersion> {
     let Some(current) = find_version(id) else { return Vec::new() };
     VERSIONS.iter().filter(|later| current.leads_to(later)).collect()
 }
 
-/// Writes a version as the catalog shows it.
+/// Writes the catalog's representation of a version.
 pub(in crate::emulator::world) fn write_version(
     fields: &mut JsonObjectWriter<'_>,
     version: &KubernetesVersion,

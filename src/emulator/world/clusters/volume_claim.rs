@@ -1,4 +1,4 @@
-//! Persistent volume claims: what workloads in a cluster ask for becomes volumes of the account.
+//! Persistent volume claims: the claims of workloads in a cluster become volumes of the account.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, list_claimed_volumes)];
 
-/// The size that a claim asks for: 10 GB to 10 TB.
+/// Requested size of a claim: 10 GB to 10 TB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub(in crate::emulator::world) struct ClaimSize(i64);
@@ -36,7 +36,7 @@ impl From<ClaimSize> for i64 {
     }
 }
 
-/// What a claim has.
+/// The volume that is bound to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct BoundClaim {
@@ -45,7 +45,7 @@ pub(in crate::emulator::world) struct BoundClaim {
 }
 
 impl TableRecord<Cluster> {
-    /// Returns when the claims are to get what they ask for; `None` when they have it.
+    /// Returns when the claims are to be bound or resized; `None` if all are up to date.
     pub(in crate::emulator::world) fn claims_due(&self) -> Option<Time> {
         let (claims, bound) = (&self.body.claims, &self.body.bound);
         let has =
@@ -56,7 +56,7 @@ impl TableRecord<Cluster> {
 }
 
 impl World {
-    /// Gives each claim its volume: new ones, larger ones, and none for a claim that is no more.
+    /// Creates and grows volumes for the claims, and deletes the volumes of removed claims.
     pub(in crate::emulator::world) fn settle_claims(&mut self, id: Uuid, at: Time) {
         let Some(record) = self.clusters.get(id) else { return };
         let project = record.project;

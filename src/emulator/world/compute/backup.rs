@@ -1,8 +1,8 @@
-//! `backup`: copies of a VM's disk, made on demand or by a schedule.
+//! `backup`: copies of a VM's disk, created on demand or by a schedule.
 //!
-//! A backup outlives its VM and its schedule: it stays, and is paid, until it is deleted, its schedule
-//! lets it go, or, when a schedule made it, its project goes. Nobody asked for that one by itself, so it
-//! keeps nobody from deleting a project.
+//! A backup outlives its VM and its schedule. It exists, and is billed, until it is deleted or its schedule's
+//! retention removes it. A backup from a schedule is also removed with its project: no user requested it
+//! individually, so it does not prevent the deletion of the project.
 
 use std::collections::BTreeSet;
 
@@ -44,14 +44,14 @@ const CREATING: &[(i64, &str)] = &[(0, "pending"), (15, "completed")];
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Backup {
     pub(in crate::emulator::world) name: String,
-    /// The VM; it may be gone since.
+    /// Id of the VM, which may have been deleted since.
     pub(in crate::emulator::world) product_vm: Uuid,
-    /// GB.
+    /// Size in GB.
     pub(in crate::emulator::world) storage_size: i64,
-    /// Its number among the VM's backups on demand, or among those of its schedule.
+    /// Sequence number among the VM's on-demand backups, or among those of its schedule.
     pub(in crate::emulator::world) increment_id: i64,
     pub(in crate::emulator::world) created_by: Uuid,
-    /// The schedule that made it; it may be gone since.
+    /// Id of the schedule that created the backup, which may have been deleted since.
     pub(in crate::emulator::world) schedule: Option<Uuid>,
     pub(in crate::emulator::world) billing: Billing,
 }
@@ -67,30 +67,30 @@ fn backup_price(size: i64) -> Decimal {
 }
 
 impl TableRecord<Backup> {
-    /// Returns when its schedule lets it go; one on demand stays.
+    /// Returns when the schedule's retention removes the backup; an on-demand backup never expires.
     fn expiry_time(&self, world: &World) -> Option<Time> {
         let schedule = world.backup_schedules.get(self.body.schedule?)?;
         Some(time_after(self.created_at, schedule.body.period_secs() * schedule.body.retention))
     }
 }
 
-/// What made the backups: a VM's number on demand, and each schedule's in order of time.
+/// Index of the backups by origin: on demand by VM and number, scheduled by schedule and time.
 #[derive(Default)]
 pub(in crate::emulator::world) struct BackupIndex {
     on_demand: BTreeSet<(Uuid, i64, Uuid)>,
     scheduled: BTreeSet<(Uuid, Time, Uuid)>,
-    /// Those of schedules, by project.
+    /// Scheduled backups by project.
     projects: BTreeSet<(Option<Uuid>, Uuid)>,
 }
 
 impl BackupIndex {
-    /// Returns the highest number of a VM's backups on demand.
+    /// Returns the highest number among a VM's on-demand backups.
     fn latest_number(&self, vm: Uuid) -> i64 {
         let all = (vm, i64::MIN, Uuid::nil())..=(vm, i64::MAX, Uuid::max());
         self.on_demand.range(all).next_back().map_or(0, |(_, number, _)| *number)
     }
 
-    /// Returns the backups of a project that schedules made.
+    /// Returns the scheduled backups of a project.
     fn scheduled_in(&self, project: Uuid) -> impl Iterator<Item = Uuid> {
         let all = (Some(project), Uuid::nil())..=(Some(project), Uuid::max());
         self.projects.range(all).map(|(_, backup)| *backup)
@@ -163,7 +163,7 @@ fn create_backup(call: &mut Call<'_>) -> Reply {
     require_stable_vm(vm.status(call.now))?;
     let (storage_size, paid) = (vm.body.disk_size(), vm.body.billing.as_str());
     call.validate_billing()?;
-    // A backup is paid the way its VM is.
+    // A backup is billed in the same way as its VM.
     let billing = call.begin_billing(paid, backup_price(storage_size))?;
     let increment_id = call.world.backups.index().latest_number(vm_id) + 1;
     let (now, project, created_by) = (call.now, call.project_id(), call.caller_id());
@@ -174,13 +174,13 @@ fn create_backup(call: &mut Call<'_>) -> Reply {
 }
 
 impl World {
-    /// Tells whether a project has backups that someone asked for.
+    /// Returns whether a project has on-demand backups.
     pub(in crate::emulator::world) fn keeps_backups(&self, project: Uuid) -> bool {
         let made = self.backups.index().scheduled_in(project).count();
         self.backups.len(Some(project)) > made
     }
 
-    /// Removes the backups of a project that schedules made.
+    /// Removes the scheduled backups of a project.
     pub(in crate::emulator::world) fn remove_scheduled(&mut self, project: Uuid) {
         let made: Vec<_> = self.backups.index().scheduled_in(project).collect();
         for id in made {
@@ -189,8 +189,8 @@ impl World {
     }
 }
 
-/// Makes the backup of a schedule's run. It is billed by the hour: nobody is there to be told that the
-/// balance is too small.
+/// Creates the backup of a schedule's run. It is billed by the hour, because there is no caller to report an
+/// insufficient balance to.
 pub(in crate::emulator::world) fn create_scheduled_backup(
     world: &mut World,
     id: Uuid,

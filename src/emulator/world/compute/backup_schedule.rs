@@ -37,7 +37,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_backup_schedule),
 ];
 
-/// How often.
+/// The interval between runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::emulator::world) enum Frequency {
@@ -45,18 +45,18 @@ pub(in crate::emulator::world) enum Frequency {
     Weekly,
 }
 
-/// Recurring backups.
+/// A schedule of recurring backups of one VM.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct BackupSchedule {
     pub(in crate::emulator::world) vm_id: Uuid,
     pub(in crate::emulator::world) frequency: Frequency,
-    /// Sunday is 0; weekly only.
+    /// Day of a weekly schedule; Sunday is 0.
     pub(in crate::emulator::world) day_of_week: Option<i8>,
     pub(in crate::emulator::world) hour: i8,
     pub(in crate::emulator::world) retention: i64,
     pub(in crate::emulator::world) enabled: bool,
-    /// How many backups it made.
+    /// Number of backups created so far.
     #[serde(default)]
     pub(in crate::emulator::world) made: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub(in crate::emulator::world) struct BackupSchedule {
 const DAY: i64 = 24 * 3_600;
 
 impl BackupSchedule {
-    /// Returns the seconds from one run to the next.
+    /// Returns the interval between runs, in seconds.
     pub(in crate::emulator::world) fn period_secs(&self) -> i64 {
         match self.frequency {
             Frequency::Daily => DAY,
@@ -74,7 +74,7 @@ impl BackupSchedule {
         }
     }
 
-    /// Returns when it runs next, after a time.
+    /// Returns the first run after a time.
     fn next_run(&self, now: Time) -> Option<Time> {
         let today = now.to_zoned(TimeZone::UTC).date();
         let mut next = today.at(self.hour, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
@@ -85,7 +85,7 @@ impl BackupSchedule {
         self.enabled.then(|| next.timestamp())
     }
 
-    /// Returns the backup of a run.
+    /// Returns the backup record for a run.
     fn new_backup(&self, disk: i64, number: i64, id: Uuid, run: Time) -> Backup {
         let word = match self.frequency {
             Frequency::Daily => "daily",
@@ -103,7 +103,7 @@ impl BackupSchedule {
     }
 }
 
-/// Which schedules a VM has.
+/// Index of the schedules by VM and frequency.
 #[derive(Default)]
 pub(in crate::emulator::world) struct BackupScheduleIndex(BTreeSet<(Uuid, Frequency, Uuid)>);
 
@@ -113,7 +113,7 @@ impl BackupScheduleIndex {
         self.0.range(all).map(|(_, _, schedule)| *schedule).collect()
     }
 
-    /// Tells whether another schedule of the VM has this frequency.
+    /// Returns whether another schedule of the VM has this frequency.
     fn is_frequency_taken(&self, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> bool {
         let same = (vm, frequency, Uuid::nil())..=(vm, frequency, Uuid::max());
         self.0.range(same).any(|(_, _, schedule)| Some(*schedule) != except)
@@ -143,7 +143,7 @@ impl RecordKind for BackupSchedule {
     }
 
     fn next(record: &TableRecord<Self>) -> Option<Time> {
-        // A change of the schedule counts from then on: what it did not do before, it does not make up.
+        // A changed schedule applies from the change on: runs that it missed before are not made up for.
         let since = record.body.last_run.map_or(record.updated_at, |last| last.max(record.updated_at));
         record.body.next_run(since)
     }
@@ -151,7 +151,7 @@ impl RecordKind for BackupSchedule {
     fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let Some(record) = world.backup_schedules.get(id) else { return };
         let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk_size()) else {
-            // A VM takes its schedules with it, so this one was changed behind everyone's back.
+            // Deleting a VM deletes its schedules, so `mutate` must have changed this one.
             return world.backup_schedules.amend(id, |record| record.body.last_run = Some(at));
         };
         let (body, project) = (record.body.clone(), record.project);
@@ -183,16 +183,16 @@ impl RecordKind for BackupSchedule {
     }
 }
 
-/// Returns the id of a schedule's backup: it depends on no other request, so that it is the same however
-/// the clock came there.
+/// Returns the id of a schedule's backup. It depends on no other request, so that it is the same however the
+/// clock reached this time.
 fn backup_id(schedule: Uuid, number: i64) -> Uuid {
     seeded_rng::nth_uuid(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
 impl World {
-    /// Returns how many runs from one that is due on can be left out, some seconds before the clock stops:
-    /// as many as have been followed by `retention` others by then. Until then there must be as many
-    /// backups as are kept, at the same price as those that follow, or the bill would not be the same.
+    /// Returns how many runs can be skipped, from a due one on, if the clock stops in `left` seconds: those that
+    /// `retention` later runs will have followed by then. The number of backups and their price must already equal
+    /// those of the later runs, or the bill would differ.
     fn passed_over(&self, id: Uuid, schedule: &BackupSchedule, disk: i64, left: i64) -> i64 {
         let runs = left / schedule.period_secs() + 1;
         if runs <= schedule.retention {
@@ -209,7 +209,7 @@ impl World {
         if kept == schedule.retention { runs - schedule.retention } else { 0 }
     }
 
-    /// Removes a schedule's oldest backups until so many are left.
+    /// Removes a schedule's oldest backups until `retention` of them are left.
     fn let_go(&mut self, id: Uuid, retention: i64) {
         let kept: Vec<_> = self.backups.index().of_schedule(id).collect();
         let most = usize::try_from(retention).unwrap_or_default();
@@ -219,7 +219,7 @@ impl World {
     }
 }
 
-/// The fields of a body that say when and how many.
+/// The fields of a body that set the time of the runs and the retention.
 struct ScheduleFields {
     frequency: Option<Frequency>,
     day_of_week: Option<i8>,
@@ -240,7 +240,7 @@ fn read_schedule_fields(call: &Call<'_>) -> Result<ScheduleFields, ErrorResponse
     })
 }
 
-/// Returns the day of a schedule: none for a daily one, Sunday unless a weekly one has another.
+/// Returns the weekday of a schedule: none for a daily one; Sunday by default for a weekly one.
 fn resolve_day(
     frequency: Frequency,
     wanted: Option<i8>,

@@ -1,6 +1,6 @@
-//! `snapshot`: the state of a VM or a volume at a moment. (Shapes assumed by the contract.)
+//! `snapshot`: the state of a VM or a volume at one moment. (Shapes assumed by the contract.)
 //!
-//! A snapshot outlives what it was taken of: it stays, and is paid, until it is deleted.
+//! A snapshot outlives its source: it exists, and is billed, until it is deleted.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (10, "available")];
 const RESTORING: &[(i64, &str)] = &[(0, "restoring"), (10, "available")];
 
-/// What a snapshot was taken of; it may be gone since.
+/// The source of a snapshot, which may have been deleted since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type", content = "id")]
 pub(in crate::emulator::world) enum SnapshotSource {
@@ -45,13 +45,13 @@ pub(in crate::emulator::world) enum SnapshotSource {
     Volume(Uuid),
 }
 
-/// The state of a VM or a volume at a moment.
+/// The state of a VM or a volume at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct DiskSnapshot {
     pub(in crate::emulator::world) name: String,
     pub(in crate::emulator::world) source: SnapshotSource,
-    /// GB.
+    /// Size in GB.
     pub(in crate::emulator::world) size: i64,
 }
 
@@ -135,7 +135,7 @@ fn read_snapshot(call: &mut Call<'_>) -> Reply {
     call.record_response::<DiskSnapshot>(200, id, "")
 }
 
-/// Finds the snapshot, unless it is being restored.
+/// Finds the snapshot that the path identifies; refuses one that is being restored.
 fn find_idle_snapshot<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<DiskSnapshot>, ErrorResponse> {
     let record = call.find_by_path::<DiskSnapshot>()?;
     match record.status(call.now) {

@@ -1,4 +1,4 @@
-//! `vm`: virtual machines: what they are, their creation and deletion.
+//! `vm`: virtual machines: their record, creation and deletion.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::Ipv4Addr;
@@ -35,7 +35,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_vm),
 ];
 
-/// A virtual machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Vm {
@@ -44,7 +43,7 @@ pub(in crate::emulator::world) struct Vm {
     pub(in crate::emulator::world) pricing_id: i64,
     pub(in crate::emulator::world) vpc_id: Option<Uuid>,
     pub(in crate::emulator::world) ssh_key_ids: Vec<Uuid>,
-    /// Taken and never shown.
+    /// Accepted in requests, but never part of a response.
     pub(in crate::emulator::world) user_data: String,
     pub(in crate::emulator::world) console_require_mfa: bool,
     pub(in crate::emulator::world) billing: Billing,
@@ -57,13 +56,13 @@ impl Vm {
         catalog::vm_plan(self.pricing_id).map_or(Decimal::ZERO, catalog::VmPlan::monthly_price)
     }
 
-    /// Returns the size of its disk, GB.
+    /// Returns the size of the disk in GB.
     pub(in crate::emulator::world) fn disk_size(&self) -> i64 {
         catalog::vm_plan(self.pricing_id).map_or(0, |plan| plan.storage)
     }
 }
 
-/// The machines of each network, by address.
+/// Index of the machines by network and private address.
 #[derive(Default)]
 pub(in crate::emulator::world) struct VmIndex(HashMap<Uuid, BTreeSet<(u32, Uuid)>>);
 
@@ -72,7 +71,7 @@ impl VmIndex {
         self.0.get(&vpc).map_or(0, BTreeSet::len)
     }
 
-    /// Returns a free address: the one after the highest in use, else the lowest gap.
+    /// Returns a free private address: the one above the highest address in use, else the lowest free one.
     fn free_address(&self, vpc: Uuid, network: Ipv4Net) -> Option<u32> {
         let first = vpc::gateway_address(network).checked_add(1)?;
         let last = network.broadcast().to_bits();
@@ -173,7 +172,7 @@ fn create_vm(call: &mut Call<'_>) -> Reply {
     call.record_response::<Vm>(201, id, "VM created")
 }
 
-/// Reads the body of a creation; addresses and billing are still to be filled in.
+/// Reads the body of a create request; the caller fills in addresses and billing.
 fn read_new_vm(call: &Call<'_>) -> Result<Vm, ErrorResponse> {
     let body = &call.body;
     let name = body.required_field("name", BodyField::name)?;
@@ -218,7 +217,7 @@ fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, ErrorResponse
 }
 
 impl World {
-    /// Returns an address of the range that is set aside for tests of networks.
+    /// Returns the next address of 198.18.0.0/15, which is reserved for network benchmarks.
     fn public_address(&mut self) -> Ipv4Addr {
         self.account.counter += 1;
         let offset = u32::try_from(self.account.counter % 131_000).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is done to a VM that exists: start, stop, reboot, resize, console policy.
+//! Actions on an existing VM: start, stop, reboot, resize and console policy.
 
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, "/api/v1/vms/{id}/console-policy", Access::ProjectStated, console_policy),
 ];
 
-/// Moves a VM on from the one status that allows it.
+/// Starts a transition of a VM; refuses a VM that is not in the required status.
 fn switch_status(call: &mut Call<'_>, from: &str, steps: &[(i64, &str)]) -> Reply {
     let vm = call.find_by_path::<Vm>()?;
     let (id, now, status) = (vm.id, call.now, vm.status(call.now));
@@ -80,7 +80,7 @@ fn console_policy(call: &mut Call<'_>) -> Reply {
     call.record_response::<Vm>(200, id, "console policy updated")
 }
 
-/// Refuses a VM that has not settled.
+/// Refuses a VM that is in transition.
 pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), ErrorResponse> {
     if matches!(status, "active" | "stopped") {
         return Ok(());
@@ -88,7 +88,7 @@ pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), 
     Err(ErrorResponse::conflict(format!("the VM is {status}; it must be active or stopped")))
 }
 
-/// Puts an earlier state of its disk back into a VM, which is busy with that for as long as with a reboot.
+/// Restores an earlier state of a VM's disk. This takes as long as a reboot.
 pub(in crate::emulator::world) fn restore_vm_disk(
     call: &mut Call<'_>,
     vm: Uuid,

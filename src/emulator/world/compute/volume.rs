@@ -1,4 +1,4 @@
-//! `volume`: block storage that grows and never shrinks, on at most one VM.
+//! `volume`: block storage that can grow but not shrink, attached to at most one VM.
 
 use std::collections::BTreeSet;
 
@@ -37,17 +37,16 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const MAX_SIZE_GB: i64 = 65_536;
 
-/// How a volume comes up.
+/// Statuses of a new volume, by seconds.
 pub(in crate::emulator::world) const CREATING: &[(i64, &str)] = &[(0, "creating"), (3, "available")];
 
-/// Block storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Volume {
     pub(in crate::emulator::world) name: String,
     pub(in crate::emulator::world) size: i64,
     pub(in crate::emulator::world) vm_id: Option<Uuid>,
-    /// The cluster that has it, for a persistent volume claim.
+    /// Id of the cluster that owns the volume, for a persistent volume claim.
     #[serde(default)]
     pub(in crate::emulator::world) cluster_id: Option<Uuid>,
     pub(in crate::emulator::world) billing: Billing,
@@ -64,7 +63,7 @@ fn volume_price(size: i64) -> Decimal {
 }
 
 impl TableRecord<Volume> {
-    /// Returns the status: one that is there and attached is in use.
+    /// Returns the status to show: `in_use` for an available volume that is attached.
     pub(in crate::emulator::world) fn shown_status(&self, now: Time) -> &str {
         match self.status(now) {
             "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
@@ -73,7 +72,7 @@ impl TableRecord<Volume> {
     }
 }
 
-/// Which volumes a VM has.
+/// Index of the volumes by VM.
 #[derive(Default)]
 pub(in crate::emulator::world) struct VolumeIndex(BTreeSet<(Uuid, Uuid)>);
 
@@ -173,7 +172,7 @@ fn resize_volume(call: &mut Call<'_>) -> Reply {
     Ok(resize_response(id, amount, volume_price(new_size)))
 }
 
-/// Returns the result of a resize, in the form that the specification gives it.
+/// Returns the response to a resize, in the form that the specification gives.
 fn resize_response(id: Uuid, amount: Decimal, month: Decimal) -> ApiResponse {
     call::success_response(200, "volume resized", |fields| {
         fields.write_field("id", &id);
@@ -213,7 +212,7 @@ fn attach_volume(call: &mut Call<'_>) -> Reply {
     call.record_response::<Volume>(200, id, "volume attached")
 }
 
-/// Refuses to take a volume from under a claim.
+/// Refuses to change a volume that belongs to a persistent volume claim.
 fn require_unclaimed(record: &TableRecord<Volume>) -> Result<(), ErrorResponse> {
     match record.body.cluster_id {
         None => Ok(()),
@@ -234,7 +233,7 @@ fn detach_volume(call: &mut Call<'_>) -> Reply {
     call.record_response::<Volume>(200, id, "volume detached")
 }
 
-/// Refuses a volume that has not settled.
+/// Refuses a volume that is in transition.
 pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<(), ErrorResponse> {
     if matches!(status, "available" | "in_use") {
         return Ok(());
@@ -242,7 +241,7 @@ pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<
     Err(ErrorResponse::conflict(format!("the volume is {status}; it must be available or in_use")))
 }
 
-/// Puts an earlier state back into a volume; it keeps its size.
+/// Restores an earlier state of a volume; its size stays the same.
 pub(in crate::emulator::world) fn restore_volume(
     call: &mut Call<'_>,
     volume: Uuid,

@@ -1,4 +1,4 @@
-//! `vpc`: private networks; no two of the account overlap.
+//! `vpc`: private networks; the networks of an account must not overlap.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_vpc),
 ];
 
-/// A private network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Vpc {
@@ -36,7 +35,7 @@ pub(in crate::emulator::world) struct Vpc {
     pub(in crate::emulator::world) cidr: Ipv4Net,
 }
 
-/// A network as its text, which keeps the address that was asked for.
+/// Serializes a network as text and keeps the requested address, host bits included.
 mod as_text {
     use ipnet::Ipv4Net;
     use serde::de::Error;
@@ -53,15 +52,15 @@ mod as_text {
     }
 }
 
-/// First and last address of each network, and whose it is.
+/// Index of the networks: first address, last address, id.
 #[derive(Default)]
 pub(in crate::emulator::world) struct VpcIndex(BTreeSet<(u32, u32, Uuid)>);
 
 impl VpcIndex {
     fn overlaps(&self, network: Ipv4Net) -> bool {
         let (first, last) = address_bounds(network);
-        // Networks of the account nest or are apart, so the last that begins before `last` decides,
-        // unless a record was changed behind the service's back.
+        // Networks of the account are nested or disjoint, so it is enough to check the last one that begins before
+        // `last`. Only `mutate` can break this rule.
         self.0.range(..=(last, u32::MAX, Uuid::max())).next_back().is_some_and(|(_, end, _)| *end >= first)
     }
 }
@@ -114,14 +113,14 @@ impl RecordKind for Vpc {
     }
 }
 
-/// Returns the gateway's address: the first that a machine could have.
+/// Returns the gateway's address: the first host address of the network.
 pub(in crate::emulator::world) fn gateway_address(network: Ipv4Net) -> u32 {
     let (first, last) = address_bounds(network);
     first.saturating_add(1).min(last)
 }
 
 impl World {
-    /// Returns how many machines, databases and clusters are in a network.
+    /// Returns the number of machines, databases and clusters in a network.
     pub(in crate::emulator::world) fn vpc_member_count(&self, vpc: Uuid) -> usize {
         self.vms.index().in_vpc(vpc)
             + self.databases.index().in_vpc(vpc)

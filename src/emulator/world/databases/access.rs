@@ -1,4 +1,4 @@
-//! How a database is reached: networks, public access, credentials, connection data.
+//! Access to a database: networks, public access, credentials and connection data.
 
 use ipnet::Ipv4Net;
 
@@ -53,7 +53,7 @@ pub(in crate::emulator::world) fn read_allowlist(
 }
 
 impl Call<'_> {
-    /// Reserves the first public port of a database.
+    /// Returns the first free public port for a database.
     pub(in crate::emulator::world) fn public_port(
         &self,
         database: &Database,
@@ -119,7 +119,7 @@ fn write_credentials(record: &TableRecord<Database>, fields: &mut JsonObjectWrit
     fields.write_field("password", &record.owner_password());
 }
 
-/// Returns the login that every database has.
+/// Returns the name of the login that every database of an engine has.
 pub(in crate::emulator::world) fn owner_login(engine: &str) -> &'static str {
     match engine {
         "valkey" | "clickhouse" => "default",

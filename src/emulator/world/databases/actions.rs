@@ -1,4 +1,4 @@
-//! What makes, changes and ends a database: creation, scale, restore, resume, deletion.
+//! The life cycle of a database: creation, scale, restore, resume and deletion.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn create_database(call: &mut Call<'_>) -> Reply {
     call.show_database(201, id, "database created")
 }
 
-/// Reads the body of a creation; port and billing are still to be filled in.
+/// Reads the body of a create request; the caller fills in port and billing.
 fn read_new_database(body: &Input) -> Result<Database, ErrorResponse> {
     let name = body.required_field("name", BodyField::name)?;
     let engine = body.optional_field("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
@@ -118,7 +118,7 @@ fn read_engine_version(body: &Input, engine: &str) -> Result<String, ErrorRespon
     )))
 }
 
-/// Reads the engine's settings: one of valkey, and no others.
+/// Reads the engine's settings. Only valkey has one.
 fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
     const KEY: &str = "maxmemory-policy";
     let Some(config) = body.optional_field("engine_config", BodyField::object)? else {
@@ -137,7 +137,7 @@ fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>,
     Ok(read)
 }
 
-/// Refuses what the engine or the plan does not have.
+/// Refuses settings that the engine or the plan does not support.
 fn check_plan_rules(database: &Database) -> Result<(), ErrorResponse> {
     let engine = &database.engine;
     if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
@@ -173,7 +173,7 @@ fn delete_database(call: &mut Call<'_>) -> Reply {
     Ok(message_response("database deletion accepted"))
 }
 
-/// Finds the database, when no long operation is under way on it.
+/// Finds the database that the path identifies; refuses it while a long operation is in progress.
 fn find_idle_database<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Database>, ErrorResponse> {
     let record = call.find_database()?;
     match record.status(call.now) {
@@ -221,7 +221,7 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
     call.show_database(200, old.id, "database scale accepted")
 }
 
-/// Charges a scale: a free database that moves to a paid plan becomes a monthly subscription.
+/// Charges for a scale operation. A free database that moves to a paid plan becomes a monthly subscription.
 fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), ErrorResponse> {
     if old.is_free() && !new.is_free() {
         call.needs_card(new.monthly_price())?;
@@ -304,7 +304,7 @@ fn restore_database(call: &mut Call<'_>) -> Reply {
     call.show_database(201, id, "database restore accepted")
 }
 
-/// Refuses a restore from a backup or a time that there is not.
+/// Refuses a restore from a backup or a time that does not exist.
 fn choose_backup(call: &Call<'_>, record: &TableRecord<Database>) -> Result<(), ErrorResponse> {
     let numbers = daily_backup_numbers(record, call.now);
     let wanted = call.body.optional_field("backup_id", BodyField::uuid)?;

@@ -1,4 +1,4 @@
-//! What is in a database, level by level, and who reads its topics.
+//! Browsing the contents of a database level by level, with the consumer groups of its topics.
 
 use serde_json::{Value, json};
 
@@ -20,11 +20,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/databases/{id}/consumers", Access::Account, list_consumers),
 ];
 
-/// Levels of a path: no engine has more.
+/// Maximum number of levels in a path, over all engines.
 const MAX_PATH_DEPTH: usize = 2;
-/// Newest messages of a partition that are shown.
+/// Limit on the messages shown per partition; the newest ones are shown.
 const MAX_MESSAGES: usize = 100;
-/// Most entries of an answer.
+/// Limit on the entries in a response.
 const MAX_ENTRIES: usize = 5_000;
 
 fn browse_database(call: &mut Call<'_>) -> Reply {
@@ -84,7 +84,7 @@ fn browse_keys(database: &Database, path: &[&str]) -> Result<Vec<Value>, ErrorRe
     }
 }
 
-/// Lists topics, or shows the newest messages; no reader's position moves.
+/// Lists topics, or the newest messages of one topic; consumer offsets do not change.
 fn browse_topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, ErrorResponse> {
     let topics = &database.contents.topics;
     let find = |name: &str| topics.get(name).ok_or_else(|| ErrorResponse::not_found("topic"));

@@ -1,4 +1,4 @@
-//! The console of a database: queries of its contents, as far as the emulator plays its engine.
+//! The console of a database: runs queries on its contents, as far as the emulator supports its engine.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn run_console_query(call: &mut Call<'_>) -> Reply {
     let query = call.body.required_field("query", |field| field.text(1, MAX_QUERY_CHARS))?;
     let read_only = call.body.optional_field("read_only", BodyField::boolean)?.unwrap_or(true);
     if let (false, Some(need), Some(project)) = (read_only, call.need, project) {
-        // The route asks for the right to read: a query that may write needs the other one too.
+        // The route requires read permission only: a query that may write requires write permission, too.
         call.grant.require_permission(need.as_write(), project, Database::TITLE)?;
     }
     let place = QueryContext { database: &record.body, owner: owner_login(&engine), now: call.now };
@@ -48,7 +48,7 @@ fn run_console_query(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// What a query gives, and the contents that it leaves when it changes any.
+/// The answer to a query, and the new contents if the query changed them.
 type QueryOutcome = Result<(QueryResult, Option<DatabaseContents>), ErrorResponse>;
 
 fn refuse_write() -> ErrorResponse {
@@ -58,7 +58,7 @@ fn refuse_write() -> ErrorResponse {
 }
 
 fn run_sql_statement(place: QueryContext<'_>, query: &str, read_only: bool) -> QueryOutcome {
-    /// Words that begin a change, whether the emulator understands it or not.
+    /// First keywords of changing statements, including those that the emulator does not support.
     const CHANGES: &[&str] = &[
         "insert", "update", "delete", "truncate", "create", "drop", "alter", "grant", "revoke", "replace",
         "merge", "copy", "vacuum", "optimize", "rename", "call", "do", "set", "lock",
@@ -78,7 +78,7 @@ fn run_sql_statement(place: QueryContext<'_>, query: &str, read_only: bool) -> Q
     }
 }
 
-/// Answers the one query of kafka: a row for each topic.
+/// Answers the only query of a Kafka database: one row for each topic.
 fn query_topics(contents: &DatabaseContents, query: &str) -> Result<QueryResult, ErrorResponse> {
     const COLUMNS: &[&str] =
         &["topic", "partitions", "copies", "retention_hours", "messages", "readers", "lag"];
@@ -101,7 +101,7 @@ fn query_topics(contents: &DatabaseContents, query: &str) -> Result<QueryResult,
     Ok(QueryResult::from_rows(columns, contents.topics.iter().map(row).collect()))
 }
 
-/// Runs a command of valkey.
+/// Runs a valkey command.
 fn run_valkey_command(contents: &DatabaseContents, query: &str, read_only: bool) -> QueryOutcome {
     let words: Vec<_> = query.split_whitespace().collect();
     let (name, arguments) = words.split_first().unwrap_or((&"", &[]));

@@ -1,7 +1,7 @@
-//! What is inside a database, as far as the emulator plays that: tables, keys and topics.
+//! The contents of a database, as far as the emulator supports them: tables, keys and topics.
 //!
-//! The console writes tables and keys. Topics come by `mutate` of `contents`: programs would write them,
-//! and there are none here.
+//! The console writes tables and keys. `mutate` of `contents` creates topics, because no client programs
+//! connect to an emulated database.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ pub(in crate::emulator::world) struct DatabaseContents {
     pub(in crate::emulator::world) topics: BTreeMap<String, Topic>,
 }
 
-/// A table.
+/// The columns and rows of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct DatabaseTable {
-    /// Names and types.
+    /// Column names and types.
     pub(in crate::emulator::world) columns: Vec<(String, String)>,
     pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
 }
 
-/// A topic.
+/// The messages of a topic and its consumer offsets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Topic {
@@ -37,15 +37,15 @@ pub(in crate::emulator::world) struct Topic {
     pub(in crate::emulator::world) copies: usize,
     #[serde(default = "default_retention_hours")]
     pub(in crate::emulator::world) retention_hours: u64,
-    /// Oldest first; the place within its partition is a message's offset.
+    /// Oldest first; the position within its partition is a message's offset.
     #[serde(default)]
     pub(in crate::emulator::world) messages: Vec<TopicMessage>,
-    /// How many messages of each partition a group has read.
+    /// Number of messages in each partition that a consumer group has read.
     #[serde(default)]
     pub(in crate::emulator::world) readers: BTreeMap<String, Vec<usize>>,
 }
 
-/// One message.
+/// A message of a topic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct TopicMessage {
@@ -66,11 +66,11 @@ fn default_retention_hours() -> u64 {
 const MAX_TABLES: usize = 256;
 const MAX_ROWS: usize = 10_000;
 const MAX_KEYS: usize = 10_000;
-/// Bytes of one text.
+/// Limit on the length of a text, in bytes.
 const MAX_TEXT_BYTES: usize = 65_535;
 
 impl DatabaseContents {
-    /// Refuses contents that would be more than the emulator keeps.
+    /// Refuses contents that exceed the emulator's limits.
     pub(in crate::emulator::world) fn check(&self) -> Result<(), ErrorResponse> {
         let rows: usize = self.tables.values().map(|table| table.rows.len()).sum();
         let cells = self.tables.values().flat_map(|table| table.rows.iter().flatten());
@@ -101,7 +101,7 @@ impl Topic {
         all.into_iter().enumerate()
     }
 
-    /// Returns how many messages a group has still to read.
+    /// Returns how many messages a consumer group has not read yet.
     pub(in crate::emulator::world) fn lag(&self, read: &[usize]) -> usize {
         let mut ends = vec![0_usize; self.partitions.min(MAX_PARTITIONS)];
         for message in &self.messages {
@@ -115,5 +115,5 @@ impl Topic {
     }
 }
 
-/// Partitions of a topic that count.
+/// Limit on the partitions of a topic that are counted.
 pub(in crate::emulator::world) const MAX_PARTITIONS: usize = 1_024;

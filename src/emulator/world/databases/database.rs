@@ -1,4 +1,4 @@
-//! `database`: managed databases: what they are, what they cost, what an answer shows.
+//! `database`: managed databases: their record, their price and their API representation.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,15 +32,14 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, ITEM, Access::Project, rename_database),
 ];
 
-/// Where databases have their host names.
+/// Parent domain of all database host names.
 pub(in crate::emulator::world) const HOST_DOMAIN: &str = "emulator.internal";
-/// Seconds from the acceptance of a free database, or its resumption, until it is paused for idleness:
-/// nobody ever connects to an emulated one.
+/// Seconds from the creation or resumption of a free database until it is suspended as idle: an emulated
+/// database never has connections.
 const IDLE_PAUSE_SECS: i64 = 7 * 24 * 3_600;
-/// Public ports, both ends included.
+/// Range of public ports, both ends included.
 const PUBLIC_PORTS: (u16, u16) = (25_060, 26_060);
 
-/// A managed database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Database {
@@ -53,17 +52,17 @@ pub(in crate::emulator::world) struct Database {
     pub(in crate::emulator::world) replica_count: i64,
     pub(in crate::emulator::world) vpc_id: Option<Uuid>,
     pub(in crate::emulator::world) public_access: bool,
-    /// Kept while public access is off, so that it comes back the same.
+    /// Kept while public access is off, so that the same port is used when it is turned on again.
     pub(in crate::emulator::world) public_port: Option<u16>,
     pub(in crate::emulator::world) public_allowlist: Vec<String>,
     pub(in crate::emulator::world) extensions: Vec<String>,
     pub(in crate::emulator::world) engine_config: BTreeMap<String, String>,
     pub(in crate::emulator::world) status_message: String,
     pub(in crate::emulator::world) billing: Billing,
-    /// How often the owner's password was made anew.
+    /// How often the owner's password was rotated.
     pub(in crate::emulator::world) rotations: u64,
     pub(in crate::emulator::world) users: BTreeMap<String, DatabaseUser>,
-    /// How many databases were restored from this one.
+    /// Number of databases that were restored from this one.
     pub(in crate::emulator::world) restored: u32,
     #[serde(default)]
     pub(in crate::emulator::world) saved_queries: BTreeMap<String, SavedQuery>,
@@ -84,7 +83,7 @@ impl Database {
         self.plan().is_some_and(DatabasePlan::is_free)
     }
 
-    /// Returns the exact price of a month: the plan, its standby, its replicas, and more storage.
+    /// Returns the exact monthly price: plan, standby, replicas and additional storage.
     pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         let Some(plan) = self.plan() else { return Decimal::ZERO };
         let ha = self.catalog_engine().filter(|_| self.ha_enabled).map_or(0, |engine| engine.ha_percent);
@@ -93,12 +92,12 @@ impl Database {
         plan.base_monthly_price() * percent / Decimal::ONE_HUNDRED + plan.storage_month() * extra
     }
 
-    /// Returns how many neighbouring public ports it needs: pooled and direct for postgres.
+    /// Returns how many adjacent public ports the database needs: two for postgres (pooled and direct).
     pub(in crate::emulator::world) fn port_count(&self) -> u16 {
         if self.engine == "postgres" { 2 } else { 1 }
     }
 
-    /// Returns the statuses of one that comes up in so many seconds.
+    /// Returns the timeline of a database that starts with these steps; a free one is suspended later.
     pub(in crate::emulator::world) fn coming_up(&self, now: Time, steps: &[(i64, &str)]) -> Timeline {
         let mut steps = steps.to_vec();
         let up = steps.last().map_or(0, |(seconds, _)| *seconds);
@@ -120,21 +119,21 @@ impl TableRecord<Database> {
         user::user_password(self.id, "", self.body.rotations)
     }
 
-    /// Returns host name and port of the private endpoint, when a network reaches it.
+    /// Returns host name and port of the private endpoint, if the database is in a network.
     pub(in crate::emulator::world) fn private_endpoint(&self) -> Option<(String, u16)> {
         self.body.vpc_id?;
         let port = self.body.catalog_engine()?.ports.first()?;
         Some((format!("{}.db.{HOST_DOMAIN}", self.short_id()), *port))
     }
 
-    /// Returns host name and port of the public endpoint, when it is on.
+    /// Returns host name and port of the public endpoint, if it is enabled.
     pub(in crate::emulator::world) fn public_endpoint(&self) -> Option<(String, u16)> {
         let port = self.body.public_port.filter(|_| self.body.public_access)?;
         Some((format!("{}.public.db.{HOST_DOMAIN}", self.short_id()), port))
     }
 }
 
-/// Databases by name, short id, network and public port.
+/// Index of the databases by name, short id, network and public port.
 #[derive(Default)]
 pub(in crate::emulator::world) struct DatabaseIndex {
     names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
@@ -148,7 +147,7 @@ impl DatabaseIndex {
         self.networks.range((vpc, Uuid::nil())..=(vpc, Uuid::max())).count()
     }
 
-    /// Tells whether another database of the project has the name.
+    /// Returns whether another database of the project has the name.
     pub(in crate::emulator::world) fn is_name_taken(
         &self,
         project: Option<Uuid>,
@@ -159,7 +158,7 @@ impl DatabaseIndex {
         same.is_some_and(|ids| ids.iter().any(|id| Some(*id) != except))
     }
 
-    /// Returns the first of so many neighbouring public ports that are free.
+    /// Returns the first of `count` adjacent free public ports.
     pub(in crate::emulator::world) fn free_port(&self, count: u16) -> Option<u16> {
         let mut candidate = PUBLIC_PORTS.0;
         for (port, taken) in &self.ports {
@@ -205,7 +204,7 @@ impl RecordKind for Database {
     }
 
     fn charge(record: &TableRecord<Self>) -> Option<Charge> {
-        // One that is being deleted costs nothing any more.
+        // A database that is being deleted is no longer billed.
         let leaving = record.timeline.gone_at().is_some();
         (!leaving).then(|| record.body.billing.charge(record.body.monthly_price()))
     }
@@ -265,13 +264,13 @@ fn show_endpoints(record: &TableRecord<Database>, fields: &mut JsonObjectWriter<
     fields.write_field("public_allowlist", &database.public_allowlist);
 }
 
-/// Returns the text of a value, or the empty one.
+/// Returns a value as text; empty for `None`.
 fn text_or_empty(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 impl Call<'_> {
-    /// Finds the database that the path means, by id or short id.
+    /// Finds the database that the path identifies, by id or short id.
     pub(in crate::emulator::world) fn find_database(
         &self,
     ) -> Result<&TableRecord<Database>, ErrorResponse> {
@@ -281,7 +280,7 @@ impl Call<'_> {
         self.require_visible(id.and_then(|id| table.get(id)))
     }
 
-    /// Finds the database that the path means, unless it is on its way out.
+    /// Finds the database that the path identifies; refuses one that is being deleted.
     pub(in crate::emulator::world) fn find_staying(&self) -> Result<&TableRecord<Database>, ErrorResponse> {
         let record = self.find_database()?;
         match record.status(self.now) {
@@ -292,12 +291,12 @@ impl Call<'_> {
         }
     }
 
-    /// Answers with a database in its own envelope.
+    /// Returns a response with a database under the key `database`.
     pub(in crate::emulator::world) fn show_database(&self, status: u16, id: Uuid, message: &str) -> Reply {
         self.show_as::<Database>("database", status, id, message)
     }
 
-    /// Refuses a name that another database of the project has.
+    /// Refuses a name that another database of the project already has.
     pub(in crate::emulator::world) fn free_name(
         &self,
         project: Option<Uuid>,
@@ -312,7 +311,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Refuses a paid database to an account without a card that can be charged.
+    /// Refuses a paid database if the account has no credit card.
     pub(in crate::emulator::world) fn needs_card(&self, month: Decimal) -> Result<(), ErrorResponse> {
         if self.world.account.card || month.is_zero() {
             return Ok(());
@@ -337,7 +336,7 @@ fn rename_database(call: &mut Call<'_>) -> Reply {
     call.show_database(200, id, "database renamed")
 }
 
-/// Returns the moment when the daily backup of a number was made, or is to be made.
+/// Returns the time of a daily backup by its number, past or future.
 pub(in crate::emulator::world) fn backup_time(record: &TableRecord<Database>, number: i64) -> Time {
     time_after(record.created_at, number.saturating_mul(24 * 3_600))
 }

@@ -1,4 +1,4 @@
-//! `saved_query`: named queries of a database, kept in its record. (Shapes assumed by the contract.)
+//! `saved_query`: named queries of a database, stored in its record. (Shapes assumed by the contract.)
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const MAX_QUERIES: usize = 100;
 const MAX_QUERY_CHARS: usize = 65_535;
 
-/// A query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct SavedQuery {
@@ -87,7 +86,7 @@ fn delete_saved_query(call: &mut Call<'_>) -> Reply {
     Ok(message_response("saved query deleted"))
 }
 
-/// Returns a part of a path with its percent signs resolved.
+/// Decodes the percent escapes of a path segment.
 fn decode_percent(part: &str) -> String {
     let mut pieces = part.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! `database_user`: logins of a database, kept in its record.
+//! `database_user`: logins of a database, stored in its record.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -36,23 +36,23 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const MAX_USERS: usize = 20;
 const RESERVED_PREFIXES: &[&str] = &["app_", "fnb_"];
 
-/// A login.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct DatabaseUser {
     pub(in crate::emulator::world) created_at: Time,
-    /// How often the password was made anew, or the login itself.
+    /// Counter that determines the password; a rotation or a new login changes it.
     pub(in crate::emulator::world) rotations: u64,
 }
 
-/// Returns the password of a login of a database; the empty name is the owner's.
+/// Returns the password of a database login; the empty name is the owner.
 pub(in crate::emulator::world) fn user_password(database: Uuid, user: &str, rotations: u64) -> String {
     let purpose = user.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let alphabet = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
     seeded_rng::derive_text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
 }
 
-/// Finds the database, when it answers: its logins and its contents are inside.
+/// Finds the database that the path identifies; refuses one that is not running, because its logins and
+/// contents are inside it.
 pub(in crate::emulator::world) fn find_running_database<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<Database>, ErrorResponse> {
@@ -98,7 +98,7 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
             "a database has at most {MAX_USERS} users: delete one first"
         )));
     }
-    // The counter keeps a login that is made again from having its earlier password.
+    // The counter prevents a recreated login from getting its earlier password.
     call.world.account.counter += 1;
     let (id, rotations) = (call.find_database()?.id, call.world.account.counter);
     let user = DatabaseUser { created_at: call.now, rotations };
@@ -115,7 +115,7 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// Returns the database's id, the login's name and the login that the path means.
+/// Returns the database's id, and the name and record of the login that the path identifies.
 fn find_database_user(
     call: &Call<'_>,
     record: &TableRecord<Database>,

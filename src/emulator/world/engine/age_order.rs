@@ -1,17 +1,17 @@
-//! `AgeOrder`: ids in order of age, with pages by position, without sorting or copying the whole.
+//! `AgeOrder`: ids ordered by age, with paging by position that neither sorts nor copies the whole list.
 
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
 
-/// Most entries of a block; two blocks come of one that is fuller.
+/// Limit on the entries of a block; a fuller block is split in two.
 const MAX_BLOCK_LEN: usize = 512;
 
-/// Where a record stands: oldest first, then by id.
+/// Sort key of a record: creation time, then id.
 pub(in crate::emulator::world) type AgeKey = (Time, Uuid);
 
-/// A sorted sequence in blocks: a page is found by the blocks' lengths, and an insertion or removal
-/// moves one block's entries only.
+/// A sorted sequence in blocks: paging uses the blocks' lengths, and an insertion or removal moves the entries
+/// of one block only.
 #[derive(Debug, Default)]
 pub(in crate::emulator::world) struct AgeOrder {
     blocks: Vec<Vec<AgeKey>>,
@@ -23,7 +23,7 @@ impl AgeOrder {
         self.len
     }
 
-    /// Adds a place; one that is there already stays once.
+    /// Adds a key; has no effect if the key is present.
     pub(in crate::emulator::world) fn insert(&mut self, place: AgeKey) {
         let at = self.block_of(place);
         let Some(block) = self.blocks.get_mut(at) else {
@@ -40,7 +40,7 @@ impl AgeOrder {
         }
     }
 
-    /// Takes a place out.
+    /// Removes a key, if it is present.
     pub(in crate::emulator::world) fn remove(&mut self, place: AgeKey) {
         let at = self.block_of(place);
         let Some(block) = self.blocks.get_mut(at) else { return };
@@ -52,14 +52,14 @@ impl AgeOrder {
         }
     }
 
-    /// Returns the last block that begins at or before the place.
+    /// Returns the index of the last block that begins at or before the key.
     fn block_of(&self, place: AgeKey) -> usize {
         self.blocks
             .partition_point(|block| block.first().is_some_and(|first| *first <= place))
             .saturating_sub(1)
     }
 
-    /// Returns up to `limit` ids after the first `offset`, youngest first.
+    /// Skips `offset` ids and returns up to `limit` more, youngest first.
     pub(in crate::emulator::world) fn page(
         &self,
         offset: usize,

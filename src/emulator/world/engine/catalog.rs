@@ -1,11 +1,11 @@
-//! The catalog: templates, plans and prices, as data. All values are made up; the shapes are not.
+//! The catalog: templates, plans and prices, as data. All values are invented; the shapes are the service's.
 
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use super::money::from_cents;
 
-/// An operating system to start a VM from.
+/// An operating system image for new VMs.
 pub(crate) struct VmTemplate {
     pub(crate) id: Uuid,
     pub(crate) slug: &'static str,
@@ -14,32 +14,32 @@ pub(crate) struct VmTemplate {
     pub(in crate::emulator::world) version: &'static str,
 }
 
-/// A size of VM.
+/// A VM plan.
 pub(crate) struct VmPlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
     pub(in crate::emulator::world) cpu: i64,
-    /// MB.
+    /// Memory in MB.
     pub(in crate::emulator::world) ram: i64,
-    /// GB.
+    /// Disk size in GB.
     pub(in crate::emulator::world) storage: i64,
     cents: i64,
 }
 
-/// A size of managed database.
+/// A plan of a managed database.
 pub(crate) struct DatabasePlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
     pub(crate) engine: &'static str,
     pub(in crate::emulator::world) cpu: i64,
-    /// MB.
+    /// Memory in MB.
     pub(in crate::emulator::world) ram: i64,
-    /// GB.
+    /// Disk size in GB.
     pub(in crate::emulator::world) storage: i64,
     cents: i64,
 }
 
-/// A size of Kubernetes worker.
+/// A plan of Kubernetes workers.
 pub(crate) struct NodePlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
@@ -50,14 +50,14 @@ pub(crate) struct NodePlan {
     cents: i64,
 }
 
-/// A database system.
+/// A database engine, such as postgres.
 pub(in crate::emulator::world) struct DatabaseEngine {
     pub(in crate::emulator::world) name: &'static str,
     /// Newest first.
     pub(in crate::emulator::world) versions: &'static [&'static str],
-    /// The port of its private endpoint, first, and others.
+    /// Port of the private endpoint, followed by the other ports.
     pub(in crate::emulator::world) ports: &'static [u16],
-    /// What high availability costs, in per cent of the plan.
+    /// Surcharge for high availability, in percent of the plan's price.
     pub(in crate::emulator::world) ha_percent: i64,
 }
 
@@ -73,7 +73,6 @@ const fn new_template(
     VmTemplate { id, slug, name, os_family, version }
 }
 
-/// Templates.
 pub(crate) static TEMPLATES: [VmTemplate; 8] = [
     new_template(0x01, "ubuntu-24.04", "Ubuntu 24.04 LTS", "ubuntu", "24.04"),
     new_template(0x02, "ubuntu-22.04", "Ubuntu 22.04 LTS", "ubuntu", "22.04"),
@@ -89,7 +88,6 @@ const fn new_vm_plan(id: i64, slug: &'static str, size: (i64, i64, i64), cents: 
     VmPlan { id, slug, cpu: size.0, ram: size.1, storage: size.2, cents }
 }
 
-/// VM plans.
 pub(crate) static VM_PLANS: [VmPlan; 11] = [
     new_vm_plan(1, "std-1c-1g", (1, 1_024, 25), 500),
     new_vm_plan(2, "std-1c-2g", (1, 2_048, 50), 1_000),
@@ -114,7 +112,6 @@ const fn new_database_plan(
     DatabasePlan { id, slug, engine, cpu: size.0, ram: size.1, storage: size.2, cents }
 }
 
-/// Database plans.
 pub(crate) static DATABASE_PLANS: [DatabasePlan; 21] = [
     new_database_plan(101, "pg-free", "postgres", (1, 512, 1), 0),
     new_database_plan(102, "pg-1c-2g", "postgres", (1, 2_048, 20), 1_900),
@@ -143,7 +140,6 @@ const fn new_node_plan(id: i64, slug: &'static str, class: &'static str, cpu: i6
     NodePlan { id, slug, node_class: class, cpu, ram: cpu * 2_048, storage: cpu * 40, cents }
 }
 
-/// Kubernetes worker plans.
 pub(crate) static NODE_PLANS: [NodePlan; 5] = [
     new_node_plan(701, "std-2c-4g", "shared", 2, 2_400),
     new_node_plan(702, "std-4c-8g", "shared", 4, 4_800),
@@ -152,7 +148,6 @@ pub(crate) static NODE_PLANS: [NodePlan; 5] = [
     new_node_plan(705, "cpu-8c-16g", "cpu_optimized", 8, 16_000),
 ];
 
-/// Database systems.
 pub(in crate::emulator::world) static ENGINES: [DatabaseEngine; 5] = [
     DatabaseEngine {
         name: "postgres",
@@ -166,17 +161,17 @@ pub(in crate::emulator::world) static ENGINES: [DatabaseEngine; 5] = [
     DatabaseEngine { name: "kafka", versions: &["4", "3"], ports: &[9093], ha_percent: 140 },
 ];
 
-/// Control planes of a cluster: single, and highly available; cents a month.
+/// Monthly price of a control plane in cents: single, and highly available.
 pub(in crate::emulator::world) const CONTROL_PLANE: (i64, i64) = (0, 6_000);
-/// A GB of volume, cents a month.
+/// Monthly price of 1 GB of a volume, in cents.
 pub(in crate::emulator::world) const VOLUME_GB: i64 = 10;
-/// A GB of snapshot, cents a month.
+/// Monthly price of 1 GB of a snapshot, in cents.
 pub(in crate::emulator::world) const SNAPSHOT_GB: i64 = 5;
-/// A GB of backup, cents a month.
+/// Monthly price of 1 GB of a backup, in cents.
 pub(in crate::emulator::world) const BACKUP_GB: i64 = 4;
-/// A GB of database storage above what the plan includes, cents a month.
+/// Monthly price of 1 GB of database storage beyond the plan's included storage, in cents.
 const DATABASE_GB: i64 = 20;
-/// An IPv4 address, cents a month.
+/// Monthly price of an IPv4 address, in cents.
 pub(in crate::emulator::world) const IPV4: i64 = 300;
 
 impl VmPlan {
@@ -194,7 +189,7 @@ impl DatabasePlan {
         self.cents == 0
     }
 
-    /// Returns the price of a GB above the included storage, a month.
+    /// Returns the monthly price of 1 GB beyond the plan's included storage.
     pub(in crate::emulator::world) fn storage_month(&self) -> Decimal {
         if self.is_free() { Decimal::ZERO } else { from_cents(DATABASE_GB) }
     }

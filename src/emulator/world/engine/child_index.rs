@@ -1,4 +1,4 @@
-//! `ChildIndex`: which records belong to which other one, in order of age.
+//! `ChildIndex`: index of child records by parent, ordered by age.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use super::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::Time;
 use crate::emulator::world::request::call::{Call, Reply, list_response};
 
-/// The records of one kind by the record that they belong to.
+/// The records of one kind, indexed by parent.
 #[derive(Debug, Default)]
 pub(in crate::emulator::world) struct ChildIndex(BTreeSet<(Uuid, Time, Uuid)>);
 
 impl ChildIndex {
-    /// Adds a record of a parent, or takes it out.
+    /// Adds a record to its parent's children, or removes it.
     pub(in crate::emulator::world) fn index_record<T>(
         &mut self,
         parent: Uuid,
@@ -28,7 +28,7 @@ impl ChildIndex {
         }
     }
 
-    /// Returns the ids of a parent's records, oldest first.
+    /// Returns the ids of a parent's children, oldest first.
     pub(in crate::emulator::world) fn child_ids(
         &self,
         parent: Uuid,
@@ -38,13 +38,13 @@ impl ChildIndex {
     }
 }
 
-/// A kind whose records belong to a record of another kind.
+/// A kind whose records each belong to a record of another kind.
 pub(in crate::emulator::world) trait ChildKind: RecordKind {
     fn children(table: &Table<Self>) -> &ChildIndex;
 }
 
 impl<T: ChildKind> Table<T> {
-    /// Returns a parent's records, youngest first.
+    /// Returns a parent's children, youngest first.
     pub(in crate::emulator::world) fn children_of(
         &self,
         parent: Uuid,
@@ -52,7 +52,7 @@ impl<T: ChildKind> Table<T> {
         T::children(self).child_ids(parent).rev().filter_map(|id| self.get(id))
     }
 
-    /// Removes all records of a parent.
+    /// Removes all children of a parent.
     pub(in crate::emulator::world) fn remove_all(&mut self, parent: Uuid) {
         let ids: Vec<_> = T::children(self).child_ids(parent).collect();
         for id in ids {
@@ -60,7 +60,7 @@ impl<T: ChildKind> Table<T> {
         }
     }
 
-    /// Removes the oldest records of a parent, but for the youngest so many and those that are to stay.
+    /// Removes a parent's oldest children, except for the youngest `keep` and those for which `stays` holds.
     pub(in crate::emulator::world) fn prune(
         &mut self,
         parent: Uuid,
@@ -76,7 +76,7 @@ impl<T: ChildKind> Table<T> {
 }
 
 impl Call<'_> {
-    /// Answers with a page of a parent's records, youngest first.
+    /// Returns a page of a parent's children, youngest first.
     pub(in crate::emulator::world) fn list_children<T: ChildKind>(&self, parent: Uuid) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();

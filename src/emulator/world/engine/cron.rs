@@ -1,4 +1,4 @@
-//! `CronSchedule`: a five-field schedule in a time zone.
+//! `Cron`: a five-field cron schedule in a time zone.
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -7,13 +7,13 @@ use super::message::ErrorResponse;
 use super::status_timeline;
 use crate::emulator::world::Time;
 
-/// When something recurs.
+/// A parsed cron schedule with its time zone.
 pub(in crate::emulator::world) struct CronSchedule {
     fields: croner::Cron,
     zone: TimeZone,
 }
 
-/// Returns an IANA zone; the database is part of the program, so that it is the same everywhere.
+/// Returns an IANA time zone. The time zone database is built in, so that results are the same on each machine.
 fn find_time_zone(name: &str) -> Result<TimeZone, ErrorResponse> {
     TimeZoneDatabase::bundled().get(name).map_err(|_| {
         ErrorResponse::bad_request(format!(
@@ -23,7 +23,7 @@ fn find_time_zone(name: &str) -> Result<TimeZone, ErrorResponse> {
 }
 
 impl CronSchedule {
-    /// Reads a schedule.
+    /// Parses a cron schedule and a time zone name.
     pub(in crate::emulator::world) fn parse(schedule: &str, timezone: &str) -> Result<Self, ErrorResponse> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let wrong = |why: String| {
@@ -40,14 +40,14 @@ impl CronSchedule {
         Ok(cron)
     }
 
-    /// Returns the first time after another at which it recurs.
+    /// Returns the first scheduled time after `after`.
     pub(in crate::emulator::world) fn next(&self, after: Time) -> Option<Time> {
         let found = self.fields.find_next_occurrence(&after.to_zoned(self.zone.clone()), false);
         found.ok().map(|zoned| zoned.timestamp())
     }
 
-    /// Returns a time from which on it recurs at least so many times up to an end (included), and not
-    /// many more; a time before `start` is never returned.
+    /// Returns a time, not before `start`, such that at least `times` scheduled times, and not many more, lie
+    /// between it and `end` (included).
     pub(in crate::emulator::world) fn shortly_before(&self, start: Time, end: Time, times: usize) -> Time {
         let mut seconds = 3_600;
         loop {

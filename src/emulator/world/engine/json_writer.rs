@@ -1,16 +1,16 @@
-//! `JsonObjectWriter`: a JSON object written straight into the answer, without a tree in between.
+//! `JsonObjectWriter`: writes a JSON object directly into the response, without an intermediate tree.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-/// An object that is being written.
+/// A JSON object that is being written.
 pub(in crate::emulator::world) struct JsonObjectWriter<'a> {
     out: &'a mut Vec<u8>,
     empty: bool,
 }
 
 impl<'a> JsonObjectWriter<'a> {
-    /// Writes one object.
+    /// Writes one object; `fill` writes its fields.
     pub(in crate::emulator::world) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Self)) {
         out.push(b'{');
         let mut fields = Self { out, empty: true };
@@ -46,13 +46,13 @@ impl<'a> JsonObjectWriter<'a> {
     fn write_value(&mut self, value: &(impl Serialize + ?Sized)) {
         let before = self.out.len();
         if serde_json::to_writer(&mut *self.out, value).is_err() {
-            // Only a map with keys that are not text could end here, and the records hold none.
+            // Only a map with keys that are not strings could fail here, and no record has one.
             self.out.truncate(before);
             self.out.extend_from_slice(b"null");
         }
     }
 
-    /// Writes a field.
+    /// Writes one field of the object.
     pub(in crate::emulator::world) fn write_field(
         &mut self,
         name: &str,
@@ -68,12 +68,12 @@ impl<'a> JsonObjectWriter<'a> {
         self.out.extend_from_slice(value.normalize().to_string().as_bytes());
     }
 
-    /// Writes an exact decimal as a JSON text, with the digits of an hourly price.
+    /// Writes an exact decimal as a JSON string with four decimals, as hourly prices have.
     pub(in crate::emulator::world) fn number_text(&mut self, name: &str, value: Decimal) {
         self.write_field(name, &format!("{value:.4}"));
     }
 
-    /// Writes an object as a field.
+    /// Writes a field whose value is an object.
     pub(in crate::emulator::world) fn write_object(
         &mut self,
         name: &str,
@@ -83,7 +83,7 @@ impl<'a> JsonObjectWriter<'a> {
         JsonObjectWriter::write(self.out, fill);
     }
 
-    /// Writes an array of objects as a field.
+    /// Writes a field whose value is an array of objects.
     pub(in crate::emulator::world) fn write_object_array<T>(
         &mut self,
         name: &str,

@@ -1,51 +1,51 @@
-//! `ApiRequest` and `ApiResponse`: one exchange with the world, and `ErrorResponse`, its way to say no.
+//! `Request` and `ApiResponse`: one HTTP exchange with the world; and `ErrorResponse`, its error type.
 
 use super::json_writer::JsonObjectWriter;
 use crate::model::schema::Method;
 
-/// One request, as far as the world looks at it.
+/// The parts of an HTTP request that the world uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiRequest {
-    /// The verb.
+    /// HTTP method of the request.
     pub method: Method,
-    /// The path, percent-encoded, from `/api/v1` on.
+    /// Path from `/api/v1` on, percent-encoded.
     pub path: String,
-    /// Query parameters, decoded.
+    /// Query parameters in order, decoded.
     pub query: Vec<(String, String)>,
-    /// The value of `X-API-Key`.
+    /// Value of the `X-API-Key` header.
     pub api_key: Option<String>,
-    /// The value of `X-Project-ID`.
+    /// Value of the `X-Project-ID` header.
     pub project: Option<String>,
-    /// The body; empty for none.
+    /// Request body; empty if there is none.
     pub body: Vec<u8>,
 }
 
-/// One answer.
+/// An HTTP response with a JSON body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiResponse {
-    /// The status.
+    /// HTTP status code of the response.
     pub status: u16,
-    /// Headers beyond `Content-Type` and `Date`.
+    /// Headers other than `Content-Type` and `Date`.
     pub headers: Vec<(&'static str, String)>,
-    /// The JSON body.
+    /// Response body as JSON text.
     pub body: Vec<u8>,
 }
 
 impl ApiResponse {
-    /// Returns an answer with this JSON text.
+    /// Returns a response with this JSON text as its body.
     #[must_use]
     pub fn from_json(status: u16, body: Vec<u8>) -> Self {
         Self { status, headers: Vec::new(), body }
     }
 
-    /// Returns an answer in the error envelope.
+    /// Returns a response with the API's error envelope.
     #[must_use]
     pub fn error(status: u16, error: &str, message: &str) -> Self {
         ErrorResponse::new(status, error, message).into()
     }
 }
 
-/// A request that is refused.
+/// An error response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::emulator::world) struct ErrorResponse {
     pub(in crate::emulator::world) status: u16,
@@ -59,28 +59,28 @@ impl ErrorResponse {
         Self { status, error: error.to_owned(), message: message.into(), reason: None }
     }
 
-    /// 400: the request itself is wrong; the message says what to change.
+    /// 400: the request itself is invalid; the message explains what to change.
     pub(in crate::emulator::world) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "Bad Request", message)
     }
 
-    /// Says inside which field of the request it was.
+    /// Prefixes the message with the field of the request that it is about.
     pub(in crate::emulator::world) fn with_field(mut self, field: &str) -> Self {
         self.message = format!("{field}: {}", self.message);
         self
     }
 
-    /// 402.
+    /// 402: the account cannot pay for the request.
     pub(in crate::emulator::world) fn payment_required(message: impl Into<String>) -> Self {
         Self::new(402, "Payment Required", message)
     }
 
-    /// 404.
+    /// 404: the object does not exist or is not visible to the caller.
     pub(in crate::emulator::world) fn not_found(what: &str) -> Self {
         Self::new(404, "Not Found", format!("{what} not found"))
     }
 
-    /// 409: taken, in use, or in a state that does not allow it.
+    /// 409: the name is in use, the object is in use, or its status does not allow the request.
     pub(in crate::emulator::world) fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, "Conflict", message)
     }

@@ -1,4 +1,4 @@
-//! Tables, messages, time and money: what every part of the service is built on. Nothing here names a kind.
+//! Tables, messages, time and money: the base of all kinds. Nothing in this folder names a kind.
 
 pub(super) mod age_order;
 pub(super) mod catalog;

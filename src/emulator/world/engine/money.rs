@@ -1,26 +1,26 @@
-//! Money: exact decimals, rounded half to even: 4 decimals by the hour, 2 by the month.
+//! Money: exact decimals, rounded half to even; hourly prices have 4 decimals, monthly prices 2.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-/// Hours of a month, as the service counts them.
+/// Hours per month in the service's billing.
 pub(in crate::emulator::world) const MONTH_HOURS: i64 = 730;
 
-/// Returns an amount of whole cents.
+/// Returns a number of cents as an exact decimal.
 pub(in crate::emulator::world) fn from_cents(amount: i64) -> Decimal {
     Decimal::new(amount, 2)
 }
 
-/// Returns an amount to the cent.
+/// Rounds an amount to the cent.
 pub(in crate::emulator::world) fn round_to_cents(amount: Decimal) -> Decimal {
     amount.round_dp_with_strategy(2, RoundingStrategy::MidpointNearestEven)
 }
 
-/// Returns what an hour of an exact monthly price costs.
+/// Returns the hourly price for an exact monthly price.
 pub(in crate::emulator::world) fn hourly_price(month: Decimal) -> Decimal {
     (month / Decimal::from(MONTH_HOURS)).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven)
 }
 
-/// Returns the share of a monthly price that falls on some of its hours, to the cent.
+/// Returns the share of a monthly price for `hours` hours, rounded to the cent.
 pub(in crate::emulator::world) fn share_of_month(month: Decimal, hours: i64) -> Decimal {
     round_to_cents(month * Decimal::from(hours) / Decimal::from(MONTH_HOURS))
 }

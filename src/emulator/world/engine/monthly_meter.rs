@@ -1,4 +1,4 @@
-//! `MonthMeter`: what was used in this calendar month and in the one before, exactly.
+//! `MonthMeter`: the exact amount used in the current calendar month and in the previous one.
 
 use jiff::ToSpan;
 use jiff::tz::TimeZone;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::emulator::world::Time;
 
-/// Milliseconds of an hour: amounts are kept in units of a rate's hour, multiplied by this.
+/// Milliseconds per hour: amounts are stored multiplied by this, so that hourly rates stay exact.
 const HOUR: i64 = 3_600_000;
 
-/// Amounts by month. They are sums of a rate and whole milliseconds and nothing is rounded, so one
-/// long step is the same as many short ones.
+/// Amounts by month. They are sums of rates times whole milliseconds, without rounding, so that one long step
+/// gives the same result as many short ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct MonthMeter {
@@ -20,13 +20,13 @@ pub(in crate::emulator::world) struct MonthMeter {
     previous: Decimal,
 }
 
-/// Returns the first moment of a time's month (UTC).
+/// Returns the first moment of the month that contains `time` (UTC).
 pub(in crate::emulator::world) fn month_start(time: Time) -> Time {
     let first = time.to_zoned(TimeZone::UTC).date().first_of_month();
     first.to_zoned(TimeZone::UTC).map_or(time, |zoned| zoned.timestamp())
 }
 
-/// Returns the first moment of the month after a time's.
+/// Returns the first moment of the month after the one that contains `time`.
 pub(in crate::emulator::world) fn next_month(time: Time) -> Time {
     let first = time.to_zoned(TimeZone::UTC).date().first_of_month();
     let next = first.checked_add(1.month()).and_then(|date| date.to_zoned(TimeZone::UTC));
@@ -38,12 +38,12 @@ fn accrued_amount(rate: Decimal, from: Time, to: Time) -> Decimal {
 }
 
 impl MonthMeter {
-    /// Returns a meter that begins now.
+    /// Returns a meter that starts now, with amounts of zero.
     pub(in crate::emulator::world) fn new(now: Time) -> Self {
         Self { since: now, ..Self::default() }
     }
 
-    /// Brings the meter to a time, at the rate that held since the last one.
+    /// Advances the meter to a time, at the rate that applied since the last call.
     pub(in crate::emulator::world) fn run(&mut self, now: Time, rate: Decimal) {
         let start = month_start(now);
         if self.since >= start {
@@ -57,17 +57,17 @@ impl MonthMeter {
         self.since = self.since.max(now);
     }
 
-    /// Returns the amount of this month, in whole rates.
+    /// Returns the amount of this month, in units of the hourly rate.
     pub(in crate::emulator::world) fn current_amount(&self) -> Decimal {
         self.current / Decimal::from(HOUR)
     }
 
-    /// Returns the amount of the month before.
+    /// Returns the amount of the previous month.
     pub(in crate::emulator::world) fn previous_amount(&self) -> Decimal {
         self.previous / Decimal::from(HOUR)
     }
 
-    /// Returns when this month's amount comes to a limit, if it does so within the month.
+    /// Returns when this month's amount reaches a limit; `None` if that is not within the month.
     pub(in crate::emulator::world) fn limit_reached_at(
         &self,
         limit: Decimal,

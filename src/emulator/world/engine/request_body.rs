@@ -1,4 +1,6 @@
-//! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
+//! `RequestBody` and `BodyField`: reads a request body field by field, each with its type and bounds; a refusal names
+//! the
+//! field.
 
 use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
@@ -10,17 +12,17 @@ use super::message::ErrorResponse;
 /// A request's JSON object. `null` counts as absent; unknown fields are ignored.
 pub(in crate::emulator::world) struct RequestBody(Map<String, Value>);
 
-/// Largest amount of money: sums of it stay exact.
+/// Limit on an amount of money, so that sums stay exact.
 const MAX_MONEY: i64 = 1_000_000_000;
 
-/// One field that is there.
+/// A field that is present in the body.
 pub(in crate::emulator::world) struct BodyField<'a> {
     name: &'a str,
     value: &'a Value,
 }
 
 impl RequestBody {
-    /// Reads a body; none at all is an empty object.
+    /// Parses a request body; an empty body counts as an empty object.
     pub(in crate::emulator::world) fn parse(bytes: &[u8]) -> Result<Self, ErrorResponse> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(Map::new()));
@@ -32,7 +34,7 @@ impl RequestBody {
         }
     }
 
-    /// Reads a field when it is there.
+    /// Reads a field if it is present.
     pub(in crate::emulator::world) fn optional_field<'a, T>(
         &'a self,
         name: &'a str,
@@ -44,7 +46,7 @@ impl RequestBody {
         }
     }
 
-    /// Reads a field that must be there.
+    /// Reads a field; refuses the request if it is absent.
     pub(in crate::emulator::world) fn required_field<'a, T>(
         &'a self,
         name: &'a str,
@@ -54,7 +56,7 @@ impl RequestBody {
             .ok_or_else(|| ErrorResponse::bad_request(format!("{name} is required")))
     }
 
-    /// Refuses a region that is not there.
+    /// Refuses a region that does not exist.
     pub(in crate::emulator::world) fn check_region(&self) -> Result<(), ErrorResponse> {
         self.optional_field("region", |field| field.one_of(&["us-east"])).map(|_| ())
     }
@@ -69,7 +71,7 @@ impl<'a> BodyField<'a> {
         self.value.as_bool().map_or_else(|| self.value_error("true or false"), Ok)
     }
 
-    /// A whole number within bounds.
+    /// Reads an integer within bounds.
     pub(in crate::emulator::world) fn integer(self, min: i64, max: i64) -> Result<i64, ErrorResponse> {
         match self.value.as_i64() {
             Some(number) if (min..=max).contains(&number) => Ok(number),
@@ -77,14 +79,14 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// A number of at least so much, exactly as it was written.
+    /// Reads a decimal number of at least `min`, with exactly the digits that were sent.
     pub(in crate::emulator::world) fn decimal(self, min: Decimal) -> Result<Decimal, ErrorResponse> {
         let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
         let read = read.filter(|number| (min..=Decimal::from(MAX_MONEY)).contains(number));
         read.map_or_else(|| self.value_error(&format!("a number from {min} to {MAX_MONEY}")), Ok)
     }
 
-    /// Text with bounds on its length in characters.
+    /// Reads a text with bounds on its length in characters.
     pub(in crate::emulator::world) fn text(self, min: usize, max: usize) -> Result<&'a str, ErrorResponse> {
         match self.value.as_str() {
             Some(text) if (min..=max).contains(&text.chars().count()) => Ok(text),
@@ -92,7 +94,7 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// A short text that may be written as a whole number.
+    /// Reads a short text, which may be sent as an integer.
     pub(in crate::emulator::world) fn text_or_number(self, max: usize) -> Result<String, ErrorResponse> {
         match self.value.as_i64() {
             Some(number) => Ok(number.to_string()),
@@ -100,12 +102,12 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// A display name.
+    /// Reads a display name of 1 to 64 characters.
     pub(in crate::emulator::world) fn name(self) -> Result<String, ErrorResponse> {
         self.text(1, 64).map(str::to_owned)
     }
 
-    /// A name, or a whole number in its place.
+    /// Reads a name, which may be sent as an integer.
     pub(in crate::emulator::world) fn name_or_number(self) -> Result<String, ErrorResponse> {
         match self.value.as_u64() {
             Some(number) => Ok(number.to_string()),
@@ -126,7 +128,7 @@ impl<'a> BodyField<'a> {
         read.map_or_else(|| self.value_error("a UUID"), Ok)
     }
 
-    /// A list of at most so many entries, each read on its own.
+    /// Reads a list of at most `most` items, each with `read`.
     pub(in crate::emulator::world) fn list<T>(
         self,
         most: usize,
@@ -140,12 +142,12 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// An object whose fields are read one by one.
+    /// Reads an object as a body with fields of its own.
     pub(in crate::emulator::world) fn nested_body(self) -> Result<RequestBody, ErrorResponse> {
         self.object().cloned().map(RequestBody)
     }
 
-    /// Anything of a form that its type knows.
+    /// Reads any value that the type `T` deserializes from.
     pub(in crate::emulator::world) fn deserialize_value<T: DeserializeOwned>(
         self,
         wanted: &str,
@@ -153,7 +155,7 @@ impl<'a> BodyField<'a> {
         serde_json::from_value(self.value.clone()).or_else(|_| self.value_error(wanted))
     }
 
-    /// An object.
+    /// Reads a JSON object.
     pub(in crate::emulator::world) fn object(self) -> Result<&'a Map<String, Value>, ErrorResponse> {
         self.value.as_object().map_or_else(|| self.value_error("an object"), Ok)
     }

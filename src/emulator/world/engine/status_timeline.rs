@@ -1,4 +1,4 @@
-//! `Timeline`: what an object's status is and will be; the clock alone moves it along.
+//! `Timeline`: the past, current and future statuses of an object, as a function of the clock alone.
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::emulator::world::Time;
 use crate::model::address::Name;
 
-/// A status that holds from a time on.
+/// A status and the time from which it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct TimelineStep {
     from: Time,
     status: Name,
 }
 
-/// The statuses of an object in order of time, and when it goes.
+/// The statuses of an object in order of time, and the time of its removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct Timeline {
     steps: Vec<TimelineStep>,
@@ -21,13 +21,13 @@ pub(in crate::emulator::world) struct Timeline {
     gone_at: Option<Time>,
 }
 
-/// Returns the moment some seconds later.
+/// Returns the time `seconds` later.
 pub(in crate::emulator::world) fn time_after(now: Time, seconds: i64) -> Time {
     now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
 }
 
 impl Timeline {
-    /// Returns a timeline from `now` on: each status with the seconds after which it begins.
+    /// Returns a timeline that starts now: each status with the delay in seconds after which it begins.
     pub(in crate::emulator::world) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
         let steps = steps
             .iter()
@@ -39,29 +39,29 @@ impl Timeline {
         Self { steps, gone_at: None }
     }
 
-    /// Returns a timeline that stays at one status.
+    /// Returns a timeline with a single permanent status.
     pub(in crate::emulator::world) fn with_status(now: Time, status: &str) -> Self {
         Self::new(now, &[(0, status)])
     }
 
-    /// Lets the object go some seconds from now.
+    /// Schedules the object's removal `seconds` from now.
     pub(in crate::emulator::world) fn gone_after(mut self, now: Time, seconds: i64) -> Self {
         self.gone_at = Some(time_after(now, seconds));
         self
     }
 
-    /// Returns the statuses up to now: what was to come does not.
+    /// Returns the timeline without its future statuses.
     pub(in crate::emulator::world) fn truncate_after(mut self, now: Time) -> Self {
         self.steps.retain(|step| step.from <= now);
         self
     }
 
-    /// Returns the statuses up to now, each with the time from which on it held.
+    /// Returns the statuses up to now, each with its start time.
     pub(in crate::emulator::world) fn history(&self, now: Time) -> impl Iterator<Item = (Time, &str)> {
         self.steps.iter().filter(move |step| step.from <= now).map(|step| (step.from, step.status.as_str()))
     }
 
-    /// Lets another status follow some seconds from now.
+    /// Adds a status that begins `seconds` from now.
     pub(in crate::emulator::world) fn with_next_status(
         mut self,
         now: Time,
@@ -72,7 +72,7 @@ impl Timeline {
         self
     }
 
-    /// Returns the status that it comes to rest at.
+    /// Returns the final status.
     pub(in crate::emulator::world) fn final_status(&self) -> &str {
         self.steps.last().map_or("", |step| step.status.as_str())
     }
@@ -86,17 +86,17 @@ impl Timeline {
         self.current_step(now).map_or("", |step| step.status.as_str())
     }
 
-    /// Returns since when that status holds.
+    /// Returns when the status at a time began.
     pub(in crate::emulator::world) fn status_since(&self, now: Time) -> Option<Time> {
         self.current_step(now).map(|step| step.from)
     }
 
-    /// Returns since when, or from when on, the last status holds.
+    /// Returns when the final status begins or began.
     pub(in crate::emulator::world) fn settles_at(&self) -> Option<Time> {
         self.steps.last().map(|step| step.from)
     }
 
-    /// Returns when the object goes.
+    /// Returns when the object is removed, if its removal is scheduled.
     pub(in crate::emulator::world) fn gone_at(&self) -> Option<Time> {
         self.gone_at
     }

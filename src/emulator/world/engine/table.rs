@@ -1,4 +1,4 @@
-//! `Table`: the records of one kind, with the indexes that keep every request cheap.
+//! `Table`: the records of one kind, with the indexes that keep each request cheap.
 
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
@@ -14,7 +14,7 @@ use crate::emulator::world::Time;
 use crate::emulator::world::state::billing::Charge;
 use crate::emulator::world::state::world::World;
 
-/// One object: what all kinds have, and the kind's own body.
+/// One object: the fields that all kinds share, and the kind's own body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct TableRecord<T> {
     pub(in crate::emulator::world) id: Uuid,
@@ -33,65 +33,64 @@ impl<T> TableRecord<T> {
     }
 }
 
-/// How an answer is to show records.
+/// How a response represents records.
 #[derive(Clone, Copy)]
 pub(in crate::emulator::world) struct RenderContext<'a> {
     pub(in crate::emulator::world) world: &'a World,
     pub(in crate::emulator::world) now: Time,
-    /// A by-id answer, which holds what lists leave out.
+    /// Whether the response is for one object by id, which has fields that lists omit.
     pub(in crate::emulator::world) detail: bool,
 }
 
-/// The body of a kind's records.
+/// The kind-specific part of a record, and the behavior of the kind.
 pub(in crate::emulator::world) trait RecordKind:
     Clone + Serialize + DeserializeOwned + 'static
 {
-    /// The kind's name.
     const KIND: &'static str;
-    /// The kind in an error message.
+    /// The kind's name in error messages.
     const TITLE: &'static str;
-    /// Whether a record counts as an object of the cloud, or is only history of one.
+    /// Whether a record is an object of its own; `false` for records that are only the history of an object.
     const IS_OBJECT: bool = true;
-    /// What finds records by other things than id and age.
+    /// Kind-specific index, for searches other than by id and age.
     type Index: Default;
 
     fn table(world: &World) -> &Table<Self>;
     fn table_mut(world: &mut World) -> &mut Table<Self>;
-    /// Adds a record to the index, or takes it out.
+    /// Adds a record to the index, or removes it.
     fn index(index: &mut Self::Index, record: &TableRecord<Self>, present: bool);
-    /// Returns what a record costs; `None` for what is free.
+    /// Returns the price of a record; `None` if it is free.
     fn charge(_: &TableRecord<Self>) -> Option<Charge> {
         None
     }
-    /// Notes that a subscription is paid up to a later time.
+    /// Records that a subscription is paid up to a later time.
     fn renew(_: &mut TableRecord<Self>, _until: Time) {}
-    /// Brings what runs with the clock up to now, before a change of the record.
+    /// Updates time-dependent state up to now, before a change of the record.
     fn settle(_: &mut TableRecord<Self>, _now: Time) {}
-    /// Returns when the clock is to do something with a record; unless a kind says otherwise, that is
-    /// when its deletion is over.
+    /// Returns the time of the record's next scheduled event; by default, the end of its deletion.
     fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at()
     }
-    /// Does what was due at a time, on the clock's way to another: what would have left no trace by then
-    /// may be passed over. Afterwards `next` must lie later, or the record be gone.
+    /// Handles an event that is due at `_at`, while the clock moves to `_until`. It may skip work whose effect is
+    /// no longer visible then. Afterwards `next` must return a later time, or the record must be removed: otherwise
+    /// the clock never advances.
     fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
         Self::table_mut(world).remove(id);
     }
-    /// Writes the fields that the service shows.
+    /// Writes the fields of the API representation.
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>);
 }
 
-/// All records of a kind.
+/// The table of one kind: its records and their indexes.
 pub(in crate::emulator::world) struct Table<T: RecordKind> {
     records: HashMap<Uuid, TableRecord<T>>,
     order: AgeOrder,
     by_project: HashMap<Uuid, AgeOrder>,
     index: T::Index,
-    /// What an hour costs, of all records that are billed by the hour.
+    /// Total hourly price of all records that are billed by the hour.
     rate: Decimal,
-    /// When each subscription is to be paid again.
+    /// When each subscription is due for renewal.
     renewals: BTreeSet<(Time, Uuid)>,
-    /// When the clock is to do something with each record.
+    /// The next scheduled event of each record.
     agenda: BTreeSet<(Time, Uuid)>,
     dirty: BTreeSet<Uuid>,
 }
@@ -120,7 +119,7 @@ impl<T: RecordKind> Table<T> {
         &self.index
     }
 
-    /// Returns how many records there are, in all projects or in one.
+    /// Returns the number of records, in all projects or in one.
     pub(in crate::emulator::world) fn len(&self, project: Option<Uuid>) -> usize {
         self.order(project).map_or(0, AgeOrder::len)
     }
@@ -142,7 +141,7 @@ impl<T: RecordKind> Table<T> {
             .filter_map(|id| self.records.get(&id))
     }
 
-    /// Returns a page of the records of some projects, youngest first.
+    /// Returns a page of the records of several projects, youngest first.
     pub(in crate::emulator::world) fn merged_page(
         &self,
         projects: &[Uuid],
@@ -170,17 +169,17 @@ impl<T: RecordKind> Table<T> {
         self.order.iter().filter_map(|id| self.records.get(&id))
     }
 
-    /// Returns what an hour costs, of all records that are billed by the hour.
+    /// Returns the total hourly price of all records that are billed by the hour.
     pub(in crate::emulator::world) fn hourly_rate(&self) -> Decimal {
         self.rate
     }
 
-    /// Returns the subscription that is due first, when one is.
+    /// Returns the subscription with the earliest renewal, if that is due.
     pub(in crate::emulator::world) fn due_subscription(&self, now: Time) -> Option<(Time, Uuid)> {
         self.renewals.first().copied().filter(|(time, _)| *time <= now)
     }
 
-    /// Returns the record that the clock turns to first, and when.
+    /// Returns the record with the earliest scheduled event, and the event's time.
     pub(in crate::emulator::world) fn next(&self) -> Option<(Time, Uuid)> {
         self.agenda.first().copied()
     }
@@ -212,7 +211,7 @@ impl<T: RecordKind> Table<T> {
         self.records.insert(record.id, record);
     }
 
-    /// Changes a record in place; its age and project stay what they are.
+    /// Changes a record and its modification time; its age and project must stay the same.
     pub(in crate::emulator::world) fn update(
         &mut self,
         id: Uuid,
@@ -225,7 +224,7 @@ impl<T: RecordKind> Table<T> {
         });
     }
 
-    /// Changes a record without anyone having asked for it.
+    /// Changes a record without a new modification time, for changes that no request asked for.
     pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut TableRecord<T>)) {
         let Some(mut record) = self.records.remove(&id) else { return };
         self.update_index(&record, false);
@@ -252,7 +251,7 @@ impl<T: RecordKind> Table<T> {
         Some(record)
     }
 
-    /// Returns the records that changed since the last call; `None` for one that is gone.
+    /// Returns the records that changed since the last call; `None` for a removed one.
     pub(in crate::emulator::world) fn take_changes(
         &mut self,
     ) -> impl Iterator<Item = (Uuid, Option<&TableRecord<T>>)> {
@@ -265,7 +264,7 @@ impl<T: RecordKind> Table<T> {
         self.dirty.extend(self.records.keys());
     }
 
-    /// Takes over the ids of another table's records, so that those that are no more count as changed.
+    /// Marks the ids of another table's records as changed, so that those missing here are stored as removed.
     pub(in crate::emulator::world) fn mark_superseded(&mut self, earlier: &Self) {
         self.dirty.extend(earlier.records.keys().chain(&earlier.dirty));
         self.touch_all();

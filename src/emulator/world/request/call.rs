@@ -1,4 +1,4 @@
-//! `Call`: a request that was routed and let in, with what a kind's behaviour needs to answer it.
+//! `Call`: a request after routing and access control, with the state that a handler needs to answer it.
 
 use uuid::Uuid;
 
@@ -11,43 +11,43 @@ use crate::emulator::world::state::grant::AccessGrant;
 use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::World;
 
-/// What `X-Project-ID` says.
+/// The scope that the `X-Project-ID` header selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::emulator::world) enum RequestScope {
-    /// Nothing.
+    /// No header: the whole account.
     Unspecified,
     /// One of the account's projects.
     Project(Uuid),
-    /// Something that is none of them.
+    /// A value that is not the id of one of the account's projects.
     UnknownProject,
 }
 
-/// A request on its way through a kind's behaviour.
+/// A request while a handler processes it.
 pub(in crate::emulator::world) struct Call<'a> {
     pub(in crate::emulator::world) world: &'a mut World,
     pub(in crate::emulator::world) now: Time,
     pub(in crate::emulator::world) scope: RequestScope,
     pub(in crate::emulator::world) grant: AccessGrant,
-    /// The permission that the route needs.
+    /// The permission that the route requires.
     pub(in crate::emulator::world) need: Option<Permission>,
     pub(in crate::emulator::world) params: Vec<&'a str>,
     pub(in crate::emulator::world) query: &'a [(String, String)],
     pub(in crate::emulator::world) body: Input,
 }
 
-/// The answer of a behaviour.
+/// The result of a handler.
 pub(in crate::emulator::world) type Reply = Result<ApiResponse, ErrorResponse>;
 
 const DEFAULT_PAGE: usize = 20;
 const LARGEST_PAGE: usize = 100;
 
 impl Call<'_> {
-    /// Returns a part of the path that the route leaves open.
+    /// Returns a variable segment of the path.
     pub(in crate::emulator::world) fn param(&self, index: usize) -> &str {
         self.params.get(index).copied().unwrap_or_default()
     }
 
-    /// Returns the project that a change goes to; the account's default one unless the header says.
+    /// Returns the project that a change applies to: that of the header, else the account's default project.
     pub(in crate::emulator::world) fn project_id(&self) -> Uuid {
         match self.scope {
             RequestScope::Project(id) => id,
@@ -55,7 +55,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the id of whoever asks.
+    /// Returns the id of the caller: its API key, or the account for the first key.
     pub(in crate::emulator::world) fn caller_id(&self) -> Uuid {
         match self.grant {
             AccessGrant::Unrestricted => self.world.account.id,
@@ -63,7 +63,7 @@ impl Call<'_> {
         }
     }
 
-    /// Refuses a caller who lacks a further permission in the project of the request.
+    /// Refuses a caller who lacks an additional permission in the request's project.
     pub(in crate::emulator::world) fn also_needs(&self, permission: &str) -> Result<(), ErrorResponse> {
         match Permission::from_name(permission) {
             Some(need) => self.grant.require_permission(need, self.project_id(), "project"),
@@ -71,7 +71,7 @@ impl Call<'_> {
         }
     }
 
-    /// Finds the object that the path means, within the project that a change names.
+    /// Finds the object that the path identifies; hides those that are outside the request's scope.
     pub(in crate::emulator::world) fn find_by_path<T: RecordKind>(
         &self,
     ) -> Result<&TableRecord<T>, ErrorResponse> {
@@ -80,8 +80,8 @@ impl Call<'_> {
         self.require_visible(found)
     }
 
-    /// Hides an object of another project than the one that the header names, or of one that the caller
-    /// has no business with.
+    /// Returns "not found" for an object of a project other than the header's, or of a project that the caller has
+    /// no permissions in.
     pub(in crate::emulator::world) fn require_visible<'r, T: RecordKind>(
         &self,
         found: Option<&'r TableRecord<T>>,
@@ -99,7 +99,7 @@ impl Call<'_> {
         }
     }
 
-    /// Finds an object that a body names, in a project that the caller has business with.
+    /// Finds an object that the body refers to; hides those of projects that the caller has no permissions in.
     pub(in crate::emulator::world) fn find_by_id<T: RecordKind>(
         &self,
         id: Uuid,
@@ -111,7 +111,6 @@ impl Call<'_> {
             .ok_or_else(|| ErrorResponse::not_found(T::TITLE))
     }
 
-    /// Changes a record.
     pub(in crate::emulator::world) fn update<T: RecordKind>(
         &mut self,
         id: Uuid,
@@ -121,7 +120,7 @@ impl Call<'_> {
         self.world.table_mut::<T>().update(id, now, change);
     }
 
-    /// Answers with one record under `data`.
+    /// Returns a response with one record under `data`.
     pub(in crate::emulator::world) fn record_response<T: RecordKind>(
         &self,
         status: u16,
@@ -131,7 +130,7 @@ impl Call<'_> {
         self.show_as::<T>("data", status, id, message)
     }
 
-    /// Answers with one record under a key of its own.
+    /// Returns a response with one record under the given key.
     pub(in crate::emulator::world) fn show_as<T: RecordKind>(
         &self,
         key: &str,
@@ -146,7 +145,7 @@ impl Call<'_> {
         }))
     }
 
-    /// Returns `(offset, limit)` of the query.
+    /// Returns `(offset, limit)` from the query.
     pub(in crate::emulator::world) fn page_bounds(&self) -> Result<(usize, usize), ErrorResponse> {
         let number = |name: &str, least: usize, default: usize| {
             let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else {
@@ -162,7 +161,7 @@ impl Call<'_> {
         Ok((number("offset", 0, 0)?, number("limit", 1, DEFAULT_PAGE)?.min(LARGEST_PAGE)))
     }
 
-    /// Answers with a page of the records, youngest first, of the project that the header names.
+    /// Returns a page of records, youngest first, limited to the header's project.
     pub(in crate::emulator::world) fn list_records<T: RecordKind>(&self) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
@@ -186,7 +185,7 @@ impl Call<'_> {
         Ok(list_response(table.len(project), page, |fields, record| T::show(record, view, fields)))
     }
 
-    /// Answers with a page of things that are not records.
+    /// Returns a page of items that are not records.
     pub(in crate::emulator::world) fn list_of<T>(
         &self,
         items: &[T],

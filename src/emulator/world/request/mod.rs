@@ -1,3 +1,3 @@
-//! One request being handled: who sends it, what it may do, and the state that it changes.
+//! The handling of one request: its caller, the caller's permissions, and the state that it changes.
 
 pub(super) mod call;

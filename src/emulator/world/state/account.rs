@@ -1,4 +1,4 @@
-//! `World`: everything the service knows: the account and the records of every kind.
+//! `World`: the complete state of the service: the account and the records of all kinds.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -16,91 +16,91 @@ use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 
-/// The rate that a key may use.
+/// The rate limit of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateTier {
-    /// 30 requests a second, 60 more a minute.
+    /// 30 requests per second, and a burst of 60 more per minute.
     Standard,
-    /// 100 requests a second, 200 more a minute.
+    /// 100 requests per second, and a burst of 200 more per minute.
     High,
 }
 
-/// What a new world starts from.
+/// The initial values of a new world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorldSetup {
-    /// All ids and passwords follow from it.
+    /// Seed that determines all ids and passwords.
     pub seed: u64,
-    /// The key that requests must carry.
+    /// API key that requests must carry.
     pub api_key: String,
-    /// The rate that it may use.
+    /// Rate tier of the API key.
     pub tier: RateTier,
 }
 
-/// A key, by its digest: the key itself is in no export.
+/// An API key. Only its digest is stored, so that no export contains the key itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct AccountKey {
     pub(in crate::emulator::world) digest: String,
     tier: RateTier,
 }
 
-/// The account: who may call, what is paid, and the counter that all ids follow from.
+/// The account: its keys, its money, and the counter from which all ids are computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Account {
     pub(in crate::emulator::world) id: Uuid,
     pub(in crate::emulator::world) default_project: Uuid,
-    /// Money to charge subscriptions to.
+    /// Prepaid money that subscriptions are charged to.
     pub(in crate::emulator::world) balance: Decimal,
-    /// A card that can be charged without anyone's help.
+    /// Whether a credit card is on file, which pays what the balance does not cover.
     pub(in crate::emulator::world) card: bool,
-    /// Billing validation refuses whatever costs money.
+    /// Whether billing validation fails, so that every paid request is refused.
     pub(in crate::emulator::world) banned: bool,
-    /// Support approved of keys with the high rate.
+    /// Whether support allows keys with the high rate tier.
     #[serde(default)]
     pub(in crate::emulator::world) high_tier: bool,
     pub(in crate::emulator::world) meter: UsageMeter,
     pub(in crate::emulator::world) keys: Vec<AccountKey>,
     pub(in crate::emulator::world) seed: u64,
     pub(in crate::emulator::world) counter: u64,
-    /// The latest time that was seen: the world's clock does not go back.
+    /// The latest time seen: the virtual clock never runs back.
     pub(in crate::emulator::world) latest: Time,
-    /// What apps that are billed by the hour have cost, by month.
+    /// Cost of the apps that are billed by the hour, by month.
     #[serde(default)]
     pub(in crate::emulator::world) app_spend: MonthMeter,
-    /// Where clients reach the service, for the addresses that it gives them.
+    /// Base URL at which clients reach the service, for URLs in responses.
     #[serde(skip)]
     origin: Option<String>,
 }
 
-/// What the account has used and has left.
+/// The account's bill at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AccountBill {
-    /// Money left for subscriptions.
+    /// Balance that is left for subscriptions.
     pub balance: Decimal,
-    /// What an hour costs now, of everything that is billed by the hour.
+    /// Total hourly price of everything that is billed by the hour now.
     pub rate_per_hour: Decimal,
-    /// What was used so far by the hour.
+    /// Total of the hourly charges so far.
     pub accrued: Decimal,
-    /// What apps that are billed by the hour cost this month.
+    /// This month's cost of the apps that are billed by the hour.
     pub app_spend: Decimal,
-    /// The monthly cap on that, where one is set.
+    /// Monthly cap on the cost of apps; `None` if no cap is set.
     pub app_cap: Option<Decimal>,
-    /// The last notice of it that owners got this month: percent of the cap.
+    /// The latest notice to the owners this month, in percent of the cap; `None` if there was none.
     pub notice: Option<u8>,
 }
 
-/// One stored value: a record's `kind/id`, or `account`. Without a value, it is gone.
+/// One stored value: a record under `kind/id`, or the account under `account`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRow {
-    /// The key.
+    /// Storage key: `kind/id`, or `account`.
     pub key: String,
-    /// The value, JSON.
+    /// The value as JSON; `None` deletes the row.
     pub value: Option<Vec<u8>>,
 }
 
 impl World {
-    /// Returns an empty cloud with one account, its default project and one key.
+    /// Returns an empty world: one account with its default project and one key.
     pub fn new(setup: &WorldSetup, now: Time) -> Self {
         let now = to_millisecond(now);
         let account = Account {
@@ -130,12 +130,12 @@ impl World {
         world
     }
 
-    /// Lets this key in, beside those that were made by requests, and no other.
+    /// Makes this the account's only first key; keys that were created by requests stay valid.
     pub fn set_key(&mut self, api_key: &str, tier: RateTier) {
         self.account.keys = vec![AccountKey { digest: digest_key(api_key), tier }];
     }
 
-    /// Returns the rate that a key may use; `None` for a key that is not the account's.
+    /// Returns the rate tier of a key; `None` for a key that is not valid.
     #[must_use]
     pub fn tier_of(&self, api_key: &str) -> Option<RateTier> {
         let digest = digest_key(api_key);
@@ -146,32 +146,32 @@ impl World {
         })
     }
 
-    /// Tells whether a key is the account's first one, which may do everything.
+    /// Returns whether a key is the account's first one, which has all permissions.
     pub(in crate::emulator::world) fn is_first_key(&self, api_key: &str) -> bool {
         let digest = digest_key(api_key);
         self.account.keys.iter().any(|key| key.digest == digest)
     }
 
-    /// Returns the id of the project that changes without `X-Project-ID` fall back to.
+    /// Returns the id of the project that changes without `X-Project-ID` apply to.
     #[must_use]
     pub fn default_project(&self) -> Uuid {
         self.account.default_project
     }
 
-    /// Returns the latest time that was seen.
+    /// Returns the latest time that the world has seen.
     #[must_use]
     pub fn latest_time(&self) -> Time {
         self.account.latest
     }
 
-    /// Returns how many objects have a record of their own, the default project and the first key left out.
+    /// Returns the number of objects, not counting the default project and the first key.
     #[must_use]
     pub fn object_count(&self) -> usize {
         let given = 1 + usize::from(self.api_keys.get(self.first_key()).is_some());
         self.record_count().saturating_sub(given)
     }
 
-    /// Returns what the account has used and has left at a time.
+    /// Returns the account's bill at a time.
     #[must_use]
     pub fn bill(&self, now: Time) -> AccountBill {
         let meter = &self.account.meter;
@@ -186,13 +186,13 @@ impl World {
         }
     }
 
-    /// Empties the cloud; the account keeps its keys and its identity.
+    /// Deletes all objects; the account keeps its keys and its identity.
     pub fn reset(&mut self, now: Time) {
         let setup =
             WorldSetup { seed: self.account.seed, api_key: String::new(), tier: RateTier::Standard };
         let mut empty = Self::new(&setup, now);
         empty.account.keys.clone_from(&self.account.keys);
-        // Ids are never used twice, a reset in between or not.
+        // The counter is kept, so that no id is used twice, even across a reset.
         empty.account.counter = self.account.counter;
         let first = self.api_keys.get(self.first_key()).cloned();
         if let Some(first) = first {
@@ -201,7 +201,7 @@ impl World {
         self.replace(empty);
     }
 
-    /// Puts another world in this one's place; this one's keys stay valid.
+    /// Replaces this world by another one; this one's keys stay valid.
     ///
     /// # Errors
     /// When the other lacks what every world has, in words.
@@ -211,7 +211,7 @@ impl World {
             return Err(format!("the account's default project {default} is not among the projects"));
         }
         other.account.keys.clone_from(&self.account.keys);
-        // Whoever has the other's first key is not let in here.
+        // The other world's first key must not grant access here.
         other.api_keys.remove(other.first_key());
         let mine = self.api_keys.get(self.first_key()).cloned();
         if let Some(mine) = mine {
@@ -227,7 +227,7 @@ impl World {
         *self = other;
     }
 
-    /// Returns what changed since the last call, as rows to store.
+    /// Returns the changes since the last call, as rows to store.
     pub fn take_rows(&mut self) -> Vec<StoredRow> {
         let mut rows = Vec::new();
         self.take_changes(&mut rows);
@@ -243,7 +243,7 @@ impl World {
         StoredRow { key: "account".to_owned(), value: serde_json::to_vec(&self.account).ok() }
     }
 
-    /// Builds a world from stored rows.
+    /// Restores a world from stored rows.
     ///
     /// # Errors
     /// When a row cannot be read, or the account's is missing.
@@ -268,7 +268,7 @@ impl World {
         Ok(world)
     }
 
-    /// Moves the world's clock, and lets happen in order what was to happen by then.
+    /// Advances the world's clock and handles all events that are due by then, in order.
     pub(in crate::emulator::world) fn tick(&mut self, now: Time) -> Time {
         let now = to_millisecond(now).max(self.account.latest);
         while let Some(due) = self.next_due().filter(|due| due.at <= now) {
@@ -279,7 +279,7 @@ impl World {
         now
     }
 
-    /// Brings the bill to a time at which no price has changed since the last look.
+    /// Advances the meters to a time. No price may have changed since the last call.
     fn advance(&mut self, now: Time) {
         self.account.latest = now.max(self.account.latest);
         self.account.meter.run(now, self.hourly_rate());
@@ -287,26 +287,26 @@ impl World {
         self.settle_subscriptions(now);
     }
 
-    /// Returns what apps that are billed by the hour cost in this month, or in the one before.
+    /// Returns the cost of the apps that are billed by the hour, in this month or the previous one.
     pub(in crate::emulator::world) fn app_spend(&self, now: Time, current: bool) -> Decimal {
         let mut meter = self.account.app_spend;
         meter.run(now, self.apps.hourly_rate());
         if current { meter.current_amount() } else { meter.previous_amount() }
     }
 
-    /// Says where clients reach the service, such as `http://127.0.0.1:8080`.
+    /// Sets the base URL at which clients reach the service, such as `http://127.0.0.1:8080`.
     pub fn set_origin(&mut self, origin: &str) {
         if self.account.origin.as_deref() != Some(origin) {
             self.account.origin = Some(origin.to_owned());
         }
     }
 
-    /// Returns where clients reach the service.
+    /// Returns the base URL at which clients reach the service.
     pub(in crate::emulator::world) fn origin(&self) -> String {
         self.account.origin.clone().unwrap_or_else(|| format!("http://{HOST_DOMAIN}"))
     }
 
-    /// Returns an id that was never given out.
+    /// Returns an id that was never used before.
     pub(in crate::emulator::world) fn fresh_id(&mut self) -> Uuid {
         self.account.counter += 1;
         seeded_rng::nth_uuid(self.account.seed, self.account.counter)
@@ -320,7 +320,7 @@ impl World {
         T::table_mut(self)
     }
 
-    /// Makes a record; returns its id.
+    /// Creates a record; returns its id.
     pub(in crate::emulator::world) fn create_record<T: RecordKind>(
         &mut self,
         project: Option<Uuid>,
@@ -335,16 +335,16 @@ impl World {
     }
 }
 
-/// Cuts what is finer than the world's clock.
+/// Truncates a time to milliseconds, the resolution of the world's clock.
 fn to_millisecond(time: Time) -> Time {
     Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-/// Returns what is kept of a key.
+/// Returns the SHA-256 digest under which a key is stored.
 pub(in crate::emulator::world) fn digest_key(api_key: &str) -> String {
     use std::fmt::Write;
     Sha256::digest(api_key.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -1,4 +1,4 @@
-//! Billing: what is used by the hour, what is paid by the month in advance, and who may spend.
+//! Billing: hourly charges, monthly subscriptions paid in advance, and billing validation.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,16 @@ use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::{RecordKind, Table};
 use crate::emulator::world::request::call::Call;
 
-/// The words of `billing_type`.
+/// Values of `billing_type`.
 pub(in crate::emulator::world) const BILLING_TYPES: &[&str] = &["payg", "subscription"];
 
 const HOUR: i64 = 3_600;
 
-/// How an object is paid.
+/// How an object is billed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub(in crate::emulator::world) enum Billing {
-    /// By the hour, afterwards.
+    /// By the hour, in arrears.
     Payg,
     /// By the month, in advance.
     Subscription { id: Uuid, paid_until: Time },
@@ -35,7 +35,7 @@ impl Billing {
         }
     }
 
-    /// Returns the subscription's id, or nothing.
+    /// Returns the subscription's id; `None` for hourly billing.
     pub(in crate::emulator::world) fn subscription_id(self) -> Option<Uuid> {
         match self {
             Self::Payg => None,
@@ -43,7 +43,7 @@ impl Billing {
         }
     }
 
-    /// Returns the charge of an object that costs so much a month.
+    /// Returns the charge of an object with the given monthly price.
     pub(in crate::emulator::world) fn charge(self, month: Decimal) -> Charge {
         let paid_until = match self {
             Self::Payg => None,
@@ -58,7 +58,7 @@ impl Billing {
         }
     }
 
-    /// Returns the whole hours that are paid and not used yet.
+    /// Returns the number of whole hours that are paid but not used yet.
     fn hours_left(self, now: Time) -> i64 {
         match self {
             Self::Payg => 0,
@@ -69,12 +69,12 @@ impl Billing {
     }
 }
 
-/// What an object costs.
+/// The price of an object, and how far it is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::emulator::world) struct Charge {
-    /// The exact price of a month.
+    /// Exact monthly price.
     pub(in crate::emulator::world) month: Decimal,
-    /// Up to when a subscription is paid.
+    /// End of the paid period of a subscription.
     pub(in crate::emulator::world) paid_until: Option<Time>,
 }
 
@@ -84,10 +84,10 @@ impl Charge {
     }
 }
 
-/// What was used by the hour so far. It runs with the clock, so each change of prices finds it current.
+/// Total of the hourly charges. It is advanced before each change of prices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct UsageMeter {
-    /// Prices of an hour times milliseconds: exact, so that the bill is the same however often one looks.
+    /// Hourly prices times milliseconds: exact, so that the bill does not depend on how often it is computed.
     used: Decimal,
     since: Time,
 }
@@ -103,7 +103,7 @@ impl UsageMeter {
         (self.used + rate * elapsed).normalize()
     }
 
-    /// Returns the amount at a time, at one rate since the last look.
+    /// Returns the total at a time, given the rate since the last update.
     pub(in crate::emulator::world) fn amount_at(self, now: Time, rate: Decimal) -> Decimal {
         (self.usage_at(now, rate) / Decimal::from(HOUR * 1_000)).round_dp(8)
     }
@@ -115,7 +115,7 @@ impl UsageMeter {
 }
 
 impl World {
-    /// Pays what is due; money that the balance lacks comes from the card.
+    /// Pays the subscriptions that are due; the card pays what the balance does not cover.
     pub(in crate::emulator::world) fn settle_subscriptions(&mut self, now: Time) {
         let due = self.renew_all(now);
         if !due.is_zero() {
@@ -123,13 +123,13 @@ impl World {
         }
     }
 
-    /// Gives back what a subscription paid for and did not use, by whole hours.
+    /// Refunds the unused part of a subscription, by whole hours.
     pub(in crate::emulator::world) fn refund(&mut self, billing: Billing, month: Decimal, now: Time) {
         self.account.balance += money::share_of_month(month, billing.hours_left(now));
     }
 }
 
-/// Extends the subscriptions that are due; returns what they cost.
+/// Renews the subscriptions that are due; returns their total cost.
 pub(in crate::emulator::world) fn renew_subscriptions<T: RecordKind>(
     table: &mut Table<T>,
     now: Time,
@@ -142,7 +142,7 @@ pub(in crate::emulator::world) fn renew_subscriptions<T: RecordKind>(
         total += money::round_to_cents(month) * Decimal::from(months);
         table.amend(id, |record| T::renew(record, until));
         if until <= now {
-            // The end of time: nothing is due after it.
+            // The end of time is reached: no renewal can follow.
             break;
         }
     }
@@ -150,7 +150,7 @@ pub(in crate::emulator::world) fn renew_subscriptions<T: RecordKind>(
 }
 
 impl Call<'_> {
-    /// Refuses what costs money to an account that failed billing validation.
+    /// Refuses a paid request if the account failed billing validation.
     pub(in crate::emulator::world) fn validate_billing(&self) -> Result<(), ErrorResponse> {
         if !self.world.account.banned {
             return Ok(());
@@ -168,7 +168,7 @@ impl Call<'_> {
         Ok(read.unwrap_or("payg"))
     }
 
-    /// Begins to bill: a subscription pays its first month from the balance.
+    /// Starts billing: a subscription's first month is charged to the balance.
     pub(in crate::emulator::world) fn begin_billing(
         &mut self,
         billing_type: &str,

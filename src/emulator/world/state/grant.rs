@@ -1,9 +1,9 @@
-//! `AccessGrant`: what whoever calls may do, and where.
+//! `AccessGrant`: the permissions of a caller, and the projects they apply to.
 //!
-//! The account's first key may do everything. A key that was made has an account role and memberships of
-//! projects: the role says what it may do with what belongs to the account, and, unless it is a member of
-//! any project, with what belongs to projects. Otherwise each membership speaks for its own project, and
-//! other projects do not exist for the key.
+//! The account's first key has all permissions. A key that was created later has an account role and may be a
+//! member of projects. The role applies to objects of the account, and also to objects of all projects if the
+//! key is not a member of any project. Otherwise each membership applies to its own project, and other projects
+//! are invisible to the key.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::{ApiRequest, ErrorResponse};
 use crate::emulator::world::request::call::RequestScope;
 
-/// What a caller may do.
+/// The permissions of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::emulator::world) enum AccessGrant {
-    /// Everything.
+    /// All permissions: the account's first key.
     Unrestricted,
-    /// What a key that was made may do.
+    /// The permissions of a key that was created by a request.
     Key { id: Uuid, account: Permissions, projects: BTreeMap<Uuid, Permissions> },
 }
 
@@ -30,7 +30,7 @@ fn permission_denied(need: Permission) -> ErrorResponse {
 }
 
 impl AccessGrant {
-    /// Returns what the caller may do with what belongs to the account.
+    /// Returns the caller's permissions for objects of the account.
     pub(in crate::emulator::world) fn account_permissions(&self) -> Permissions {
         match self {
             Self::Unrestricted => Permissions::full_set(),
@@ -38,7 +38,7 @@ impl AccessGrant {
         }
     }
 
-    /// Returns what the caller may do with what belongs to a project.
+    /// Returns the caller's permissions for objects of a project.
     pub(in crate::emulator::world) fn permissions_in_project(&self, project: Uuid) -> Permissions {
         match self {
             Self::Unrestricted => Permissions::full_set(),
@@ -47,12 +47,12 @@ impl AccessGrant {
         }
     }
 
-    /// Returns what the caller may do with a project itself: the account's or the project's role counts.
+    /// Returns the caller's permissions for a project itself: the union of the account's and the project's role.
     pub(in crate::emulator::world) fn permissions_on_project(&self, project: Uuid) -> Permissions {
         self.account_permissions().union_with(self.permissions_in_project(project))
     }
 
-    /// Returns the only projects that exist for the caller, with what it may do there; `None` for all.
+    /// Returns the only projects that are visible to the caller, with its permissions there; `None` if all are.
     pub(in crate::emulator::world) fn visible_projects(&self) -> Option<&BTreeMap<Uuid, Permissions>> {
         match self {
             Self::Key { projects, .. } if !projects.is_empty() => Some(projects),
@@ -60,7 +60,7 @@ impl AccessGrant {
         }
     }
 
-    /// Lets a request in, as far as its route and headers tell, or not; returns the scope that is left.
+    /// Checks a request against its route and headers; returns the scope that the caller may use.
     pub(in crate::emulator::world) fn admit(
         &self,
         need: Option<Permission>,
@@ -110,7 +110,8 @@ impl AccessGrant {
         Err(if known { permission_denied(need) } else { ErrorResponse::not_found("project") })
     }
 
-    /// Refuses what the caller may not do in a project; what it may not see either is not there.
+    /// Refuses an operation that the caller lacks the permission for; reports "not found" if the caller may not
+    /// read the object either.
     pub(in crate::emulator::world) fn require_permission(
         &self,
         need: Permission,
@@ -128,7 +129,7 @@ impl AccessGrant {
         })
     }
 
-    /// Refuses to hand on permissions that the caller does not hold.
+    /// Refuses to grant permissions that the caller does not have.
     pub(in crate::emulator::world) fn hand_on(
         held: Permissions,
         wanted: Permissions,
@@ -140,18 +141,18 @@ impl AccessGrant {
     }
 }
 
-/// What of a request decides who may send it.
+/// The properties of a request that access control depends on.
 pub(in crate::emulator::world) struct AccessTarget {
     pub(in crate::emulator::world) changes: bool,
-    /// Whether the path names an object.
+    /// Whether the path identifies a single object.
     pub(in crate::emulator::world) item: bool,
-    /// The project that the path is about.
+    /// Id of the project that the path is about.
     pub(in crate::emulator::world) about: Option<Uuid>,
     pub(in crate::emulator::world) default_project: Uuid,
 }
 
 impl World {
-    /// Finds out who calls.
+    /// Identifies the caller by its API key and returns its permissions.
     pub(in crate::emulator::world) fn authenticate(
         &mut self,
         request: &ApiRequest,

@@ -1,8 +1,8 @@
-//! Permissions: what a role may hold, and which one a route needs. (The words are assumed: the
-//! specification leaves them open.)
+//! Permissions: those that a role can contain, and the one that each route requires. (The names are assumed:
+//! the specification does not define them.)
 //!
-//! An area of the service has two permissions, `AREA:read` and `AREA:write`. Reading what holds a secret
-//! needs the second one; a query that changes nothing needs the first.
+//! An area of the service has two permissions, `AREA:read` and `AREA:write`. Reading a secret requires write
+//! permission; a query that changes nothing requires read permission.
 
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
@@ -11,14 +11,14 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/permissions", Access::Account, list_permissions)];
 
-/// A part of the service that roles speak of.
+/// A part of the service with its own pair of permissions.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::emulator::world) struct PermissionArea {
     name: &'static str,
     about: &'static str,
-    /// What follows `/api/v1/` in its paths.
+    /// Prefixes of its paths, after `/api/v1/`.
     paths: &'static [&'static str],
-    /// Whether its objects belong to projects, or to the account.
+    /// Whether its objects belong to projects rather than to the account.
     pub(in crate::emulator::world) of_projects: bool,
 }
 
@@ -33,7 +33,7 @@ const fn new_area(
 
 const COMPUTE_PATHS: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-schedules"];
 
-/// The areas. Where two have the path of a route, the first one counts.
+/// The areas. If a path matches two areas, the first one applies.
 static AREAS: [PermissionArea; 11] = [
     new_area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
     new_area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE_PATHS),
@@ -48,7 +48,7 @@ static AREAS: [PermissionArea; 11] = [
     new_area("projects", "projects", false, &["projects"]),
 ];
 
-/// Routes that any key may use: catalogs.
+/// Routes that need no permission: catalogs.
 const OPEN_ROUTES: &[&str] = &[
     "/api/v1/databases/plans",
     "/api/v1/database/plans",
@@ -62,17 +62,17 @@ const OPEN_ROUTES: &[&str] = &[
     "/api/v1/permissions",
 ];
 
-/// Tells whether any key may use a route.
+/// Returns whether a route needs a valid key but no permission.
 pub(in crate::emulator::world) fn is_open(template: &str) -> bool {
     OPEN_ROUTES.contains(&template)
 }
 
-/// Ends of routes that only ask, although they are no GET.
+/// Suffixes of routes that only read, although their method is not GET.
 const READ_SUFFIXES: &[&str] = &["/console", "/browse"];
-/// Ends of routes that give a secret away, although they are a GET.
+/// Suffixes of routes that return a secret, although their method is GET.
 const SECRET_SUFFIXES: &[&str] = &["/connection", "/password", "/kubeconfig"];
 
-/// One permission.
+/// A permission: an area, with read or write access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::emulator::world) struct Permission {
     area: usize,
@@ -80,7 +80,7 @@ pub(in crate::emulator::world) struct Permission {
 }
 
 impl Permission {
-    /// Returns the permission that a route needs; `None` where any key will do.
+    /// Returns the permission that a route requires; `None` if any key is sufficient.
     pub(in crate::emulator::world) fn for_route(method: Method, template: &str) -> Option<Self> {
         if is_open(template) {
             return None;
@@ -88,7 +88,7 @@ impl Permission {
         let path = template.strip_prefix("/api/v1/")?;
         let ends = |ends: &[&str]| ends.iter().any(|end| template.ends_with(end));
         let write = if method.mutates() { !ends(READ_SUFFIXES) } else { ends(SECRET_SUFFIXES) };
-        // The members of a project are members like those of the account.
+        // The members of a project need the same permission as those of the account.
         if path.starts_with("projects/{id}/members") {
             return Self::from_name(if write { "members:write" } else { "members:read" });
         }
@@ -100,7 +100,7 @@ impl Permission {
         Some(Self { area, write })
     }
 
-    /// Returns the permission of a name.
+    /// Returns the permission with a name.
     pub(in crate::emulator::world) fn from_name(name: &str) -> Option<Self> {
         all_permissions().find(|need| need.name() == name)
     }
@@ -110,17 +110,17 @@ impl Permission {
         format!("{area}:{}", if self.write { "write" } else { "read" })
     }
 
-    /// Tells whether it is about objects of projects.
+    /// Returns whether the permission is about objects of projects.
     pub(in crate::emulator::world) fn of_projects(self) -> bool {
         AREAS.get(self.area).is_some_and(|area| area.of_projects)
     }
 
-    /// Returns the permission to read the same.
+    /// Returns the read permission of the same area.
     pub(in crate::emulator::world) fn as_read(self) -> Self {
         Self { write: false, ..self }
     }
 
-    /// Returns the permission to change the same.
+    /// Returns the write permission of the same area.
     pub(in crate::emulator::world) fn as_write(self) -> Self {
         Self { write: true, ..self }
     }
@@ -135,12 +135,12 @@ pub(in crate::emulator::world) fn all_permissions() -> impl Iterator<Item = Perm
     (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Permission { area, write }))
 }
 
-/// A set of permissions.
+/// A set of permissions, stored as one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::emulator::world) struct Permissions(u32);
 
 impl Permissions {
-    /// Everything.
+    /// Returns the set of all permissions.
     pub(in crate::emulator::world) fn full_set() -> Self {
         all_permissions().collect()
     }
@@ -157,7 +157,7 @@ impl Permissions {
         Self(self.0 | other.0)
     }
 
-    /// Returns a permission of this set that the other lacks.
+    /// Returns a permission of this set that is missing in the other.
     pub(in crate::emulator::world) fn first_not_in(self, other: Self) -> Option<Permission> {
         all_permissions().find(|need| self.holds(*need) && !other.holds(*need))
     }

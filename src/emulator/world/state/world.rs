@@ -1,4 +1,4 @@
-//! `World` and its tables: the one list of what the service keeps records of.
+//! `World` and its tables: the single list of the kinds that have records.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -36,18 +36,19 @@ use crate::emulator::world::compute::vpc::Vpc;
 use crate::emulator::world::databases::database::Database;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table};
 
-/// Something that the clock brings about.
+/// An event that the clock triggers.
 pub(in crate::emulator::world) struct ScheduledEvent {
     pub(in crate::emulator::world) at: Time,
     pub(in crate::emulator::world) id: Uuid,
-    /// Takes the record, when it was due, and up to when the clock moves.
+    /// Handler of the event. Its arguments are the world, the record, the time when it was due, and the time that
+    /// the clock moves to.
     pub(in crate::emulator::world) happen: fn(&mut World, Uuid, Time, Time),
 }
 
-/// Declares the world's tables, and what is done with each of them.
+/// Declares the world's tables and the operations over all of them.
 macro_rules! tables {
     ($($field:ident: $body:ident,)*) => {
-        /// The service's whole state.
+        /// The complete state of the service.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct World {
@@ -55,26 +56,26 @@ macro_rules! tables {
             $(#[serde(default)] pub(in crate::emulator::world) $field: Table<$body>,)*
         }
 
-        /// The kinds that have a table of their own.
+        /// Names of all kinds that have a table.
         pub(in crate::emulator::world) const KINDS: &[&str] = &[$($body::KIND),*];
 
         impl World {
-            /// Returns a world without any records.
+            /// Returns a world with empty tables.
             pub(in crate::emulator::world) fn without_records(account: Account) -> Self {
                 Self { account, $($field: Table::default(),)* }
             }
 
-            /// Returns how many records there are, history left out.
+            /// Returns the number of records, without those that are only history.
             pub(in crate::emulator::world) fn record_count(&self) -> usize {
                 0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
             }
 
-            /// Returns how many records each kind has.
+            /// Returns the number of records of each kind.
             pub(in crate::emulator::world) fn counts_by_kind(&self) -> Vec<(&'static str, usize)> {
                 vec![$(($body::KIND, self.$field.len(None)),)*]
             }
 
-            /// Returns some records of a kind; `None` for an unknown kind.
+            /// Returns the selected records of a kind; `None` for an unknown kind.
             pub(in crate::emulator::world) fn inspect_kind(&self, kind: &str, search: &RecordSearch, now: Time) -> Option<Value> {
                 let view = RenderContext { world: self, now, detail: false };
                 match kind {
@@ -83,7 +84,7 @@ macro_rules! tables {
                 }
             }
 
-            /// Returns a record of a kind; `None` for an unknown kind.
+            /// Returns one record of a kind; the outer `None` means an unknown kind, the inner one an unknown id.
             pub(in crate::emulator::world) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
                 let view = RenderContext { world: self, now, detail: true };
                 match kind {
@@ -92,23 +93,23 @@ macro_rules! tables {
                 }
             }
 
-            /// Returns what an hour costs, of everything that is billed by the hour.
+            /// Returns the total hourly price of everything that is billed by the hour.
             pub(in crate::emulator::world) fn hourly_rate(&self) -> Decimal {
                 Decimal::ZERO $(+ self.$field.hourly_rate())*
             }
 
-            /// Extends the subscriptions that are due; returns what they cost.
+            /// Renews the subscriptions that are due; returns their total cost.
             pub(in crate::emulator::world) fn renew_all(&mut self, now: Time) -> Decimal {
                 Decimal::ZERO $(+ super::billing::renew_subscriptions(&mut self.$field, now))*
             }
 
-            /// Returns what the clock brings about first.
+            /// Returns the earliest scheduled event.
             pub(in crate::emulator::world) fn next_due(&self) -> Option<ScheduledEvent> {
                 let all = [$(next_table_event::<$body>(&self.$field)),*, crate::emulator::world::account::spend_cap::next_spend_event(self)];
                 all.into_iter().flatten().min_by_key(|due| due.at)
             }
 
-            /// Takes over the ids of another world's records.
+            /// Marks the ids of another world's records as changed, so that those missing here are stored as removed.
             pub(in crate::emulator::world) fn mark_superseded(&mut self, earlier: &Self) {
                 $(self.$field.mark_superseded(&earlier.$field);)*
             }
@@ -118,7 +119,7 @@ macro_rules! tables {
                 $(collect_changed_rows(&mut self.$field, rows);)*
             }
 
-            /// Takes a stored record in; `None` for an unknown kind.
+            /// Inserts a stored record; `None` for an unknown kind.
             pub(in crate::emulator::world) fn take_in(&mut self, kind: &str, value: &[u8]) -> Option<serde_json::Result<()>> {
                 match kind {
                     $($body::KIND => Some(insert_stored(&mut self.$field, value)),)*

@@ -1,5 +1,6 @@
-//! `DirHandle`: a directory that is held open. Everything in it is reached from its descriptor, never by
-//! its path again, so that swapping a part of the path for a link leads nowhere else.
+//! `DirHandle`: an open directory. Every access uses its descriptor and never its path again, so that replacing a
+//! part of
+//! the path by a symbolic link has no effect.
 #![allow(clippy::disallowed_methods, reason = "the edge where files are touched")]
 
 use std::ffi::{OsStr, OsString};
@@ -13,23 +14,23 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat};
 
 use crate::ledger::journal::error::StoreError;
 
-/// What stead makes for itself stands below this part of a path: from it on, no part is a link, and
-/// nobody else may write.
+/// The path component below which the program creates its own files: from it on, no component may be a link, and no
+/// other user may write.
 const STEAD_DIR: &str = ".stead";
 
-/// Readable and writable by the owner only.
+/// Mode of files that only the owner may read and write.
 const PRIVATE_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// A directory of ours: nobody else may enter it.
+/// Mode of directories that no other user may enter.
 const PRIVATE_DIR_MODE: Mode = Mode::from_raw_mode(0o700);
 
-/// Flags of every opening: no last link is followed, and no pipe or device is waited for.
+/// Flags for every open: no final link is followed, and no pipe or device blocks.
 const SAFE_OPEN_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Flags of every directory's opening.
+/// Flags for opening a directory.
 const DIR_OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Returns the error of an action on a place.
+/// Returns the error of an operation on a location.
 pub(in crate::ledger) fn file_error(
     action: &'static str,
     place: &Path,
@@ -38,11 +39,11 @@ pub(in crate::ledger) fn file_error(
     move |source| StoreError::Io { action, place, source }
 }
 
-/// A directory that is held open.
+/// An open directory, accessed by its descriptor.
 #[derive(Debug)]
 pub struct DirHandle {
     handle: OwnedFd,
-    /// For messages.
+    /// The path for messages.
     path: PathBuf,
 }
 
@@ -53,7 +54,7 @@ pub struct DirLock {
 }
 
 impl DirHandle {
-    /// Opens a directory that the user named: links on the way are the user's own.
+    /// Opens a directory that the user named: links in the path are the user's choice.
     ///
     /// # Errors
     /// When it is not there, or is no directory.
@@ -63,7 +64,7 @@ impl DirHandle {
         Ok(Self { handle, path: path.to_owned() })
     }
 
-    /// Opens a directory of stead's own, and checks that nobody else can write there.
+    /// Opens a directory of the program, and checks that no other user can write there.
     ///
     /// # Errors
     /// When it is not there, a part of it is a link, or others can write there.
@@ -72,7 +73,7 @@ impl DirHandle {
         Self::open_user_dir(&outside)?.walk_path(&inside, Self::open_private_child)
     }
 
-    /// As `ours`, and makes what is missing.
+    /// Opens a directory like `ours`, and creates the missing components.
     ///
     /// # Errors
     /// When it cannot be made, a part of it is a link, or others can write there.
@@ -86,7 +87,7 @@ impl DirHandle {
         Self::open_user_dir(&outside)?.walk_path(&inside, Self::step_or_make)
     }
 
-    /// Opens a directory below this one, and makes what is missing on the way.
+    /// Opens a directory below this one, and creates the missing components.
     ///
     /// # Errors
     /// When the path leaves this directory, passes a link, or cannot be made.
@@ -94,7 +95,7 @@ impl DirHandle {
         self.make_all(relative, PRIVATE_DIR_MODE)
     }
 
-    /// As `make_below`; what is made has the usual permissions.
+    /// Does the same as `make_below`; new directories have the usual permissions.
     ///
     /// # Errors
     /// As `make_below`.
@@ -119,7 +120,7 @@ impl DirHandle {
         relative_components(relative)?.into_iter().try_fold(here, |at, part| at.open_child(part))
     }
 
-    /// Returns what stands under a name in it, a link unfollowed; `None` when nothing does.
+    /// Returns the metadata of a name in it, without following a link; `None` when it does not exist.
     ///
     /// # Errors
     /// When the file system says so.
@@ -150,8 +151,8 @@ impl DirHandle {
         Ok(child)
     }
 
-    /// Keeps what is in it, the keys of fingerprints among it, out of a commit. Whoever takes the file away
-    /// wants it so: it is written once.
+    /// Excludes its contents, among them the keys of fingerprints, from commits. The ignore file is written once: a
+    /// user who removes it wants that.
     fn stay_out_of_git(&self) -> io::Result<()> {
         self.open_file(".gitignore", OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.write_all(b"*\n")
     }
@@ -168,7 +169,7 @@ impl DirHandle {
         Ok(Self { handle, path: self.path.join(name) })
     }
 
-    /// Makes a directory in it unless it is there. Tells whether it was made.
+    /// Creates a directory in it if it is missing. Returns whether it was created.
     fn make_child(&self, name: &Path) -> io::Result<bool> {
         self.make_child_with(name, PRIVATE_DIR_MODE)
     }
@@ -181,13 +182,13 @@ impl DirHandle {
         }
     }
 
-    /// Returns the path that it was opened by.
+    /// Returns the path by which it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a regular file in it, private when it is made.
+    /// Opens a regular file in it; a new file is private.
     ///
     /// # Errors
     /// When it cannot be opened, is a link, or is no regular file.
@@ -217,7 +218,7 @@ impl DirHandle {
         Ok(Some(bytes))
     }
 
-    /// Reads a file in it of at most so many bytes; `None` when there is none.
+    /// Reads a file of at most `most` bytes in it; `None` when there is none.
     ///
     /// # Errors
     /// When it cannot be read, is a link, is no regular file, or is larger.
@@ -244,7 +245,7 @@ impl DirHandle {
             let flags = OFlags::RDONLY | SAFE_OPEN_FLAGS;
             let opened = rustix::fs::openat2(&self.handle, relative, flags, Mode::empty(), resolve);
             match opened {
-                // Older kernels, and sandboxes that do not know the call.
+                // Older kernels, and sandboxes that block the system call.
                 Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
                 other => return require_regular_file(other.map_err(link_in_words)?),
             }
@@ -252,7 +253,7 @@ impl DirHandle {
         self.open_step_by_step(relative)
     }
 
-    /// The same where the kernel cannot do it in one call: part by part, each from the one before it.
+    /// Does the same where the kernel cannot do it in one call: opens each component relative to the previous one.
     fn open_step_by_step(&self, relative: &Path) -> io::Result<File> {
         let mut parts = relative_components(relative)?;
         let name = parts.pop().unwrap_or(Path::new("."));
@@ -263,8 +264,8 @@ impl DirHandle {
         require_regular_file(opened.map_err(link_in_words)?)
     }
 
-    /// Lists a directory below it, by a path without `..` that passes no link: names, and what stands
-    /// there, links unfollowed.
+    /// Lists a directory below it, by a path without `..` that passes no link: names and metadata, without following
+    /// links.
     ///
     /// # Errors
     /// When the path leaves this directory or passes a link, or it is no directory.
@@ -284,7 +285,7 @@ impl DirHandle {
         Ok(listed)
     }
 
-    /// Returns where a link below it says that it leads, by a path without `..` that passes no other.
+    /// Returns the target of a link below it, by a path without `..` that passes no other link.
     ///
     /// # Errors
     /// When the path leaves this directory or passes a link, or it is no link.
@@ -297,7 +298,7 @@ impl DirHandle {
         Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 
-    /// Writes a file whole or not at all; durable on return. Readers see the old one or the new one.
+    /// Writes a file atomically; durable on return. Readers see the old file or the new one.
     ///
     /// # Errors
     /// When it cannot be written; then nothing is left behind.
@@ -315,25 +316,25 @@ impl DirHandle {
         let written =
             write(&mut file).and_then(|()| file.sync_all()).and_then(|()| self.rename(&beside, name));
         if written.is_err() {
-            // The first error is the one that says what happened.
+            // Report the first error, which is the cause.
             let _ = self.remove(&beside);
         }
         written.and_then(|()| self.sync())
     }
 
-    /// Locks the directory against other processes that write to it, until what is returned is dropped. A file
-    /// system without such locks locks nothing.
+    /// Locks the directory against other writers until the returned lock is dropped. On a file system without such
+    /// locks it has no effect.
     ///
     /// # Errors
     /// When the directory cannot be opened once more.
     pub fn lock(&self) -> io::Result<DirLock> {
         let handle = rustix::fs::openat(&self.handle, ".", DIR_OPEN_FLAGS, Mode::empty())?;
-        // Several file systems of other machines refuse to lock a directory.
+        // Several network file systems refuse to lock a directory.
         let _ = rustix::fs::flock(&handle, rustix::fs::FlockOperation::LockExclusive);
         Ok(DirLock { _handle: handle })
     }
 
-    /// Makes the names in it durable.
+    /// Makes the directory entries durable.
     ///
     /// # Errors
     /// When the file system says so.
@@ -341,7 +342,7 @@ impl DirHandle {
         Ok(rustix::fs::fsync(&self.handle)?)
     }
 
-    /// Gives a file in it another name in it.
+    /// Renames a file within the directory.
     ///
     /// # Errors
     /// When it cannot be renamed.
@@ -349,7 +350,7 @@ impl DirHandle {
         Ok(rustix::fs::renameat(&self.handle, check_file_name(from)?, &self.handle, check_file_name(to)?)?)
     }
 
-    /// Removes a file that may be there.
+    /// Removes a file if it exists.
     ///
     /// # Errors
     /// When it is there and cannot be removed.
@@ -360,7 +361,7 @@ impl DirHandle {
         }
     }
 
-    /// Returns the names in it that are valid text.
+    /// Returns the file names that are valid UTF-8.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -378,7 +379,7 @@ impl DirHandle {
     }
 }
 
-/// Splits a path into what the user chose and what is stead's own.
+/// Splits a path into the user's part and the program's own part.
 fn split_user_path(path: &Path) -> (PathBuf, PathBuf) {
     let all: Vec<Component<'_>> = path.components().collect();
     let last = all.len().saturating_sub(1);
@@ -386,7 +387,7 @@ fn split_user_path(path: &Path) -> (PathBuf, PathBuf) {
     (all[..at].iter().collect(), all[at..].iter().collect())
 }
 
-/// Returns the parts of a relative path that stays where it begins.
+/// Returns the components of a relative path that does not leave its base.
 fn relative_components(relative: &Path) -> io::Result<Vec<&Path>> {
     let mut parts = Vec::new();
     for part in relative.components() {
@@ -402,7 +403,7 @@ fn relative_components(relative: &Path) -> io::Result<Vec<&Path>> {
     Ok(parts)
 }
 
-/// Lets the name of one file pass, and no path.
+/// Checks that a name is a single file name and not a path.
 fn check_file_name(name: &str) -> io::Result<&str> {
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '\0']) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"));
@@ -424,7 +425,7 @@ fn link_in_words(error: rustix::io::Errno) -> io::Error {
         rustix::io::Errno::LOOP => {
             io::Error::new(io::ErrorKind::PermissionDenied, "it passes a symbolic link")
         }
-        // What `openat2` says of a way out, and of a way that changed under it.
+        // The errors of `openat2` for a path that leaves the directory, and for one that changed meanwhile.
         rustix::io::Errno::XDEV | rustix::io::Errno::AGAIN => {
             io::Error::new(io::ErrorKind::PermissionDenied, "it leaves the directory")
         }
@@ -432,7 +433,7 @@ fn link_in_words(error: rustix::io::Errno) -> io::Error {
     }
 }
 
-/// Checks that a directory belongs to this process's user, and that nobody else can write there.
+/// Checks that a directory belongs to the user of this process, and that no other user can write there.
 fn only_ours(stat: &Stat) -> io::Result<()> {
     let me = rustix::process::geteuid();
     if stat.st_uid != me.as_raw() && !me.is_root() {
@@ -446,7 +447,7 @@ fn only_ours(stat: &Stat) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file that the user named, to its end or `most` bytes: a pipe is welcome, a directory is not.
+/// Reads a file that the user named, up to `most` bytes: a pipe is accepted, a directory is not.
 ///
 /// # Errors
 /// When it cannot be read, or is larger.
@@ -458,7 +459,7 @@ pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_bounded(file, most)
 }
 
-/// Reads an open file to its end, if that comes within `most` bytes.
+/// Reads an open file completely, up to `most` bytes.
 ///
 /// # Errors
 /// When it cannot be read, or is larger.

@@ -1,5 +1,5 @@
-//! The lock of a directory's ledger: the system's own, gone with the process that has it. The holder's
-//! name stands in the file, for people and for whoever asks whether the process still lives.
+//! The lock of a ledger directory: a lock of the operating system, which ends with its process. The file contains the
+//! holder, for people and for checking whether the process is alive.
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store locks its directory")]
 
 use std::fs::{File, TryLockError};
@@ -21,10 +21,10 @@ use crate::model::address::is_legal_segment;
 /// The file's name.
 const LOCK_FILE_NAME: &str = "lock";
 
-/// The most that is read of a lock file.
+/// Maximum number of bytes read from a lock file.
 const MAX_LOCK_FILE_BYTES: u64 = 4_096;
 
-/// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
+/// Takes the lock and writes the holder into the file, which also proves that the directory is writable.
 pub(in crate::ledger) fn take_file_lock(
     directory: &DirHandle,
     who: &str,
@@ -52,7 +52,7 @@ pub(in crate::ledger) fn take_file_lock(
     Ok(lock)
 }
 
-/// Returns the lock file's text: a line for people, and one for programs.
+/// Returns the lock file's text: one line for people, and one for programs.
 fn lock_file_text(who: &str, now: Timestamp) -> String {
     let since = now.strftime("%Y-%m-%d %H:%M:%S UTC");
     let holder = LeaseHolder {
@@ -65,7 +65,7 @@ fn lock_file_text(who: &str, now: Timestamp) -> String {
     format!("{who}, process {}, since {since}\n{record}\n", std::process::id())
 }
 
-/// Tells who has the lock of an environment's ledger, without taking it; `None` when nobody has.
+/// Returns the holder of the lock of an environment's ledger, without taking it; `None` when it is free.
 ///
 /// # Errors
 /// When the lock file is there and cannot be read.
@@ -85,7 +85,7 @@ pub fn read_lock_holder(directory: &Path, environment: &str) -> Result<Option<Le
         return Ok(is_locked(&lock).then(|| unnamed_holder(&text)));
     };
     let held = match &holder.process {
-        // Only looking must not stand in the way of someone who takes it at the same moment.
+        // An inspection must not take the lock, not even briefly, from a process that needs it.
         Some(process) if process::is_dead(process) => false,
         _ => is_locked(&lock),
     };

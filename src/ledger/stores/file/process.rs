@@ -1,4 +1,4 @@
-//! This process, and whether another one is proven dead: the edge to the machine's process table.
+//! Identification of this process, and proof that another one is dead. Reads the machine's process table.
 #![allow(clippy::disallowed_methods, reason = "the edge where the process table is read")]
 
 use std::fs;
@@ -6,20 +6,20 @@ use std::fs;
 use crate::ledger::state::holder::ProcessIdentity;
 use crate::model::address::Name;
 
-/// Returns this process; `None` on a machine that does not tell processes apart for good.
+/// Returns this process; `None` on a machine without unique process identification.
 #[must_use]
 pub fn current_process() -> Option<ProcessIdentity> {
     let id = std::process::id();
     Some(ProcessIdentity { boot: boot_id()?, namespace: pid_namespace()?, id, started: start_time(id)? })
 }
 
-/// Tells whether a process is proven dead: it ran on this boot of this machine, in this namespace, and
-/// its number is free or belongs to another one now.
+/// Returns whether a process is proven dead: it ran on this boot of this machine, in this namespace, and its number is
+/// free or belongs to another process now.
 #[must_use]
 pub fn is_dead(process: &ProcessIdentity) -> bool {
     let here = boot_id().is_some_and(|boot| boot == process.boot)
         && pid_namespace().is_some_and(|namespace| namespace == process.namespace);
-    // A table that cannot be read proves nothing.
+    // An unreadable process table proves nothing.
     here && start_time(std::process::id()).is_some()
         && match fs::exists(format!("/proc/{}", process.id)) {
             Ok(false) => is_gone(process.id),
@@ -28,8 +28,8 @@ pub fn is_dead(process: &ProcessIdentity) -> bool {
         }
 }
 
-/// Tells whether a number is free. The table may hide other people's processes (`hidepid`); a signal that
-/// is only tried finds them.
+/// Returns whether a process number is free. The table may hide processes of other users (`hidepid`); signal 0 finds
+/// them.
 #[cfg(unix)]
 fn is_gone(id: u32) -> bool {
     let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
@@ -51,7 +51,8 @@ fn pid_namespace() -> Option<Name> {
     Some(Name::new(link.to_str()?))
 }
 
-/// The 22nd field of the process's line. The name before it is in parentheses and may hold anything.
+/// Returns the start time, field 22 of the process's stat line. The name before it is in parentheses and may contain
+/// any character.
 fn start_time(id: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()

@@ -1,9 +1,9 @@
-//! `FileStore`: a ledger in a directory: the last summary and the journal after it.
+//! `FileStore`: a ledger in a directory: the last checkpoint and the journal after it.
 //!
-//! `DIR/ENV/ledger-SERIAL.json` is the whole ledger at one moment; `journal-SERIAL.log` holds every
-//! append since. The summary is written beside its place, made durable, and renamed before its journal
-//! begins, so a crash at any point leaves one of the two pairs whole. Only the end of the last line may
-//! be torn; anything else that does not fit stops everything.
+//! `DIR/ENV/ledger-SERIAL.json` is the whole ledger at one moment; `journal-SERIAL.log` has every append since. The
+//! checkpoint is written to a temporary file, made durable, and renamed before its journal begins, so that a crash at
+//! any point leaves one of the two pairs complete. Only the end of the last line may be torn; any other inconsistency
+//! is an error.
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
 
 use std::cell::RefCell;
@@ -29,18 +29,18 @@ use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
 
-/// Summaries that are kept, with their journals.
+/// Number of checkpoints that are kept, with their journals.
 const RETAINED_CHECKPOINTS: usize = 10;
 
-/// Room that the disk has behind the journal whenever a request leaves: for the records of all answers
-/// that can be under way.
+/// Disk space reserved behind the journal before a request is sent: enough for the records of all responses that may be
+/// outstanding.
 const RESERVED_BYTES: u64 = 512 * 1024;
 
-/// A directory's ledger, locked for writing until it is dropped.
+/// A ledger directory, locked for writing until it is dropped.
 #[derive(Debug)]
 pub struct FileStore {
     directory: DirHandle,
-    /// Held, not used: closing it gives the lock back.
+    /// Holds the lock, which closing it releases; never read.
     lock: Arc<File>,
     state: RefCell<FileStoreState>,
 }
@@ -52,46 +52,46 @@ struct FileStoreState {
     head: ChainHead,
     trail: HeadHistory,
     seal: Option<MacKey>,
-    /// Up to here the disk has room for the journal.
+    /// The journal length up to which disk space is reserved.
     reserved: u64,
     poisoned: bool,
-    /// What opening read, for the first load.
+    /// The records that opening read, for the first load.
     records: Option<Vec<Record>>,
 }
 
-/// What opening a ledger for writing needs to know.
+/// The parameters for opening a ledger for writing.
 #[derive(Debug, Clone)]
 pub struct FileStoreOptions<'a> {
-    /// Where the ledgers of the stack are kept.
+    /// The directory with the stack's ledgers.
     pub directory: &'a Path,
-    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    /// The identity for a new ledger; for an existing one stack and environment must match.
     pub identity: &'a LedgerIdentity,
-    /// Who opens it, as `user@host`.
+    /// The actor, as `user@host`.
     pub who: &'a str,
-    /// When.
+    /// The time of the opening.
     pub now: Timestamp,
-    /// The key that seals it.
+    /// The MAC key of the ledger, if it has one.
     pub seal: Option<&'a MacKey>,
 }
 
-/// What a directory holds.
+/// The content of a ledger directory.
 struct FileStoreContents {
     records: Vec<Record>,
     /// The serial in the journal's name.
     serial: u64,
     head: ChainHead,
     trail: HeadHistory,
-    /// Bytes of the journal that count; `None` when there is no journal yet.
+    /// Bytes of complete lines in the journal; `None` when there is no journal yet.
     whole: Option<u64>,
 }
 
 impl FileStore {
-    /// Opens a ledger for writing: takes its lock, checks that it can be written, drops a torn end, and
-    /// begins it if it is not there yet.
+    /// Opens a ledger for writing: takes its lock, checks that it can be written, removes a torn end, and creates it if
+    /// it does not exist yet.
     ///
     /// # Errors
-    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
-    /// it is another stack's ledger.
+    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or it is another
+    /// stack's ledger.
     pub fn open(opening: &FileStoreOptions<'_>) -> Result<Self, StoreError> {
         let place = ledger_directory(opening.directory, &opening.identity.environment)?;
         let directory = DirHandle::create_private_dir(&place).map_err(file_error("use", &place))?;
@@ -138,7 +138,7 @@ impl FileStore {
         Ok(found.map(|(ledger, _)| ledger))
     }
 
-    /// As `read`, with the digests of the lines that were read.
+    /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
     /// As `read`.
@@ -155,7 +155,7 @@ impl FileStore {
         };
         let mut content = read_content(&directory, key);
         for _ in 0..3 {
-            // Someone who writes may have condensed the journal between two reads.
+            // A concurrent writer may have replaced the journal by a checkpoint between two reads.
             if content.is_ok() {
                 break;
             }
@@ -201,15 +201,15 @@ impl Store for FileStore {
     }
 }
 
-/// A line on its way to the disk.
+/// A line that is being written.
 struct PendingLine {
     bytes: Arc<[u8]>,
-    /// The chain's head once it is there.
+    /// The head of the chain after the line is written.
     head: ChainHead,
 }
 
 impl FileStore {
-    /// Writes a summary; with a key, its MACs begin with it: the file is renamed to its place whole or not at all.
+    /// Writes a checkpoint; with a key, MACs begin with it: the rename makes that atomic.
     fn sum_up(&self, ledger: &Ledger, key: Option<&MacKey>) -> Result<(), StoreError> {
         let mut state = self.state.borrow_mut();
         if std::mem::replace(&mut state.poisoned, true) {
@@ -228,12 +228,12 @@ impl FileStore {
         prune_checkpoints(&self.directory)
     }
 
-    /// Writes a line where it holds nobody up: answers are read and other requests prepared meanwhile.
-    /// Whoever waits for the line waits for the disk.
+    /// Writes a line on another thread: responses are read and other requests prepared meanwhile. Only tasks that need
+    /// the line wait for the disk.
     async fn write(&self, line: Arc<[u8]>) -> io::Result<()> {
         let journal = Arc::clone(&self.state.borrow().journal);
         let Ok(runtime) = Handle::try_current() else { return write_durably(&journal, &line) };
-        // The write may outlive whoever asked for it; the lock outlives the write.
+        // The write may outlive the task that started it, so it holds the lock itself.
         let lock = Arc::clone(&self.lock);
         let write = move || {
             let written = write_durably(&journal, &line);
@@ -244,13 +244,13 @@ impl FileStore {
     }
 }
 
-/// A failed sync is never repeated: the kernel may have dropped what it could not write.
+/// Writes and syncs a line. A failed sync is never repeated: the kernel may have dropped the data.
 fn write_durably(mut journal: &File, line: &[u8]) -> io::Result<()> {
     journal.write_all(line).and_then(|()| journal.sync_data())
 }
 
 impl FileStoreState {
-    /// Makes the line that is written next. Until it is known to be there, the store is poisoned.
+    /// Prepares the next line. Until it is known to be written, the store is poisoned.
     fn begin_line(&mut self, records: &[Record]) -> Result<PendingLine, StoreError> {
         if std::mem::replace(&mut self.poisoned, true) {
             return Err(StoreError::Poisoned);
@@ -279,9 +279,8 @@ impl FileStoreState {
 }
 
 impl FileStoreState {
-    /// Sees to it that the disk has room for a line and for what follows it: an intent must not become
-    /// durable when the record of its answer could not. The file's length stays as it is, so that a torn
-    /// end still shows.
+    /// Reserves disk space for a line and for the records that follow it: an intent must not become durable if the
+    /// record of its response could not. The file's length does not change, so that a torn end can still be recognized.
     fn make_room(&mut self, line: u64, must: bool) -> Result<(), StoreError> {
         let fail = |source: io::Error| file_error("write", &self.journal_path)(source);
         let length = self.journal.metadata().map_err(fail)?.len();
@@ -290,7 +289,7 @@ impl FileStoreState {
         }
         match reserve_space(&self.journal, length, line + RESERVED_BYTES) {
             Ok(()) => self.reserved = length + line + RESERVED_BYTES,
-            // The record of an answer takes the room that was made for it.
+            // The record of a response may use the space that was reserved for it.
             Err(error) if must => return Err(fail(error)),
             Err(_) => {}
         }
@@ -298,7 +297,7 @@ impl FileStoreState {
     }
 }
 
-/// Takes room on the disk. A file system that cannot promise any is no reason to stop.
+/// Reserves disk space. A file system that cannot reserve any is not an error.
 #[cfg(target_os = "linux")]
 fn reserve_space(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -309,13 +308,13 @@ fn reserve_space(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Elsewhere than on Linux a full disk shows when a record is written.
+/// Does nothing: on systems other than Linux a full disk shows when a record is written.
 #[cfg(not(target_os = "linux"))]
 fn reserve_space(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the journal for appending; `whole` cuts off a torn end.
+/// Opens the journal for appending; `whole` truncates a torn end.
 fn open_journal(directory: &DirHandle, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
     let path = &directory.path().join(name);
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
@@ -328,7 +327,7 @@ fn open_journal(directory: &DirHandle, name: &str, whole: Option<u64>) -> Result
     Ok(file)
 }
 
-/// Reads the newest summary and the journal after it.
+/// Reads the newest checkpoint and the journal after it.
 fn read_content(directory: &DirHandle, key: Option<&MacKey>) -> Result<FileStoreContents, StoreError> {
     let names = directory.names().map_err(file_error("read", directory.path()))?;
     let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
@@ -378,7 +377,7 @@ fn read_summary(
     if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
 }
 
-/// Writes a summary beside its place, makes it durable, and puts it there.
+/// Writes a checkpoint to a temporary file, makes it durable, and renames it.
 pub(in crate::ledger) fn write_summary(
     directory: &DirHandle,
     ledger: &Ledger,
@@ -390,14 +389,14 @@ pub(in crate::ledger) fn write_summary(
     directory.replace(&name, 0o600, write).map_err(file_error("write", &directory.path().join(&name)))
 }
 
-/// Removes summaries, and the journals that follow them, but the newest few.
+/// Removes all but the newest checkpoints, with the journals that follow them.
 fn prune_checkpoints(directory: &DirHandle) -> Result<(), StoreError> {
     let names = directory.names().map_err(file_error("read", directory.path()))?;
     let mut serials: Vec<_> = names.iter().filter_map(|name| serial_of(name, "ledger-", ".json")).collect();
     serials.sort_unstable();
     let oldest = serials.len().checked_sub(RETAINED_CHECKPOINTS).map_or(0, |at| serials[at]);
     for name in &names {
-        // Left by a crash: this process holds the lock, so nobody is writing it.
+        // A file left by a crash: this process holds the lock, so no other process is writing it.
         if name.starts_with(".ledger-") && Path::new(name).extension().is_some_and(|end| end == "new") {
             directory.remove(name).map_err(file_error("remove", &directory.path().join(name)))?;
         }

@@ -1,5 +1,5 @@
-//! The document that a state server keeps: to the server the state of a Terraform that manages nothing,
-//! and under one key the ledger's summary and the lines after it. Pure.
+//! The document on a state server: for the server the state of an empty Terraform configuration, which has, under one
+//! key, the ledger's checkpoint and the lines after it. Pure.
 
 use std::rc::Rc;
 
@@ -17,19 +17,19 @@ use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::hex::encode_hex;
 
-/// The form of what stands under the key.
+/// Format version of the data under that key.
 const DOCUMENT_FORMAT: u32 = 1;
 
-/// The version of Terraform's states, and one of those that wrote it.
+/// The version of Terraform's state format, and a Terraform version that wrote it.
 const TERRAFORM_STATE_VERSION: (u32, &str) = (4, "1.0.0");
 
-/// Bytes of lines that may stand after a summary; as many as the summary has, if it is larger.
+/// Maximum number of bytes of lines after a checkpoint, or the size of the checkpoint if that is larger.
 const MAX_LINE_BYTES: usize = 256 << 10;
 
-/// What is kept.
+/// The stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StateDocument {
-    /// Counts the writes.
+    /// The number of writes so far.
     pub(super) serial: u64,
     lineage: Uuid,
     head: ChainHead,
@@ -37,7 +37,7 @@ pub(super) struct StateDocument {
     lines: Vec<Rc<str>>,
 }
 
-/// A document and what it says.
+/// A document and its parsed content.
 #[derive(Debug)]
 pub(super) struct StateContents {
     pub(super) document: StateDocument,
@@ -75,7 +75,7 @@ impl Default for StateDocument {
     }
 }
 
-/// Reads a document; the error says what does not fit. One that is not there yet gets a lineage.
+/// Parses a document; the error describes the inconsistency. A document that does not exist yet gets a lineage.
 pub(super) fn parse(
     body: Option<&[u8]>,
     lineage: Uuid,
@@ -116,7 +116,7 @@ pub(super) fn parse(
     Ok(StateContents { document, records, trail })
 }
 
-/// Reads a document without what its lines say.
+/// Parses a document without its lines.
 fn parse_envelope(body: &[u8]) -> Result<StateDocument, String> {
     let found: RawStateDocument =
         serde_json::from_slice(body).map_err(|_| "it holds no state".to_owned())?;
@@ -135,13 +135,13 @@ impl StateDocument {
         self.head
     }
 
-    /// Returns the same with the next serial.
+    /// Returns a copy with the next serial.
     pub(super) fn next(&self) -> Self {
         Self { serial: self.serial + 1, ..self.clone() }
     }
 
-    /// Returns the next one, with records added, which make `ledger`. Lines are summed up when there
-    /// are many: so a document is never much larger than its ledger.
+    /// Returns the next document, with records added, which lead to `ledger`. Many lines are replaced by a checkpoint,
+    /// so that a document is never much larger than its ledger.
     pub(super) fn with_records(
         &self,
         records: &[Record],
@@ -156,7 +156,7 @@ impl StateDocument {
         if length > MAX_LINE_BYTES.max(summary) { next.summed_up(ledger, key) } else { Ok(next) }
     }
 
-    /// Returns the next one, all of it summed up as `ledger`.
+    /// Returns the next document, which has only a checkpoint of `ledger`.
     pub(super) fn to_condensed(
         &self,
         ledger: &Ledger,
@@ -171,7 +171,7 @@ impl StateDocument {
         Ok(Self { summary: Some(as_text(bytes)?.into()), lines: Vec::new(), ..self })
     }
 
-    /// Returns the document as it is sent.
+    /// Returns the bytes to send.
     pub(super) fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
         let (version, terraform_version) = TERRAFORM_STATE_VERSION;
         let stead = SteadSection {
@@ -192,13 +192,13 @@ impl StateDocument {
         }))
     }
 
-    /// Tells whether a server's document is this one, in whatever form it keeps it.
+    /// Returns whether a server's document has the same content, in any JSON layout.
     pub(super) fn is_in(&self, body: &[u8]) -> bool {
         parse_envelope(body).is_ok_and(|found| found == *self)
     }
 }
 
-/// Lines and summaries are JSON: they are text.
+/// Returns bytes as text; lines and checkpoints are JSON and therefore text.
 fn as_text(bytes: Vec<u8>) -> Result<String, serde_json::Error> {
     String::from_utf8(bytes).map_err(|error| serde_json::Error::io(std::io::Error::other(error)))
 }

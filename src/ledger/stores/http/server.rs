@@ -1,4 +1,4 @@
-//! The state server: one request each for the document and for its lock.
+//! Requests to the state server: one function for each operation on the document and its lock.
 #![allow(clippy::disallowed_methods, reason = "the edge to a state server, with pauses between tries")]
 
 use std::fmt::Display;
@@ -21,19 +21,19 @@ use crate::ledger::stores::https::{self, ConnectionMode, root_cause_text, saniti
 use crate::ledger::stores::location::without_password;
 use crate::model::redact::SentSecrets;
 
-/// Time allowed for a small request.
+/// Timeout for a small request.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Bytes that a slow line carries in a second.
+/// Assumed bytes per second of a slow connection.
 const MIN_BYTES_PER_SECOND: usize = 100_000;
 
-/// How often a document is read when the server is away.
+/// Number of attempts to read a document while the server is unavailable.
 const MAX_READ_ATTEMPTS: u64 = 3;
 
-/// The most of a lock's description that is read.
+/// Maximum number of bytes read of a lock's description.
 const MAX_LOCK_BYTES: usize = 64 << 10;
 
-/// A state server.
+/// A client of one state server.
 pub(super) struct StateServer {
     client: Client,
     document: Url,
@@ -43,11 +43,11 @@ pub(super) struct StateServer {
     password: Option<SecretString>,
 }
 
-/// Who has a lock, in the protocol's words.
+/// A lock's description, in the format of the protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub(super) struct LockInfo {
-    /// Told apart from every other lock. A server that does not tell it unlocks without.
+    /// A unique id of the lock. A server that does not return it releases the lock without it.
     #[serde(rename = "ID", skip_serializing_if = "String::is_empty")]
     pub(super) id: String,
     operation: String,
@@ -58,35 +58,35 @@ pub(super) struct LockInfo {
     path: String,
 }
 
-/// How the server answered to `LOCK`.
+/// The server's response to `LOCK_FILE_NAME`.
 #[derive(Debug)]
 pub(super) enum LockResponse {
-    /// The lock is taken now.
+    /// The lock was free and is now taken.
     Acquired,
-    /// Someone has it.
+    /// Another client holds the lock.
     Held(LockInfo),
-    /// Neither.
+    /// Any other response, with this status.
     Unknown(u16),
 }
 
-/// A status.
+/// An HTTP status.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerStatus(pub(super) u16);
 
 impl ServerStatus {
-    /// Tells whether the server did as it was told.
+    /// Returns whether the server reported success.
     pub(super) fn is_done(self) -> bool {
         (200..300).contains(&self.0)
     }
 
-    /// Tells whether the server said no to this request, and not to every one.
+    /// Returns whether the server refused this request, but not every request.
     pub(super) fn is_refusal(self) -> bool {
         (400..500).contains(&self.0) && !matches!(self.0, 401 | 404 | 405 | 407 | 408 | 429)
     }
 }
 
 impl LockInfo {
-    /// Returns the lock of a holder.
+    /// Returns the lock description for a holder.
     pub(super) fn new(holder: &LeaseHolder, identity: &LedgerIdentity) -> Self {
         Self {
             id: holder.session.to_string(),
@@ -99,19 +99,19 @@ impl LockInfo {
         }
     }
 
-    /// Returns a lock that nobody has.
+    /// Returns the description of a lock that no client holds.
     pub(super) fn with_new_id(&self) -> Self {
         let id = Uuid::try_parse(&self.id).unwrap_or_default().as_u128() ^ 1;
         Self { id: Uuid::from_u128(id).to_string(), ..self.clone() }
     }
 
-    /// Returns the holder, as far as the server tells. Its lock lasts until someone takes it away.
+    /// Returns the holder, as far as the server shows it. Its lock lasts until it is removed.
     pub(super) fn holder(&self) -> LeaseHolder {
         let since = self.created.parse().unwrap_or(Timestamp::UNIX_EPOCH);
         LeaseHolder { session: Uuid::nil(), who: sanitize_server_text(&self.who), process: None, since }
     }
 
-    /// Returns the holder in words.
+    /// Returns the display text of the holder.
     pub(super) fn in_words(&self) -> String {
         let told = [("", &self.who), ("", &self.operation), ("since ", &self.created), ("lock ", &self.id)];
         let told = told.iter().filter(|(_, text)| !text.is_empty());
@@ -122,7 +122,7 @@ impl LockInfo {
 }
 
 impl StateServer {
-    /// Returns the server of the settings.
+    /// Returns a client for the server in the settings.
     ///
     /// # Errors
     /// When an address is unsafe, a method is none, or TLS cannot start.
@@ -161,7 +161,7 @@ impl StateServer {
         Ok(Self { client, document, lock, unlock, username, password })
     }
 
-    /// Returns the place for messages.
+    /// Returns the location for messages.
     pub(super) fn display_location(&self) -> String {
         without_password(self.document.as_str())
     }
@@ -171,7 +171,7 @@ impl StateServer {
         StoreError::Shared { action, place: self.display_location(), reason: reason.to_string() }
     }
 
-    /// Returns the error of an answer that the protocol does not know.
+    /// Returns the error for a response that the protocol does not define.
     pub(super) fn unexpected_status(&self, action: &'static str, status: u16) -> StoreError {
         let words = match status {
             300..=399 => "; no redirect is followed: set the address that it leads to",
@@ -205,7 +205,7 @@ impl StateServer {
         }
     }
 
-    /// Replaces the document under the lock of an id.
+    /// Replaces the document under the lock with this id.
     pub(super) async fn post_document(&self, body: &[u8], id: &str) -> Result<ServerStatus, StoreError> {
         let mut url = self.document.clone();
         url.query_pairs_mut().append_pair("ID", id);
@@ -214,17 +214,17 @@ impl StateServer {
         Ok(ServerStatus(answer.status().as_u16()))
     }
 
-    /// Takes the lock for good: if the answer is lost, it is given back.
+    /// Takes the lock with certainty: if the response is lost, the lock is released.
     pub(super) async fn take_lock(&self, lock: &LockInfo) -> Result<LockResponse, StoreError> {
         let answer = self.lock(lock).await;
         if answer.is_err() {
-            // The first error is the one to tell.
+            // Report the first error, which is the cause.
             let _ = self.unlock(lock).await;
         }
         answer
     }
 
-    /// Takes the lock.
+    /// Sends a request for the lock.
     pub(super) async fn lock(&self, lock: &LockInfo) -> Result<LockResponse, StoreError> {
         let (method, url) = self.lock.clone();
         let answer = self.send(method, url, Some(self.lock_body(lock)?)).await;
@@ -233,7 +233,7 @@ impl StateServer {
             200..=299 => Ok(LockResponse::Acquired),
             409 | 423 => {
                 let body = self.read_body(&mut answer, MAX_LOCK_BYTES).await.unwrap_or_default();
-                // A description that repeats the password is none.
+                // A description that repeats the password is discarded.
                 let text = self.redact_password(String::from_utf8_lossy(&body).into_owned());
                 Ok(LockResponse::Held(serde_json::from_str(&text).unwrap_or_default()))
             }
@@ -241,7 +241,7 @@ impl StateServer {
         }
     }
 
-    /// Gives a lock back.
+    /// Releases a lock by its description.
     pub(super) async fn unlock(&self, lock: &LockInfo) -> Result<ServerStatus, StoreError> {
         let (method, url) = self.unlock.clone();
         let answer = self.send(method, url, Some(self.lock_body(lock)?)).await;
@@ -249,7 +249,7 @@ impl StateServer {
         Ok(ServerStatus(answer.status().as_u16()))
     }
 
-    /// Returns what the server says, unless it repeats a part of the password.
+    /// Returns the server's text, unless it repeats a part of the password.
     fn redact_password(&self, text: String) -> String {
         let mut sent = SentSecrets::default();
         if let Some(password) = &self.password {
@@ -278,7 +278,7 @@ impl StateServer {
         request.send().await.map_err(|error| describe_transport_error(&error))
     }
 
-    /// Reads a whole body, bounded after decompression.
+    /// Reads a whole body, with a limit after decompression.
     async fn read_body(&self, answer: &mut Response, most: usize) -> Result<Vec<u8>, StoreError> {
         let mut body = Vec::new();
         while let Some(chunk) = answer
@@ -301,7 +301,7 @@ fn describe_transport_error(error: &reqwest::Error) -> String {
     if error.is_timeout() { "no answer in time".to_owned() } else { root_cause_text(error) }
 }
 
-/// The largest document, as the server takes it and gives it.
+/// Maximum size of the document, for sending and receiving.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 16 << 20;
 
 #[cfg(test)]

@@ -1,33 +1,33 @@
-//! Settings of a state server: its address from the trusted place, the rest from variables.
+//! Settings of a state server: the address from the trusted settings, the rest from environment variables.
 #![allow(clippy::disallowed_methods, reason = "the edge where a store's own variables are read")]
 
 use secrecy::SecretString;
 
-/// What a state server is asked with.
+/// The connection settings of a state server.
 #[derive(Debug, Clone)]
 pub struct StateServerSettings {
-    /// Where the document is.
+    /// The address of the document.
     pub address: String,
-    /// Where its lock is taken.
+    /// The address for taking the lock.
     pub lock_address: String,
-    /// Where its lock is given back.
+    /// The address for releasing the lock.
     pub unlock_address: String,
-    /// The method that takes the lock.
+    /// The HTTP method that takes the lock.
     pub lock_method: String,
-    /// The method that gives it back.
+    /// The HTTP method that releases the lock.
     pub unlock_method: String,
-    /// For basic authentication.
+    /// The user name or password for basic authentication.
     pub username: Option<String>,
-    /// For basic authentication.
+    /// The user name or password for basic authentication.
     pub password: Option<SecretString>,
 }
 
 impl StateServerSettings {
-    /// Returns the settings of the server at an address. In it and in the addresses of the lock,
-    /// `{stack}` and `{environment}` stand for their names.
+    /// Returns the settings of the server at an address. In it and in the addresses of the lock, `{stack}` and
+    /// `{environment}` are replaced by their names.
     ///
-    /// The variables are `STEAD_HTTP_LOCK_ADDRESS`, `…_UNLOCK_ADDRESS`, `…_LOCK_METHOD`,
-    /// `…_UNLOCK_METHOD`, `…_USERNAME` and `…_PASSWORD`; an empty one is one that is not set.
+    /// The variables are `STEAD_HTTP_LOCK_ADDRESS`, `…_UNLOCK_ADDRESS`, `…_LOCK_METHOD`, `…_UNLOCK_METHOD`,
+    /// `…_USERNAME` and `…_PASSWORD`; an empty variable counts as not set.
     #[must_use]
     pub fn new(
         address: &str,
@@ -63,7 +63,7 @@ impl StateServerSettings {
     }
 }
 
-/// Returns the variables of this process that a state server's settings come from.
+/// Returns the environment variables for a state server's settings.
 pub fn http_variables() -> Vec<(String, String)> {
     let all = std::env::vars_os();
     let texts = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

@@ -1,9 +1,9 @@
-//! `HttpStore`: a ledger on a state server that speaks the protocol of Terraform's http backend.
+//! `HttpStore`: a ledger on a state server with the protocol of Terraform's http backend.
 //!
-//! The server knows one document and one lock. The lock is taken before anything else, and that the
-//! server enforces it is proven every time. There is no compare-and-set: a document is read before it is
-//! replaced, and read back afterwards; between the two a writer whose lock was broken could come. So the
-//! store is strict, and a lock is taken over by a human only.
+//! The server has one document and one lock. The store takes the lock first and verifies every time that the server
+//! enforces it. There is no compare-and-set: the store reads a document before it replaces it, and reads it back
+//! afterwards; another writer could intervene between the two if the lock was broken. So the store is strict, and only
+//! the user can take over a lock.
 
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::stores::http::document;
@@ -27,17 +27,17 @@ use super::document::{StateContents, StateDocument};
 use super::server::{LockInfo, LockResponse, StateServer};
 pub use super::settings::{StateServerSettings, http_variables};
 
-/// What opening a ledger on a state server needs to know.
+/// The parameters for opening a ledger on a state server.
 pub struct HttpStoreOptions<'a> {
-    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    /// The identity for a new ledger; for an existing one stack and environment must match.
     pub identity: &'a LedgerIdentity,
-    /// Who opens it.
+    /// The holder that opens it.
     pub holder: LeaseHolder,
-    /// Says of a process that it is proven dead.
+    /// Returns whether a process is proven dead.
     pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
-    /// Breaks the lock of whoever has it, for this reason.
+    /// The reason for breaking the lock of its holder, if that is requested.
     pub force: Option<&'a str>,
-    /// The key that seals it.
+    /// The MAC key of the ledger, if it has one.
     pub seal: Option<&'a MacKey>,
 }
 
@@ -53,24 +53,23 @@ struct HttpStoreState {
     document: StateDocument,
     trail: HeadHistory,
     seal: Option<MacKey>,
-    /// What the document's records make.
+    /// The ledger replayed from the document's records.
     ledger: Option<Ledger>,
-    /// A write is under way, or failed: nothing is certain.
+    /// A write is in progress or failed: the stored state is uncertain.
     poisoned: bool,
-    /// A document was sent, and no answer says what became of it: it may still arrive. Giving the lock
-    /// back would let it replace what someone else writes then.
+    /// A document was sent without a response: it may still arrive. If the lock were released, it could replace what
+    /// another process writes then.
     under_way: bool,
-    /// What opening read, for the first load.
+    /// The records that opening read, for the first load.
     records: Option<Vec<Record>>,
 }
 
 impl<K: Clock> HttpStore<K> {
-    /// Opens a ledger for writing: takes the lock, proves that the server keeps its word, and begins the
-    /// ledger if it is not there yet.
+    /// Opens a ledger for writing: takes the lock, verifies that the server enforces it, and creates the ledger if it
+    /// does not exist yet.
     ///
     /// # Errors
-    /// When someone else has the lock, the server does not enforce it, cannot be reached, or holds
-    /// something else.
+    /// When someone else has the lock, the server does not enforce it, cannot be reached, or holds something else.
     pub async fn open(
         settings: &StateServerSettings,
         clock: K,
@@ -92,7 +91,7 @@ impl<K: Clock> HttpStore<K> {
         match store.begin_ledger(opening, opening.force.filter(|_| forced)).await {
             Ok(()) => Ok(store),
             Err(error) => {
-                // The first error is the one to tell. Nothing was sent under this lock.
+                // Report the first error, which is the cause. Nothing was sent under this lock.
                 let _ = store.give_back().await;
                 Err(error)
             }
@@ -129,7 +128,7 @@ impl<K: Clock> HttpStore<K> {
         Ok(())
     }
 
-    /// Proves that there is one lock, and that only its owner gives it back.
+    /// Verifies that there is only one lock, and that only its owner can release it.
     async fn probe_lock(&self) -> Result<(), StoreError> {
         let other = self.lock.with_new_id();
         if self.server.unlock(&other).await?.is_done() {
@@ -145,7 +144,7 @@ impl<K: Clock> HttpStore<K> {
         }
     }
 
-    /// Proves that nothing is written without the lock: tries it with the very document that is there.
+    /// Verifies that the server refuses a write without the lock: tries it with the unchanged document.
     async fn probe_write(&self, document: &StateDocument, before: Option<&[u8]>) -> Result<(), StoreError> {
         let body = document.next().write().map_err(|error| self.server.action_error("write", &error))?;
         self.state.borrow_mut().under_way = true;
@@ -169,8 +168,7 @@ impl<K: Clock> HttpStore<K> {
         document::parse(body, identity.lineage, self.state.borrow().seal.as_ref()).map_err(corrupt)
     }
 
-    /// Replaces the document that was read or written last, and proves that the server keeps the new
-    /// one.
+    /// Replaces the document that was read or written last, and verifies that the server stored the new one.
     async fn replace_document(&self, next: StateDocument) -> Result<(), StoreError> {
         self.check_unmoved().await?;
         let body = next.write().map_err(|error| self.server.action_error("write", &error))?;
@@ -185,7 +183,7 @@ impl<K: Clock> HttpStore<K> {
         }
         self.state.borrow_mut().under_way = true;
         let answer = self.server.post_document(&body, &self.lock.id).await;
-        // Whatever the answer is, and if there is none: what counts is what the server has now.
+        // Independent of the response, or of a missing one, only the stored document counts.
         let kept = self.server.get().await?;
         let is_kept = kept.as_deref().is_some_and(|kept| kept == body || next.is_in(kept));
         let is_told = answer.as_ref().is_ok_and(|answer| answer.is_done() || answer.is_refusal());
@@ -204,7 +202,7 @@ impl<K: Clock> HttpStore<K> {
         }
     }
 
-    /// Reads the document again: someone who broke the lock may have replaced it.
+    /// Reads the document again: a process that broke the lock may have replaced it.
     async fn check_unmoved(&self) -> Result<(), StoreError> {
         let found = self.server.get().await?;
         let state = self.state.borrow();
@@ -228,7 +226,7 @@ impl<K: Clock> HttpStore<K> {
         Ok(Self::read_with_trail(settings, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
 
-    /// As `read`, with the digests of the lines that were read.
+    /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
     /// As `read`.
@@ -252,7 +250,7 @@ impl<K: Clock> HttpStore<K> {
         Ok(Some((ledger, trail)))
     }
 
-    /// Gives the lock back, unless a write may still arrive.
+    /// Releases the lock, unless a write may still arrive.
     async fn give_back(&self) -> Result<(), StoreError> {
         if self.state.borrow().under_way {
             let reason = "a write that was sent may still arrive, so the lock is left; break it when a minute \
@@ -278,7 +276,7 @@ impl<K: Clock> HttpStore<K> {
     }
 }
 
-/// Tells who has the lock, by taking it for a moment: the protocol has no other way to ask.
+/// Returns the holder of the lock by taking it for a moment: the protocol has no other way to ask.
 ///
 /// # Errors
 /// When the server cannot be reached, or answers as none with locks would.
@@ -370,7 +368,7 @@ impl<K: Clock> Store for HttpStore<K> {
             self.clock.sleep(LEASE_RENEWAL_INTERVAL).await;
             let serial = self.state.borrow().document.serial;
             let found = self.check_unmoved().await;
-            // A write of our own may have come between.
+            // A write of this process may have been in progress meanwhile.
             let quiet = {
                 let state = self.state.borrow();
                 !state.poisoned && state.document.serial == serial
@@ -394,7 +392,7 @@ impl<K: Clock> Store for HttpStore<K> {
     }
 }
 
-/// Takes the lock; breaks the one of another when a human said so, and tells whether it did.
+/// Takes the lock; breaks the lock of another holder if the user requested it, and returns whether it did.
 async fn take_lock(server: &StateServer, lock: &LockInfo, force: bool) -> Result<bool, StoreError> {
     let mut answer = server.take_lock(lock).await?;
     let mut forced = false;
@@ -416,7 +414,7 @@ async fn take_lock(server: &StateServer, lock: &LockInfo, force: bool) -> Result
     }
 }
 
-/// Tells whether the last one who wrote the ledger is known to send nothing any more.
+/// Returns whether the last writer of the ledger is known to send no more requests.
 fn is_silent(ledger: &Ledger, opening: &HttpStoreOptions<'_>) -> bool {
     let Some(holder) = &ledger.holder else { return true };
     holder.process.as_ref().is_some_and(opening.is_dead)

@@ -1,7 +1,7 @@
 //! The address of a database: `postgres://user@host/database?sslmode=…`. Pure.
 //!
-//! A connection that another machine could listen to, or stand in for, is refused: without TLS only this
-//! machine's own sockets are used, and with TLS the server's certificate and name are always verified.
+//! An address is refused if another machine could read the connection or impersonate the server: without TLS only
+//! sockets of this machine are allowed, and with TLS the server's certificate and name are always verified.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,44 +11,44 @@ use secrecy::SecretString;
 
 use crate::model::diagnostic::nearest_name;
 
-/// Parameters that an address may have.
+/// The parameters that an address may have.
 const ADDRESS_PARAMETERS: &[&str] =
     &["connect_timeout", "dbname", "host", "password", "port", "schema", "sslmode", "sslrootcert", "user"];
 
-/// Where a database is, and how it is reached.
+/// The address of a database, and its connection parameters.
 #[derive(Debug, Clone)]
 pub struct PostgresAddress {
-    /// The host.
+    /// The host or socket directory of the server.
     pub host: ServerHost,
-    /// The port, also in the name of a socket's file.
+    /// The port, which is also part of a socket's file name.
     pub port: u16,
-    /// The role; `None`: named like the user of this machine.
+    /// The role; `None`: the name of the operating-system user.
     pub user: Option<String>,
     /// The role's password, if the address has one.
     pub password: Option<SecretString>,
-    /// The database.
+    /// The name of the database.
     pub database: String,
     /// Whether the connection is protected by TLS. The server is always verified then.
     pub tls: bool,
-    /// A file of the authorities that may vouch for the server, in place of the platform's.
+    /// A file with certificate authorities to trust instead of the platform's.
     pub authorities: Option<PathBuf>,
-    /// The schema of the tables; `None`: the role's first one.
+    /// The schema of the tables; `None`: the first one in the role's search path.
     pub schema: Option<String>,
-    /// Time allowed for connecting.
+    /// Timeout for the connection.
     pub connect_timeout: Duration,
 }
 
-/// Where a server listens.
+/// The endpoint at which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerHost {
-    /// A name or a number.
+    /// A host name or an IP address.
     Tcp(String),
     /// The directory of a socket on this machine.
     Socket(PathBuf),
 }
 
 impl PostgresAddress {
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// # Errors
     /// When it is none, or unsafe. The text holds nothing of the address but the names of its parameters.
@@ -69,7 +69,7 @@ impl PostgresAddress {
         parts.into_address()
     }
 
-    /// Returns the address for messages: without a password.
+    /// Returns the address without its password, for messages.
     #[must_use]
     pub fn display_text(&self) -> String {
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
@@ -83,7 +83,7 @@ impl PostgresAddress {
     }
 }
 
-/// What was read of an address so far.
+/// The parts of an address that were parsed so far.
 #[derive(Default)]
 struct AddressParts {
     host: String,
@@ -170,7 +170,7 @@ impl AddressParts {
     }
 }
 
-/// Tells whether the connection uses TLS.
+/// Returns whether the connection uses TLS.
 fn uses_tls(host: &ServerHost, mode: Option<&str>, pinned: bool) -> Result<bool, String> {
     let is_here = match host {
         ServerHost::Socket(_) => true,
@@ -196,7 +196,7 @@ fn parse_number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "a port or a time is no number".to_owned())
 }
 
-/// Returns a text with its `%20`s undone.
+/// Returns a text with its percent escapes decoded.
 fn percent_decode(text: &str, what: &str) -> Result<String, String> {
     let bad = || format!("{what} holds a `%` that is not followed by two digits of a character");
     let mut bytes = Vec::with_capacity(text.len());

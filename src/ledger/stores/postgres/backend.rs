@@ -1,9 +1,8 @@
 //! `PostgresBackend`: a ledger in a PostgreSQL database: one row for its lease, one for each line.
 //!
-//! Every operation is one statement with its whole condition in it. No session is relied on: no prepared
-//! statement, no lock, no setting outlives a statement, so a pooler may stand between. A lease and the
-//! lines have a connection each, so that a large summary under way does not keep the lease from being
-//! renewed.
+//! Every operation is one statement that contains its whole condition. It relies on no session: no prepared statement,
+//! no lock and no setting outlives a statement, so a connection pooler may be used. The lease and the lines have one
+//! connection each, so that the transfer of a large checkpoint does not delay the renewal of the lease.
 
 use crate::ledger::stores::postgres::password;
 use std::time::Duration;
@@ -18,23 +17,23 @@ use super::tables::SqlStatements;
 use crate::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use crate::ledger::stores::shared::lease::Lease;
 
-/// How often a statement is tried that the server refused because it met another one.
+/// Maximum number of attempts for a statement that the server refused because of a conflict with another one.
 const MAX_STATEMENT_ATTEMPTS: usize = 10;
 
 /// A ledger's rows in a database.
 pub struct PostgresBackend {
     place: String,
-    /// `stack/environment`.
+    /// The key of its rows, `stack/environment`.
     ledger: String,
     statements: SqlStatements,
-    /// For the lease.
+    /// The connection for the lease.
     of_lease: PgConnection,
-    /// For lines and summaries.
+    /// The connection for lines and checkpoints.
     of_lines: PgConnection,
 }
 
 impl PostgresBackend {
-    /// Returns the shelf of a ledger. Nothing is connected or made yet.
+    /// Returns the backend of a ledger, without connecting or creating tables yet.
     ///
     /// # Errors
     /// When the address is none or unsafe, or its password or authorities cannot be read.
@@ -53,7 +52,7 @@ impl PostgresBackend {
         })
     }
 
-    /// Lists the ledgers that are kept beside this one, itself included, as `stack/environment`: one statement.
+    /// Lists the ledgers in the same tables, this one included, as `stack/environment`: one statement.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -68,7 +67,7 @@ impl PostgresBackend {
         (&self.ledger, Type::TEXT)
     }
 
-    /// Reads; `None` when there are no tables at all.
+    /// Runs a query; `None` when the tables do not exist.
     async fn read(
         &self,
         link: &PgConnection,
@@ -80,14 +79,14 @@ impl PostgresBackend {
             Err(fault) if fault.has_no_table() => {}
             done => return done.map(Some),
         }
-        // The tables are made together: one that is missing alone was removed, or all are being made.
+        // The tables are created together: if only one is missing, it was removed, or their creation is in progress.
         let leases: SqlParam<'_> = (&self.statements.leases, Type::TEXT);
         let rows = link.read(self.statements.is_there, &[leases], 0).await?;
         let is_there = rows.first().is_some_and(|row| row.try_get("is_there").unwrap_or(true));
         if is_there { link.read(sql, params, size).await.map(Some) } else { Ok(None) }
     }
 
-    /// Writes under a condition: exactly one row, or someone else was there.
+    /// Writes under a condition: exactly one row must change, otherwise another process wrote first.
     async fn write(
         &self,
         link: &PgConnection,
@@ -105,7 +104,7 @@ impl PostgresBackend {
         rows?.into_iter().next().ok_or(WriteError::Conflict)
     }
 
-    /// Makes the tables. Two may do it at the same time.
+    /// Creates the tables. Two processes may do it at the same time.
     async fn make_tables(&self) -> Result<(), StatementError> {
         match self.of_lease.script(&self.statements.make).await {
             Err(fault) if fault.is_twice() => Ok(()),
@@ -125,7 +124,7 @@ impl PostgresBackend {
     }
 }
 
-/// Why a write did not happen.
+/// The reason why a write did not take effect.
 enum WriteError {
     Conflict,
     Statement(StatementError),
@@ -233,7 +232,7 @@ impl SharedBackend for PostgresBackend {
     }
 }
 
-/// Bytes that one row may hold when it is not known how many: the time for reading it follows from that.
+/// Assumed maximum size of one row when its size is unknown: the read timeout derives from it.
 const MAX_ROW_BYTES: usize = 64 << 20;
 
 fn stored_lease(row: &Row, action: &str) -> Result<StoredLease, BackendError> {
@@ -246,7 +245,7 @@ fn stored_lease(row: &Row, action: &str) -> Result<StoredLease, BackendError> {
     if u64::try_from(epoch) != Ok(lease.epoch) {
         return Err(damage_error(action, &"its row is damaged: two epochs"));
     }
-    // A clock that was set back makes nobody's lease longer than it is.
+    // A server clock that was set back must not make a lease appear longer than it is.
     let age =
         Duration::try_from_secs_f64(age.max(0.0)).map_err(|_| damage_error(action, &"its age is none"))?;
     Ok(StoredLease { lease, mark: mark_of(epoch, version), age })

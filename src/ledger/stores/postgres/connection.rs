@@ -1,8 +1,7 @@
-//! `PgConnection`: one connection to the database, made when it is needed and again when it is gone. The edge
-//! where the database's socket is.
+//! `PgConnection`: one connection to the database, opened on demand and reopened after a failure.
 //!
-//! Nothing is done twice by itself here. A statement ends well, is refused by the server, or is lost:
-//! then nobody knows whether it had its effect.
+//! It repeats no statement that may have had an effect. A statement succeeds, is refused by the server, or is lost:
+//! then it is unknown whether it had its effect.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -26,35 +25,35 @@ use super::error::StatementError;
 use crate::ledger::stores::https::platform_verified;
 use crate::model::redact::SentSecrets;
 
-/// Time allowed for the first answer, and between two rows.
+/// Timeout for the first response, and between two rows.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes that are sent or received in a second at the very least.
+/// Minimum transfer rate in bytes per second.
 const MIN_BYTES_PER_SECOND: u64 = 256 << 10;
 
-/// A parameter and its type: so that no statement has to be prepared first.
+/// A parameter with its type, so that a statement needs no preparation.
 pub(super) type SqlParam<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// A connection to a database that may be there.
+/// A connection to a database, open or not.
 pub(super) struct PgConnection {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     connect_timeout: Duration,
-    /// The password, which the server may repeat in what it says.
+    /// The password, which the server may repeat in its messages.
     password: SentSecrets,
-    /// Held by the statement that is under way. A statement that does not end well takes the wire with it.
+    /// Held by the statement in progress. A statement that does not succeed closes the connection.
     wire: Mutex<Option<OpenConnection>>,
 }
 
 /// An open connection.
 struct OpenConnection {
     client: Client,
-    /// Moves bytes while it is polled; ends with the connection.
+    /// The future that transfers the data while it is polled; ends with the connection.
     pump: Pin<Box<dyn Future<Output = Result<(), Error>>>>,
 }
 
 impl PgConnection {
-    /// Returns a link that is not connected yet.
+    /// Returns a connection that is not open yet.
     pub(super) fn new(address: &PostgresAddress, password: Option<&SecretString>) -> Result<Self, String> {
         let mut config = Config::new();
         match &address.host {
@@ -84,7 +83,7 @@ impl PgConnection {
         })
     }
 
-    /// Runs one statement that changes something, or nothing at all. Returns its rows.
+    /// Runs one statement that takes effect completely or not at all. Returns its rows.
     pub(super) async fn run(
         &self,
         sql: &str,
@@ -101,7 +100,7 @@ impl PgConnection {
         Ok(rows)
     }
 
-    /// Runs one statement that only reads. A connection that broke is replaced once.
+    /// Runs one read-only statement. A broken connection is reopened once.
     pub(super) async fn read(
         &self,
         sql: &str,
@@ -125,13 +124,13 @@ impl PgConnection {
         Ok(())
     }
 
-    /// Returns a connection of which nothing bad is known.
+    /// Returns an open connection without a known failure.
     async fn healthy_connection(
         &self,
         kept: Option<OpenConnection>,
     ) -> Result<OpenConnection, StatementError> {
         let Some(mut wire) = kept else { return self.connect().await };
-        // Whoever closed it meanwhile has been heard by then.
+        // Yields once, so that a closed connection is detected before it is used.
         tokio::task::yield_now().await;
         let ended = poll_fn(|cx| Poll::Ready(wire.pump.as_mut().poll(cx).is_ready())).await;
         if ended { self.connect().await } else { Ok(wire) }
@@ -176,7 +175,7 @@ impl OpenConnection {
     }
 }
 
-/// Does some work while the connection's bytes are moved.
+/// Runs a future while the connection's data is transferred.
 async fn drive_connection<T>(
     pump: &mut Pin<Box<dyn Future<Output = Result<(), Error>>>>,
     work: impl Future<Output = Result<T, Error>>,
@@ -188,7 +187,7 @@ async fn drive_connection<T>(
             return Poll::Ready(done.map_err(|error| StatementError::from_statement_error(&error)));
         }
         let Poll::Ready(ended) = pump.as_mut().poll(cx) else { return Poll::Pending };
-        // The answer may have come with the end; if not, the connection's own words tell more.
+        // The response may have arrived together with the end; otherwise the connection's error is more specific.
         match (work.as_mut().poll(cx), ended) {
             (Poll::Ready(Ok(done)), _) => Poll::Ready(Ok(done)),
             (_, Err(error)) => Poll::Ready(Err(StatementError::from_lost_connection(&error))),
@@ -206,7 +205,7 @@ async fn drive_connection<T>(
     }
 }
 
-/// Returns the TLS settings: the platform's authorities, or those of a file instead.
+/// Returns the TLS settings with the platform's authorities, or with those of a file instead.
 fn postgres_tls_config(address: &PostgresAddress) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)

@@ -1,30 +1,30 @@
-//! `StatementError`: why a statement did not end well, and what a person can do about it. Pure.
+//! `StatementError`: the reason why a statement did not succeed, and the remedy for the user. Pure.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
 use crate::model::redact::SentSecrets;
 
-/// Why a statement did not end well.
+/// The reason why a statement did not succeed.
 #[derive(Debug)]
 pub(super) enum StatementError {
     /// There was no connection: nothing was sent.
     NotConnected(String),
     /// The server refused the statement, which had no effect.
     Refused(SqlState, String),
-    /// The connection broke or went silent: nobody knows whether the statement had its effect.
+    /// The connection broke or timed out: it is unknown whether the statement had its effect.
     ConnectionLost(String),
 }
 
-/// Longest text of a server that is shown.
+/// Maximum length of a server's text in a message.
 const MAX_MESSAGE_CHARS: usize = 300;
 
 impl StatementError {
-    /// Returns the fault of a statement.
+    /// Returns the fault for a statement's error.
     pub(super) fn from_statement_error(error: &Error) -> Self {
         match error.as_db_error() {
-            // A class of its own tells that the server, or a pooler, gave the connection up. The statement
-            // may have had its effect before.
+            // A separate error class means that the server, or a pooler, closed the connection. The statement may have
+            // had its effect before.
             Some(said) if is_about_the_connection(said) => Self::ConnectionLost(in_words(said)),
             Some(said) => Self::Refused(said.code().clone(), in_words(said)),
             None => Self::from_lost_connection(error),
@@ -36,12 +36,12 @@ impl StatementError {
         Self::ConnectionLost(last_cause(error))
     }
 
-    /// Returns the fault of a connection that did not come about.
+    /// Returns the fault of a connection that could not be opened.
     pub(super) fn from_connect_error(error: &Error) -> Self {
         Self::NotConnected(error.as_db_error().map_or_else(|| last_cause(error), in_words))
     }
 
-    /// Returns the fault without the server's words, where they repeat a part of the password.
+    /// Returns the fault without the server's text, where that repeats a part of the password.
     pub(super) fn redact_password(self, password: &SentSecrets) -> Self {
         match self {
             Self::NotConnected(reason) => Self::NotConnected(password.screen_text(reason)),
@@ -50,26 +50,26 @@ impl StatementError {
         }
     }
 
-    /// Tells whether the statement is known to have had no effect and may do better the next time: it met
-    /// another one in a database that is stricter than it has to be.
+    /// Returns whether the statement is known to have had no effect and may be repeated: it conflicted with another one
+    /// in a database with a strict isolation level.
     pub(super) fn met_another(&self) -> bool {
         let codes = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
         matches!(self, Self::Refused(code, _) if codes.contains(code))
     }
 
-    /// Tells whether a table is not there.
+    /// Returns whether a table does not exist.
     pub(super) fn has_no_table(&self) -> bool {
         matches!(self, Self::Refused(code, _) if *code == SqlState::UNDEFINED_TABLE)
     }
 
-    /// Tells whether another session was creating the same table. Which name it meets first depends on the instant:
-    /// the catalog's index, the table, or the row type that has the table's name.
+    /// Returns whether another session was creating the same table. The name that conflicts first depends on the
+    /// timing: the catalog's index, the table, or the row type with the table's name.
     pub(super) fn is_twice(&self) -> bool {
         let codes = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT];
         matches!(self, Self::Refused(code, _) if codes.contains(code))
     }
 
-    /// Returns the fault in words.
+    /// Returns the text of the reason.
     pub(super) fn reason(self) -> String {
         match self {
             Self::NotConnected(reason) => format!("no connection: {reason}"),
@@ -81,7 +81,7 @@ impl StatementError {
     }
 }
 
-/// Tells whether the server, or a pooler before it, ended the connection rather than the statement.
+/// Returns whether the server, or a pooler before it, closed the connection rather than refused the statement.
 fn is_about_the_connection(said: &DbError) -> bool {
     let code = said.code().code();
     code.starts_with("08")
@@ -91,7 +91,7 @@ fn is_about_the_connection(said: &DbError) -> bool {
         || ["FATAL", "PANIC"].contains(&said.severity())
 }
 
-/// Returns what the server said, and what can be done. Not its details: they may quote a row.
+/// Returns the server's message and a remedy. Not its details: they may quote a row.
 fn in_words(said: &DbError) -> String {
     let text = sanitize_message(said.message());
     let remedy = match said.code() {
@@ -117,7 +117,7 @@ fn in_words(said: &DbError) -> String {
     format!("{text} ({}){remedy}", sanitize_message(said.code().code()))
 }
 
-/// Returns the last cause of an error.
+/// Returns the innermost cause of an error.
 fn last_cause(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
@@ -130,7 +130,7 @@ fn last_cause(error: &Error) -> String {
     text
 }
 
-/// Returns a server's text as one short line that does nothing to a terminal.
+/// Returns a server's text as one short line without control characters.
 fn sanitize_message(text: &str) -> String {
     let harmless = |c: char| if c.is_control() || !c.is_ascii() && !c.is_alphanumeric() { ' ' } else { c };
     text.chars().map(harmless).take(MAX_MESSAGE_CHARS).collect()

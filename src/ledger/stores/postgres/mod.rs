@@ -1,4 +1,4 @@
-//! A journal in a PostgreSQL table.
+//! A journal in PostgreSQL tables.
 
 pub mod address;
 pub mod backend;

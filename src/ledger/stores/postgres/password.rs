@@ -1,5 +1,4 @@
-//! The password that people keep for PostgreSQL's own programs: `PGPASSWORD`, or a line of `~/.pgpass`.
-//! The edge where both are read.
+//! The password that PostgreSQL's own programs use: `PGPASSWORD`, or a line of `~/.pgpass`. Both are read here.
 #![allow(clippy::disallowed_methods, reason = "the edge where the password is read")]
 
 use std::path::PathBuf;
@@ -8,7 +7,7 @@ use secrecy::SecretString;
 
 use super::address::{PostgresAddress, ServerHost};
 
-/// Returns the password for an address: its own, or a kept one.
+/// Returns the password for an address: its own, or a stored one.
 ///
 /// # Errors
 /// When the file of passwords is open to others.
@@ -39,7 +38,7 @@ pub(super) fn find_password(address: &PostgresAddress) -> Result<Option<SecretSt
     Ok(Some(password.into()))
 }
 
-/// Returns the password of the first line that fits.
+/// Returns the password of the first matching line.
 fn find_in_passfile(text: &str, address: &PostgresAddress, user: &str) -> Option<String> {
     let host = match &address.host {
         ServerHost::Tcp(name) => name.clone(),
@@ -56,7 +55,7 @@ fn find_in_passfile(text: &str, address: &PostgresAddress, user: &str) -> Option
     })
 }
 
-/// Returns the fields of a line: between colons, `\:` and `\\` standing for themselves.
+/// Returns the fields of a line: separated by colons, with the escapes `\:` and `\\`.
 fn split_fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();

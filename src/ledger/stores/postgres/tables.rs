@@ -1,9 +1,9 @@
 //! The tables of ledgers in PostgreSQL, and every statement on them. Pure.
 //!
-//! Each statement is a transaction of its own and holds its whole condition, so nothing depends on the
-//! session: a pooler may give every statement another one.
+//! Each statement is its own transaction and contains its whole condition, so nothing depends on the session: a pooler
+//! may use another one for every statement.
 
-/// Makes the tables. All three or none: they are one message, which is one transaction.
+/// Creates the tables, all three or none: they are one message, which is one transaction.
 const CREATE_TABLES: &str = "\
 create table if not exists {s}stead_summaries (
   ledger text not null,
@@ -29,8 +29,8 @@ create table if not exists {s}stead_leases (
 );
 ";
 
-/// Makes the transaction wait until it is on disk, also where a role or database is set not to: what was
-/// acknowledged must never be lost. `local` and the stricter settings stay.
+/// Makes the transaction wait for the disk, even where a role or database turns that off: an acknowledged record must
+/// never be lost. `local` and the stricter settings stay.
 const SYNCHRONOUS_COMMIT: &str = "\
 durable as materialized (
   select set_config('synchronous_commit', case current_setting('synchronous_commit')
@@ -58,8 +58,8 @@ from durable
 where ledger = $1 and epoch = $4 and version = $5 and epoch <= $2
 returning epoch, version";
 
-/// The lease's row is locked against another taker until the line is there: a displaced epoch writes
-/// nothing, however the two statements meet.
+/// Adds a line. It locks the lease's row until the line is written: a displaced epoch writes nothing, in whatever order
+/// the two statements run.
 const INSERT_LINE: &str = "\
 with {d}
 insert into {s}stead_lines (ledger, number, epoch, line)
@@ -88,39 +88,39 @@ delete from {s}stead_lines where ledger = $1 and number <= $2";
 
 const TABLE_EXISTS: &str = "select to_regclass($1) is not null as is_there";
 
-/// The statements, for the schema of the tables.
+/// The statements for one schema.
 #[derive(Debug)]
 pub(super) struct SqlStatements {
-    /// Makes the tables.
+    /// Creates the tables if they do not exist.
     pub make: String,
-    /// `$1` ledger.
+    /// Reads by one parameter: `$1` ledger.
     pub lease: String,
-    /// Every ledger that is kept here.
+    /// Lists every ledger in the tables.
     pub ledgers: String,
-    /// `$1` ledger, `$2` epoch, `$3` lease.
+    /// Inserts the first lease: `$1` ledger, `$2` epoch, `$3` lease.
     pub new_lease: String,
-    /// The same, `$4` and `$5` the epoch and version that it had.
+    /// Replaces the lease: parameters of `new_lease`, then `$4` and `$5` its previous epoch and version.
     pub next_lease: String,
-    /// `$1` ledger, `$2` number, `$3` epoch, `$4` line.
+    /// Inserts a line: `$1` ledger, `$2` number, `$3` epoch, `$4` line.
     pub new_line: String,
-    /// `$1` ledger, `$2` the number before.
+    /// Reads the lines after a number: `$1` ledger, `$2` the number before.
     pub lines: String,
-    /// `$1` ledger.
+    /// Reads by one parameter: `$1` ledger.
     pub summaries: String,
     /// `$1` ledger, `$2` number.
     pub summary: String,
-    /// `$1` ledger, `$2` number, `$3` summary.
+    /// Inserts a checkpoint: `$1` ledger, `$2` number, `$3` checkpoint.
     pub new_summary: String,
     /// `$1` ledger, `$2` number.
     pub prune: String,
-    /// `$1` the name of a table.
+    /// Returns whether a table exists: `$1` its name.
     pub is_there: &'static str,
-    /// The name of the leases' table.
+    /// The name of the table with the leases.
     pub leases: String,
 }
 
 impl SqlStatements {
-    /// Returns the statements on the tables of a schema, whose name needs no quotes inside.
+    /// Returns the statements for a schema, whose name must not need quoting.
     pub(super) fn new(schema: Option<&str>) -> Self {
         let of = |text: &str| in_schema(text, schema);
         Self {
@@ -146,7 +146,7 @@ fn in_schema(text: &str, schema: Option<&str>) -> String {
     text.replace("{s}", &schema).replace("{d}", SYNCHRONOUS_COMMIT)
 }
 
-/// Returns what an administrator runs beforehand for a role that may make no tables.
+/// Returns the SQL that an administrator runs beforehand for a role that may not create tables.
 #[must_use]
 pub fn setup_script(schema: Option<&str>, role: &str) -> String {
     let role = role.replace('"', "\"\"");

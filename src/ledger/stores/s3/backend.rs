@@ -1,14 +1,13 @@
-//! `S3Backend`: a ledger in a bucket of S3, or of a store that speaks its protocol and enforces
-//! `If-None-Match` and `If-Match`.
+//! `S3Backend`: a ledger in a bucket of S3, or of a compatible store that enforces `If-None-Match` and `If-Match`.
 //!
-//! `<prefix>/<stack>/<environment>/` holds `lease.json`, `lines/<20 digits>` and
-//! `summaries/<20 digits>.json`. Lines and summaries are created, never replaced; the lease is replaced
-//! under the condition of its entity tag. What is newest is never read off a list alone, which may lag:
-//! the lease names the newest summary, and lines are read on until there is none.
+//! `<prefix>/<stack>/<environment>/` contains `lease.json`, `lines/<20 digits>` and `summaries/<20 digits>.json`. Lines
+//! and checkpoints are created, never replaced; the lease is replaced under the condition of its entity tag. The newest
+//! state is never determined from a list alone, which may lag: the lease names the newest checkpoint, and lines are
+//! read until one does not exist.
 //!
-//! A write whose answer was lost is sent again under the same condition, which cannot do harm: at most
-//! one of the tries has an effect. A line that turns out to be there already is recognised by whoever
-//! wrote it; a lease carries the id of its write, and so is recognised here.
+//! A write without a response is repeated under the same condition, which is safe: at most one of the attempts has an
+//! effect. The writer of a line recognizes its own line if it already exists; a lease has the id of its write and is
+//! recognized here.
 #![allow(
     clippy::disallowed_methods,
     reason = "the edge where objects are written, with pauses between tries"
@@ -34,60 +33,60 @@ use crate::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedB
 use crate::ledger::stores::shared::lease::Lease;
 use crate::model::address::is_legal_segment;
 
-/// How often a write is tried.
+/// Maximum number of attempts for a write.
 const MAX_WRITE_ATTEMPTS: u32 = 5;
 
-/// Reads under way at a time.
+/// Maximum number of concurrent reads.
 const MAX_CONCURRENT_READS: usize = 16;
 
-/// Numbers that a list may leave out before what follows counts as out of place.
+/// Numbers that a list may omit before a later number counts as foreign.
 const MAX_LISTING_GAP: u64 = 1_000;
 
-/// A ledger's place in a bucket.
+/// The location of a ledger in a bucket.
 pub struct S3Backend {
     bucket: BucketClients,
-    /// For messages.
+    /// The location for messages.
     place: String,
-    /// What all names begin with, with a slash at the end.
+    /// The common prefix of all object names, with a slash at the end.
     root: String,
-    /// The newest summary that is known, for the next lease.
+    /// The newest known checkpoint, for the next lease.
     newest: Cell<u64>,
-    /// The write of a lease whose outcome is not known.
+    /// The write of a lease whose outcome is unknown.
     unsure: Cell<Option<Uuid>>,
 }
 
-/// The lease as it is kept.
+/// The lease as it is stored.
 #[derive(Serialize, Deserialize)]
 struct LeaseObject {
     lease: Lease,
-    /// Told apart from every other write, so that no two have the same entity tag.
+    /// A unique id of the write, so that no two have the same entity tag.
     write: Uuid,
-    /// The newest summary.
+    /// The number of the newest checkpoint.
     #[serde(default)]
     summary: u64,
 }
 
-/// What an object is.
+/// The content and metadata of an object.
 struct S3Object {
     bytes: Bytes,
     tag: Option<String>,
-    /// How long ago it was written, by the server's clock.
+    /// Its age by the server's clock.
     age: Option<Duration>,
 }
 
-/// How a conditional write ended.
+/// The outcome of a conditional write.
 enum PutOutcome {
-    /// Done; with the entity tag.
+    /// It succeeded; with the entity tag.
     Done(Option<String>),
-    /// The condition is not met.
+    /// The condition was not met.
     PreconditionFailed,
-    /// It may have had an effect, or not.
+    /// It is unknown whether it had an effect.
     Ambiguous(BackendError),
 }
 
 impl S3Backend {
-    /// Opens a ledger's place in a bucket. The settings are the usual variables: `AWS_REGION`,
-    /// `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` …
+    /// Opens the location of a ledger in a bucket. The settings are the usual variables: `AWS_REGION`,
+    /// `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and so on.
     ///
     /// # Errors
     /// When a setting is missing or unsafe, or there are no credentials.
@@ -116,8 +115,8 @@ impl S3Backend {
         Ok(Self { bucket, place, root, newest: Cell::new(0), unsure: Cell::new(None) })
     }
 
-    /// Lists the ledgers that are kept below the same prefix, this one included, as `stack/environment`: one
-    /// request, and one for each stack.
+    /// Lists the ledgers below the same prefix, this one included, as `stack/environment`: one request, and one for
+    /// each stack.
     ///
     /// # Errors
     /// When the bucket cannot be listed.
@@ -164,7 +163,7 @@ impl S3Backend {
         let age = now.zip(written).map(|(now, written)| now.duration_since(written));
         let tag = answer.meta.e_tag.clone();
         let bytes = answer.bytes().await.map_err(|error| object_store_error(action, &error))?;
-        // Both are told to the second: rather younger than older.
+        // Both times are rounded to seconds: prefer the smaller age, so that a lease does not seem to have expired.
         let age = age.map(|age| Duration::try_from(age).unwrap_or_default());
         Ok(Some(S3Object { bytes, tag, age: age.map(|age| age.saturating_sub(Duration::from_secs(1))) }))
     }
@@ -185,7 +184,7 @@ impl S3Backend {
                 Ok(PutOutcome::PreconditionFailed)
             }
             Err(error) if S3Refusal::is_cause_of(&error) => Err(object_store_error(action, &error)),
-            // 409: someone else's write to it is under way. 5xx, and answers that never came.
+            // 409: another write to the object is in progress. 5xx and missing responses: the outcome is unknown.
             Err(error @ (Error::AlreadyExists { .. } | Error::Generic { .. })) => {
                 Ok(PutOutcome::Ambiguous(object_store_error(action, &error)))
             }
@@ -193,7 +192,7 @@ impl S3Backend {
         }
     }
 
-    /// Creates an object that is not there yet.
+    /// Creates an object that does not exist yet.
     async fn create(&self, path: &Path, bytes: &[u8], action: &str) -> Result<(), BackendError> {
         let bytes = Bytes::copy_from_slice(bytes);
         let mut tried = 0;
@@ -220,7 +219,7 @@ impl S3Backend {
         Ok(Some((kept, object)))
     }
 
-    /// Lists the numbers in the names of a folder that are greater than `after`.
+    /// Lists the numbers greater than `after` in the object names of a folder.
     async fn list_numbers(
         &self,
         folder: &str,
@@ -292,9 +291,9 @@ impl SharedBackend for S3Backend {
                     pause_before_retry(&mut tried, error).await?;
                 }
                 PutOutcome::PreconditionFailed => match self.read_stored_lease().await? {
-                    // An earlier try did it, and its answer was lost.
+                    // An earlier attempt succeeded, and its response was lost.
                     Some((found, object)) if found.write == write => return written(object.tag),
-                    // So did an earlier renewal: nobody else wrote since.
+                    // An earlier renewal succeeded: no other process wrote since.
                     Some((found, object)) if self.unsure.get() == Some(found.write) => {
                         self.unsure.set(None);
                         mark = object.tag.map(LeaseVersion);
@@ -307,7 +306,7 @@ impl SharedBackend for S3Backend {
 
     async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, BackendError> {
         let listed = self.list_numbers("lines", after, "list lines").await?;
-        // What a list left out is there all the same; a number far away is none of this ledger's.
+        // A line that the list omits may still exist; a number far beyond the gap does not belong to this ledger.
         let mut wanted = Vec::new();
         let mut last = after;
         for number in &listed {
@@ -372,14 +371,14 @@ impl SharedBackend for S3Backend {
     }
 }
 
-/// Returns the variables of this process that S3's usual settings come from.
+/// Returns the environment variables for S3's usual settings.
 pub fn s3_variables() -> Vec<(String, String)> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.filter(|(name, _)| name.starts_with("AWS_")).collect()
 }
 
-/// Waits before another try, longer each time; returns the error when there were enough.
+/// Waits before another attempt, longer each time; returns the error after the last one.
 async fn pause_before_retry(tried: &mut u32, error: BackendError) -> Result<(), BackendError> {
     *tried += 1;
     if *tried >= MAX_WRITE_ATTEMPTS {
@@ -394,7 +393,7 @@ fn object_store_error(action: &str, error: &Error) -> BackendError {
     BackendError::Failed { action: action.to_owned(), reason: failure_reason(error) }
 }
 
-/// Returns why, without keys: the answer's code or the connection's error.
+/// Returns the reason without keys: the response's code or the connection's error.
 fn failure_reason(error: &Error) -> String {
     let words = sanitize_server_text(&root_cause_text(error));
     if words.contains("NoSuchBucket") {

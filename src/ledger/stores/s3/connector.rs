@@ -1,5 +1,5 @@
-//! The connector: how requests to S3 and to those who give its credentials leave this machine. Every
-//! answer carries the server's own time along, and an error answer only its code: no key, no signature.
+//! The connector for requests to S3 and to its credential providers. It adds the server's time to every response and
+//! reduces an error response to its code: no key, no signature.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -19,30 +19,30 @@ use thiserror::Error;
 
 use crate::ledger::stores::https::{self, ConnectionMode};
 
-/// The largest answer: a summary of a very large ledger.
+/// Maximum size of a response: a checkpoint of a very large ledger.
 const MAX_RESPONSE_BYTES: usize = 1 << 30;
 
-/// The most of an error answer that is read.
+/// Maximum number of bytes read of an error response.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// Time allowed until the answer to a small request begins.
+/// Timeout until the response to a small request begins.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time allowed where a machine asks its own platform: elsewhere nobody answers at that address.
+/// Timeout for requests to the machine's own platform: on other machines that address does not respond.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Bytes that a slow line carries in a second.
+/// Assumed bytes per second of a slow connection.
 const MIN_BYTES_PER_SECOND: usize = 100_000;
 
-/// Where the platforms of AWS give a machine its credentials, without TLS: addresses of this link only.
+/// Link-local addresses at which AWS gives a machine its credentials, without TLS.
 const METADATA_ADDRESSES: [&str; 5] =
     ["169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23"];
 
-/// When a server answered, by its own clock.
+/// The time of a response, by the server's own clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerTime(pub(super) Timestamp);
 
-/// A complete answer that says no, whatever is tried again.
+/// A complete response that refuses the request, also if it is repeated.
 #[derive(Debug, Error)]
 #[error("the answer is {status} {code}")]
 pub(super) struct S3Refusal {
@@ -51,20 +51,20 @@ pub(super) struct S3Refusal {
 }
 
 impl S3Refusal {
-    /// Tells whether such an answer is why a request failed.
+    /// Returns whether such a response caused a failed request.
     pub(super) fn is_cause_of(error: &object_store::Error) -> bool {
         error_chain(error).any(<dyn Error>::is::<Self>)
     }
 }
 
-/// Makes the clients of one bucket.
+/// A factory for the clients of one bucket.
 #[derive(Debug)]
 pub(super) struct S3Connector {
     way: ConnectionMode,
 }
 
 impl S3Connector {
-    /// Returns a connector to an endpoint, which may be this machine's own.
+    /// Returns a connector to an endpoint; `is_here`: it is on this machine.
     pub(super) fn new(is_here: bool) -> Self {
         Self { way: if is_here { ConnectionMode::DirectTls } else { ConnectionMode::Tls } }
     }
@@ -73,14 +73,14 @@ impl S3Connector {
 impl HttpConnector for S3Connector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         let failed = |reason: String| object_store::Error::Generic { store: "S3", source: reason.into() };
-        // A machine without roots may still speak plain http with itself.
+        // A machine without root certificates may still use plain HTTP to itself.
         let secure = https::build_client(self.way);
         let plain = https::build_client(ConnectionMode::DirectPlaintext).map_err(failed)?;
         Ok(HttpClient::new(S3HttpService { secure, plain }))
     }
 }
 
-/// Sends requests, each on the way that its address allows.
+/// An HTTP service that selects the transport by the address of each request.
 #[derive(Debug)]
 struct S3HttpService {
     secure: Result<Client, String>,
@@ -119,7 +119,7 @@ impl S3HttpService {
         }
         let code = error_code(body).await;
         match parts.status.as_u16() {
-            // These mean something to the store above.
+            // The object store library handles these statuses itself.
             401 | 403 | 404 | 408 | 409 | 412 | 429 | 500 | 502.. => {
                 Ok(HttpResponse::from_parts(parts, code.into()))
             }
@@ -141,7 +141,7 @@ impl HttpService for S3HttpService {
     }
 }
 
-/// Sends one request; the answer's body is still on its way.
+/// Sends one request; returns before the response's body is read.
 async fn send_http_request(
     client: &Client,
     url: Url,
@@ -156,7 +156,7 @@ async fn send_http_request(
     Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body.map_err(to_http_error))))
 }
 
-/// Tells the store above what kind of failure it was; the address stays here.
+/// Classifies a failure for the object store library, without the address.
 fn to_http_error(error: reqwest::Error) -> HttpError {
     let kind = if error.is_timeout() {
         HttpErrorKind::Timeout
@@ -170,7 +170,7 @@ fn to_http_error(error: reqwest::Error) -> HttpError {
     HttpError::new(kind, error.without_url())
 }
 
-/// Tells of a cause that it cut the exchange off.
+/// Returns the error kind for a cause that interrupted the exchange.
 fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
     if let Some(cause) = cause.downcast_ref::<hyper::Error>() {
         let is_cut = cause.is_closed() || cause.is_incomplete_message() || cause.is_body_write_aborted();
@@ -186,7 +186,7 @@ fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
     }
 }
 
-/// An error and what caused it, outermost first.
+/// Returns an error and its causes, outermost first.
 fn error_chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (**error).source())
 }
@@ -197,7 +197,7 @@ fn is_metadata(url: &Url) -> bool {
     ip.is_some_and(|ip| METADATA_ADDRESSES.iter().any(|known| known.parse() == Ok(ip)))
 }
 
-/// Reads the time of an answer, to the second.
+/// Parses the time of a response, with a precision of one second.
 fn http_date(text: &str) -> Option<Timestamp> {
     Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp())
 }
@@ -207,7 +207,7 @@ fn limit_body(body: HttpResponseBody) -> HttpResponseBody {
     HttpResponseBody::new(limited.map_err(|error| HttpError::new_boxed(HttpErrorKind::Decode, error)))
 }
 
-/// Reduces an error answer to its code: the rest may repeat the request, its signature included.
+/// Reduces an error response to its code: the rest may repeat the request, its signature included.
 async fn error_code(body: HttpResponseBody) -> String {
     let bytes =
         Limited::new(body, MAX_ERROR_BYTES).collect().await.map(http_body_util::Collected::to_bytes);

@@ -1,5 +1,4 @@
-//! Settings of S3 and of stores that speak its protocol: the usual `AWS_*` variables. No message here
-//! holds a key.
+//! Settings of S3 and of compatible stores: the usual `AWS_*` variables. No message contains a key.
 
 use object_store::RetryConfig;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
@@ -9,29 +8,29 @@ use std::time::Duration;
 use super::connector::S3Connector;
 use crate::ledger::stores::https;
 
-/// The two ways to a bucket.
+/// The two clients of a bucket.
 pub(super) struct BucketClients {
-    /// Repeats by itself what failed: repeating a read or a deletion does no harm.
+    /// Retries failed requests by itself, which is safe for reads and deletions.
     pub(super) patient: AmazonS3,
-    /// Sends once: whether a write may be repeated is decided where its condition is known.
+    /// Sends each request once: the caller, which knows the condition of a write, decides about a retry.
     pub(super) once: AmazonS3,
-    /// Who gives the credentials.
+    /// The source of the credentials.
     pub(super) credentials: CredentialSource,
 }
 
-/// Where credentials come from.
+/// The source of the credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CredentialSource {
-    /// From the variables.
+    /// The environment variables.
     Environment,
-    /// From an exchange of a token that the variables name.
+    /// A token that the variables name, exchanged for credentials.
     WebIdentity,
-    /// Nothing names any: from the machine that this runs on.
+    /// The platform of this machine, because no variable names another source.
     InstanceMetadata,
 }
 
 impl CredentialSource {
-    /// Returns what to do when there are none.
+    /// Returns the advice for missing credentials.
     pub(super) fn advice(self) -> &'static str {
         match self {
             Self::Environment => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN",
@@ -46,7 +45,7 @@ impl CredentialSource {
 }
 
 impl BucketClients {
-    /// Reads the settings.
+    /// Parses the settings.
     ///
     /// # Errors
     /// When one is missing or unsafe: the text says which.
@@ -84,7 +83,7 @@ impl BucketClients {
 
 fn read_settings(variables: impl IntoIterator<Item = (String, String)>) -> AmazonS3Builder {
     let mut builder = AmazonS3Builder::new();
-    // An empty variable is one that is not set.
+    // An empty variable counts as not set.
     let ours = variables.into_iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty());
     for (name, value) in ours {
         if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
@@ -129,5 +128,5 @@ fn credential_source(builder: &AmazonS3Builder) -> Result<CredentialSource, Stri
     Ok(if exchanged { CredentialSource::WebIdentity } else { CredentialSource::InstanceMetadata })
 }
 
-/// For how long a read is repeated.
+/// The time for which a failed read is retried.
 const READ_RETRY_TIMEOUT: Duration = Duration::from_secs(30);

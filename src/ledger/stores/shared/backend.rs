@@ -1,5 +1,6 @@
-//! `SharedBackend`: what a shared place must be able to do to hold a ledger: keep a lease and numbered lines,
-//! each written only under a condition that the place itself enforces.
+//! `SharedBackend`: the interface of a shared backend for a ledger: a lease and numbered lines, each written only
+//! under a
+//! condition that the backend itself enforces.
 
 use std::time::Duration;
 
@@ -7,44 +8,44 @@ use thiserror::Error;
 
 use super::lease::Lease;
 
-/// What a lease was when it was read or written: the condition of the next write.
+/// The version of a lease that was read or written: the condition of the next write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseVersion(pub String);
 
-/// A lease as the place has it.
+/// A lease as stored in the backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLease {
-    /// The lease.
+    /// The content of the lease.
     pub lease: Lease,
-    /// The condition of the next write.
+    /// The version, which is the condition of the next write.
     pub mark: LeaseVersion,
-    /// How long ago it was written, by the place's own clock.
+    /// The time since its last write, by the backend's own clock.
     pub age: Duration,
 }
 
-/// A shared place of one ledger.
+/// A shared backend of one ledger.
 ///
-/// Lines are numbered from 1 without a gap. Whoever writes a number that is taken gets `Conflict`: so
-/// a writer that was displaced by another's line can write no more. Everything is durable on return.
-/// A method must not repeat a write by itself unless it knows that the first had no effect.
+/// Lines are numbered from 1 without a gap. A write to a number that exists returns `Conflict`: so a writer that was
+/// displaced by another's line can write no more. Everything is durable on return. A method must not repeat a write by
+/// itself unless it knows that the first had no effect.
 pub trait SharedBackend {
-    /// Returns the place for messages, without a password.
+    /// Returns the location for messages, without a password.
     fn display_location(&self) -> String;
 
-    /// Reads the lease; `None` when nobody ever took it.
+    /// Reads the lease; `None` when it was never taken.
     fn lease(&self) -> impl Future<Output = Result<Option<StoredLease>, BackendError>>;
 
-    /// Writes the lease, if it still is what `mark` says; `None` says that there is none yet.
+    /// Writes the lease if its version still is `mark`; `None` requires that there is none yet.
     fn put_lease(
         &self,
         lease: &Lease,
         mark: Option<&LeaseVersion>,
     ) -> impl Future<Output = Result<LeaseVersion, BackendError>>;
 
-    /// Returns all lines with higher numbers than `after`, by number.
+    /// Returns all lines with numbers greater than `after`, by number.
     fn lines(&self, after: u64) -> impl Future<Output = Result<Vec<(u64, Vec<u8>)>, BackendError>>;
 
-    /// Writes a line, if its number is free (and the epoch is the lease's, where the place can tell).
+    /// Writes a line if its number is free (and the epoch is the lease's, where the backend can check that).
     fn put_line(
         &self,
         number: u64,
@@ -52,32 +53,31 @@ pub trait SharedBackend {
         line: &[u8],
     ) -> impl Future<Output = Result<(), BackendError>>;
 
-    /// Returns the numbers of the summaries that are kept, in order. One sums up all lines up to its
-    /// number.
+    /// Returns the numbers of the stored checkpoints, in order. A checkpoint replaces all lines up to its number.
     fn summaries(&self) -> impl Future<Output = Result<Vec<u64>, BackendError>>;
 
-    /// Reads a summary; `None` when it is not there any more.
+    /// Reads a checkpoint; `None` when it was removed.
     fn summary(&self, number: u64) -> impl Future<Output = Result<Option<Vec<u8>>, BackendError>>;
 
-    /// Writes a summary, if there is none of this number.
+    /// Writes a checkpoint if there is none with this number.
     fn put_summary(&self, number: u64, summary: &[u8]) -> impl Future<Output = Result<(), BackendError>>;
 
-    /// Removes the summaries before a number, and the lines up to it.
+    /// Removes the checkpoints before a number, and the lines up to it.
     fn prune(&self, before: u64) -> impl Future<Output = Result<(), BackendError>>;
 }
 
-/// Why a shelf did not do as it was told.
+/// The reason why an operation of a backend failed.
 #[derive(Debug, Error)]
 pub enum BackendError {
-    /// The condition is not met: someone else wrote.
+    /// The condition is not met: another process wrote.
     #[error("someone else wrote there")]
     Conflict,
-    /// The place cannot be used: it cannot be reached, says no, or holds something else.
+    /// The backend cannot be used: it is unreachable, refuses the request, or contains something else.
     #[error("cannot {action}: {reason}")]
     Failed {
-        /// `read the lease`, `write line 12` …
+        /// The failed operation: `read the lease`, `write line 12` and so on.
         action: String,
-        /// Why; no password, no key.
+        /// The reason, without passwords and keys.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a shelf holds: the newest summary and the lines after it.
+//! The content of a backend: the newest checkpoint and the lines after it.
 
 use super::super::shared::backend::{BackendError, SharedBackend};
 use crate::ledger::journal::chain::{self, ChainHead};
@@ -8,25 +8,25 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
 
-/// Summaries that are kept, with their lines.
+/// Number of checkpoints that are kept, with their lines.
 const RETAINED_CHECKPOINTS: usize = 10;
 
-/// How often what does not fit is read again: someone may have removed old lines meanwhile.
+/// Number of attempts to read consistent content: another process may have removed old lines meanwhile.
 const MAX_READ_ATTEMPTS: usize = 4;
 
-/// What a shelf holds.
+/// The content of a backend.
 pub(super) struct SharedStoreContents {
     pub records: Vec<Record>,
     /// The number of the last line.
     pub number: u64,
-    /// Lines after the newest summary.
+    /// Number of lines after the newest checkpoint.
     pub lines: u64,
     pub head: ChainHead,
     pub trail: HeadHistory,
 }
 
 impl SharedStoreContents {
-    /// Reads the newest summary and the lines after it.
+    /// Reads the newest checkpoint and the lines after it.
     pub(super) async fn read<H: SharedBackend>(
         shelf: &H,
         key: Option<&MacKey>,
@@ -84,14 +84,14 @@ impl SharedStoreContents {
     }
 }
 
-/// Writes a summary of all lines up to a number, and removes what only older ones need.
+/// Writes a checkpoint of all lines up to a number, and removes everything that only older ones need.
 pub(super) async fn write_checkpoint<H: SharedBackend>(
     shelf: &H,
     number: u64,
     summary: &[u8],
 ) -> Result<(), BackendError> {
     match shelf.put_summary(number, summary).await {
-        // A summary of the same lines says the same.
+        // A checkpoint of the same lines has the same content.
         Ok(()) | Err(BackendError::Conflict) => {}
         Err(error) => return Err(error),
     }
@@ -99,14 +99,15 @@ pub(super) async fn write_checkpoint<H: SharedBackend>(
     Ok(())
 }
 
-/// Writes a summary that says more than the lines up to its number: it is there afterwards, or there is an error.
+/// Writes a checkpoint with more facts than the lines up to its number: on success it is stored, otherwise there is an
+/// error.
 pub(super) async fn replace_checkpoint<H: SharedBackend>(
     shelf: &H,
     number: u64,
     summary: &[u8],
 ) -> Result<(), BackendError> {
     match shelf.put_summary(number, summary).await {
-        // The answer to an earlier try may have been lost.
+        // The response to an earlier attempt may have been lost.
         Err(BackendError::Conflict) if shelf.summary(number).await?.as_deref() == Some(summary) => {}
         done => done?,
     }
@@ -114,7 +115,8 @@ pub(super) async fn replace_checkpoint<H: SharedBackend>(
     Ok(())
 }
 
-/// What is not removed costs space only: the next summary tries again, or a role may not remove at all.
+/// Removes old checkpoints and lines. A failure only costs space: the next checkpoint tries again, and a role may lack
+/// the permission.
 async fn remove_obsolete_lines<H: SharedBackend>(shelf: &H) {
     if let Ok(summaries) = shelf.summaries().await
         && let Some(at) = summaries.len().checked_sub(RETAINED_CHECKPOINTS)

@@ -1,8 +1,8 @@
-//! `Lease`: who may write a shared ledger, and when another may take its place. Pure.
+//! `Lease`: the right to write a shared ledger, and the rules for taking it over. Pure.
 //!
-//! A holder renews its lease while it works. Whoever finds it takes over when the holder gave it back,
-//! is proven dead, or let it run out: then its requests may still be under way, and what became of them
-//! is asked, never guessed.
+//! A holder renews its lease while it works. Another process may take over when the holder released it, is proven dead,
+//! or let it expire: in the last case its requests may still be in progress, and their outcome must be resolved, never
+//! guessed.
 
 use std::time::Duration;
 
@@ -10,41 +10,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 
-/// How long a lease lasts after its last renewal. Longer than a request and its margin, so that a
-/// holder which renews it in time can always send.
+/// The duration of a lease after its last renewal. Longer than a request and its margin, so that a holder which renews
+/// it in time can always send.
 pub const LEASE_DURATION: Duration = Duration::from_mins(3);
 
-/// Time between two renewals: two may fail before the lease runs short.
+/// The interval between two renewals: two may fail before the lease is about to expire.
 pub const LEASE_RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Who may write a shared ledger.
+/// The right to write a shared ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Counts the takings: what an earlier one writes is refused.
+    /// The fencing token: counts how often the lease was taken; writes with an earlier one are refused.
     pub epoch: u64,
-    /// Who has it; `None` when it was given back.
+    /// The holder; `None` after a release.
     pub holder: Option<LeaseHolder>,
-    /// How long it lasts after a renewal.
+    /// Seconds for which it is valid after a renewal.
     pub lasts_seconds: u64,
 }
 
-/// What a lease means for someone else who wants it.
+/// The status of a lease for another process that requests it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseStatus {
-    /// Nobody has it.
+    /// The lease has no holder.
     Free,
-    /// Its holder is proven dead, and sends nothing any more.
+    /// Its holder is proven dead and sends no more requests.
     HolderDead,
-    /// It ran out, and so did the bound within which a request of its holder could have an effect.
+    /// It expired, and so did the time within which a request of its holder could take effect.
     Expired,
-    /// Someone has it for so long at least.
+    /// Another process holds it for at least this duration.
     Held(Duration),
 }
 
-/// Judges a lease by its age since the last renewal, which the store's own clock told.
+/// Classifies a lease by its age since the last renewal, according to the store's own clock.
 ///
-/// `effect` is the bound within which a request has its effect. `is_dead` says whether a process is
-/// proven dead: one on another machine never is.
+/// `effect` is the maximum time until a request takes effect. `is_dead` returns whether a process is proven dead: one
+/// on another machine never is.
 pub fn lease_status(
     lease: &Lease,
     age: Duration,
@@ -62,14 +62,14 @@ pub fn lease_status(
     }
 }
 
-/// Who holds a ledger, as far as someone who only looks can tell.
+/// The holder of a ledger, as far as an inspection shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseInfo {
-    /// Who.
+    /// The holder of the lease or lock.
     pub holder: LeaseHolder,
-    /// What that means for someone else who wants it.
+    /// The status for another process that requests the lease.
     pub standing: LeaseStatus,
-    /// How long ago the lease was renewed; `None` where a lock lasts as long as its process.
+    /// The time since the lease was renewed; `None` where a lock lasts as long as its process.
     pub renewed: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! Who may take a lease, and what is known of the holder before. Pure.
+//! Rules for taking a lease: whether it may be taken, and whether the previous holder may still send requests. Pure.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
 
-/// Says whether a lease may be taken; `true`: only because it is forced.
+/// Checks whether a lease may be taken; `true`: only because it is forced.
 pub(super) fn check_takeable(
     found: Option<&StoredLease>,
     opening: &SharedStoreOptions<'_>,
@@ -27,9 +27,9 @@ pub(super) fn check_takeable(
     }
 }
 
-/// Tells whether the last one who wrote the ledger is known to send nothing any more: it said so, gave
-/// its own lease back, or is proven dead. A lease that is free says nothing by itself: someone may have
-/// taken it over, and given it back before the first line.
+/// Returns whether the last writer of the ledger is known to send no more requests: it recorded that, released its own
+/// lease, or is proven dead. A free lease alone proves nothing: another process may have taken it over and released it
+/// before its first line.
 pub(super) fn is_silent(
     ledger: &Ledger,
     before: Option<&StoredLease>,
@@ -41,18 +41,18 @@ pub(super) fn is_silent(
     gave_back || holder.process.as_ref().is_some_and(opening.is_dead)
 }
 
-/// What opening a shared ledger for writing needs to know.
+/// The parameters for opening a shared ledger for writing.
 pub struct SharedStoreOptions<'a> {
-    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    /// The identity for a new ledger; for an existing one stack and environment must match.
     pub identity: &'a LedgerIdentity,
-    /// Who opens it.
+    /// The holder that opens it.
     pub holder: LeaseHolder,
-    /// The bound within which a request of a displaced holder has its effect.
+    /// The maximum time until a request of a displaced holder takes effect.
     pub effect: Duration,
-    /// Says of a process that it is proven dead.
+    /// Returns whether a process is proven dead.
     pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
-    /// Takes the lease from whoever has it, for this reason.
+    /// The reason for taking the lease from its holder, if that is requested.
     pub force: Option<&'a str>,
-    /// The key that seals it.
+    /// The MAC key of the ledger, if it has one.
     pub seal: Option<&'a MacKey>,
 }

@@ -1,5 +1,5 @@
-//! `MemoryBackend`: a shelf in memory, shared by all who hold a handle, that fails and breaks its word when
-//! it is told to: for tests and simulations.
+//! `MemoryBackend`: a backend in memory, shared by all handles, that fails and violates its guarantees on request, for
+//! tests and simulations.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,35 +9,35 @@ use std::time::Duration;
 use super::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use super::lease::Lease;
 
-/// A condition that a lax shelf does not enforce.
+/// A condition that the backend does not enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BrokenGuarantee {
-    /// A lease is made anew though there is one.
+    /// A lease is created although there is one.
     CreateIfAbsent,
-    /// A lease is replaced though it has changed.
+    /// A lease is replaced although it has changed.
     ReplaceIfUnchanged,
-    /// A line is written over another.
+    /// A line overwrites another one.
     LineIfAbsent,
 }
 
-/// What a shelf holds.
+/// The content of a backend in memory.
 #[derive(Debug, Default)]
 pub struct MemoryContents {
-    /// The lease, the number of its last write, and when that was.
+    /// The lease, the number of its last write, and the time of that write.
     pub lease: RefCell<Option<(Lease, u64, Duration)>>,
-    /// Lines by number.
+    /// Lines by their number.
     pub lines: RefCell<BTreeMap<u64, Vec<u8>>>,
-    /// Summaries by number.
+    /// Checkpoints by their number.
     pub summaries: RefCell<BTreeMap<u64, Vec<u8>>>,
     /// The condition that is not enforced.
     pub lax: Cell<Option<BrokenGuarantee>>,
-    /// The shelf's own time.
+    /// The backend's own clock.
     pub now: Cell<Duration>,
-    /// Writes that fail without an effect from now on.
+    /// Makes all further writes fail without an effect.
     pub down: Cell<bool>,
 }
 
-/// A handle on a shelf in memory.
+/// A handle to a backend in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryBackend(pub Rc<MemoryContents>);
 

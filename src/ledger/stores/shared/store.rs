@@ -1,10 +1,9 @@
-//! `SharedStore`: a ledger on a shelf that many machines use: one lease, numbered lines, and a line of
-//! the taker's before anything else that it writes.
+//! `SharedStore`: a ledger on a backend that many machines use: one lease, numbered lines, and a line that the new
+//! holder writes before anything else.
 //!
-//! Taking: the lease is written under the condition that it still is the one that was read; then the
-//! taker writes `Took` at the next number. From then on a displaced holder can write nothing: the
-//! number that it counts on is taken. That the place enforces both conditions is proven every time,
-//! before anything is planned.
+//! Taking: the holder writes the lease under the condition that it is still the one that was read; then it writes
+//! `Took` at the next number. From then on a displaced holder can write nothing: the number that it expects to be free
+//! is taken. The store verifies every time, before any plan, that the backend enforces both conditions.
 
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::stores::shared::contents;
@@ -29,27 +28,27 @@ use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::clock::Clock;
 
-/// How often a write is tried that someone else's write came before.
+/// Maximum number of attempts for a write that another process's write preceded.
 const MAX_WRITE_ATTEMPTS: usize = 20;
 
-/// Lines after which opening sums them up: applies that change nothing write lines too.
+/// Number of lines after which opening writes a checkpoint: applies without changes write lines too.
 const CHECKPOINT_AFTER_LINES: u64 = 64;
 
-/// Time before each further try of a line or a renewal whose answer did not come.
+/// The delay before each further attempt of a line or a renewal without a response.
 const RETRY_DELAYS: [Duration; 3] =
     [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
 
-/// Time in which nobody takes over, writes and sums up so often that the number a holder counts on is
-/// removed again. After more of it the lease is looked at once a line is written.
+/// The time in which no sequence of takeovers, writes and checkpoints can free the number that a holder expects. If a
+/// write takes longer, the lease is checked after it.
 const MIN_PRUNE_TIME: Duration = Duration::from_secs(5);
 
-/// A shared ledger, its lease held until it is released or lost.
+/// A shared ledger, with its lease held until it is released or lost.
 pub struct SharedStore<H, K> {
     shelf: H,
     clock: K,
     holder: LeaseHolder,
-    /// Held by the write of the lease that is under way: two of ours would take each other for a
-    /// stranger's.
+    /// Held by the write of the lease in progress: two concurrent writes of this process would count as another
+    /// holder's.
     turn: Mutex<()>,
     state: RefCell<SharedStoreState>,
 }
@@ -57,10 +56,9 @@ pub struct SharedStore<H, K> {
 struct SharedStoreState {
     epoch: u64,
     mark: LeaseVersion,
-    /// The clock's elapsed time before the last renewal was sent; `None` when the lease is not ours any
-    /// more.
+    /// The clock's elapsed time before the last renewal was sent; `None` when the lease is lost.
     renewed: Option<Duration>,
-    /// A moment at which the last line was known to be followed by none.
+    /// A moment at which no line followed the last one.
     seen: Duration,
     /// The number of the last line.
     number: u64,
@@ -68,17 +66,17 @@ struct SharedStoreState {
     trail: HeadHistory,
     seal: Option<MacKey>,
     poisoned: bool,
-    /// What opening read, for the first load.
+    /// The records that opening read, for the first load.
     records: Option<Vec<Record>>,
 }
 
 impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
-    /// Opens a ledger for writing: takes its lease, proves that the place keeps its word, fences off
-    /// whoever wrote before, and begins it if it is not there yet.
+    /// Opens a ledger for writing: takes its lease, verifies the backend's guarantees, fences off earlier writers, and
+    /// creates it if it does not exist yet.
     ///
     /// # Errors
-    /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or
-    /// holds another stack's ledger.
+    /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or holds another
+    /// stack's ledger.
     pub async fn open(shelf: H, clock: K, opening: &SharedStoreOptions<'_>) -> Result<Self, StoreError> {
         let found = shelf.lease().await.map_err(|error| shelf_error(&shelf, "read", &error))?;
         let forced = check_takeable(found.as_ref(), opening)?;
@@ -100,11 +98,11 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
             records: None,
         };
         let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
-        // Whatever goes wrong from here on: the lease is given back, as nothing was sent under it.
+        // After any later failure the lease is released, because nothing was sent under it.
         match store.begin_ledger(found.as_ref(), forced, opening).await {
             Ok(()) => Ok(store),
             Err(error) => {
-                // The first error is the one to tell.
+                // Report the first error, which is the cause.
                 let _ = store.give_back().await;
                 Err(error)
             }
@@ -149,13 +147,13 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
                     self.state.borrow_mut().trail = content.trail;
                     self.probe_line(number, &text).await?;
                     if content.lines >= CHECKPOINT_AFTER_LINES {
-                        // One that fails is made the next time.
+                        // If the checkpoint fails, the next opening writes it.
                         let _ = self.sum_up(&ledger).await;
                     }
                     self.state.borrow_mut().records = Some(vec![Record::Condensed(Box::new(ledger))]);
                     return self.renew_if_old().await;
                 }
-                // A displaced holder got a line in before, or we are displaced ourselves.
+                // A displaced holder wrote a line first, or this process itself was displaced.
                 Err(StoreError::Displaced { .. }) => self.check_ours().await?,
                 Err(error) => return Err(error),
             }
@@ -163,8 +161,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         Err(lost_race_error(&self.shelf).await)
     }
 
-    /// Makes sure that the lease's number is higher than any in the ledger. It is not when someone took
-    /// the lease after us, or when the lease was lost and the lines were not: then it counts on from them.
+    /// Ensures that the lease's fencing token is higher than any in the ledger. It is lower when another process took
+    /// the lease later, or when the lease was lost and the lines were not: then it continues from them.
     async fn ensure_highest_epoch(&self, epoch: u64) -> Result<(), StoreError> {
         if self.state.borrow().epoch > epoch {
             return Ok(());
@@ -179,7 +177,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         Ok(())
     }
 
-    /// Fails when the lease is someone else's.
+    /// Fails when another process has the lease.
     async fn check_ours(&self) -> Result<(), StoreError> {
         let found = self.shelf.lease().await.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
         let ours = |found: &StoredLease| {
@@ -188,7 +186,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(lost_race_error(&self.shelf).await) }
     }
 
-    /// Reading may have taken long.
+    /// Renews the lease if reading has taken long.
     async fn renew_if_old(&self) -> Result<(), StoreError> {
         if self.held_for().is_some_and(|left| left + LEASE_RENEWAL_INTERVAL > LEASE_DURATION) {
             return Ok(());
@@ -204,7 +202,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         }
     }
 
-    /// Proves that a lease is written only under its condition.
+    /// Verifies that the backend writes a lease only under its condition.
     async fn probe_lease(&self, before: Option<&LeaseVersion>) -> Result<(), StoreError> {
         let lax = |what| StoreError::Lax { place: self.shelf.display_location(), what };
         let probed = |error| shelf_error(&self.shelf, "probe", &error);
@@ -217,7 +215,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let stale = if let Some(mark) = before {
             mark.clone()
         } else {
-            // The first lease of all becomes stale by its renewal.
+            // The very first lease has no earlier version, so a renewal makes the one just written outdated for the
+            // probe.
             let mark = self.state.borrow().mark.clone();
             self.renew_at_once("probe").await?;
             mark
@@ -229,7 +228,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         }
     }
 
-    /// Proves that a line is never written twice.
+    /// Verifies that the backend never overwrites a line.
     async fn probe_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
         match self.shelf.put_line(number, epoch, text).await {
@@ -242,7 +241,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         }
     }
 
-    /// Reads a ledger without taking anything; `None` when there is none.
+    /// Reads a ledger without the lease; `None` when there is none.
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
@@ -255,7 +254,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         Ok(Self::read_with_trail(shelf, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
 
-    /// As `read`, with the digests of the lines that were read.
+    /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
     /// As `read`.
@@ -276,8 +275,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         Ok(Some((ledger, content.trail)))
     }
 
-    /// Writes a line; again when no answer came. That is safe: a number holds one line forever, so the
-    /// line is there once, or someone else's is.
+    /// Writes a line, and repeats the write without a response. That is safe: a number has one line forever, so the
+    /// line is stored once, or another process's is.
     async fn put_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let mut put = self.try_line(number, text).await;
         for pause in RETRY_DELAYS {
@@ -292,8 +291,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         put
     }
 
-    /// Writes a line. A number that is taken is ours all the same if it holds this very line: the
-    /// answer to an earlier try was lost.
+    /// Tries to write a line. A taken number counts as success if it has this very line: the response to an earlier
+    /// attempt was lost.
     async fn try_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
         match self.shelf.put_line(number, epoch, text).await {
@@ -308,9 +307,9 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         }
     }
 
-    /// Makes sure that a line which was just written is the next one for everybody. It is not when someone
-    /// took over long ago, and the lines from then on were removed: then its number was free again.
-    /// Returns a moment at which it was the last.
+    /// Ensures that a line which was just written is the next one for all processes. It is not when another process
+    /// took over long ago and the lines from then on were removed: then its number was free again. Returns a moment at
+    /// which it was the last.
     async fn look_again(&self, sent: Duration) -> Result<Duration, StoreError> {
         let looked = self.clock.elapsed();
         let seen = self.state.borrow().renewed.max(Some(self.state.borrow().seen));
@@ -341,7 +340,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         Lease { epoch, holder: holder.cloned(), lasts_seconds: LEASE_DURATION.as_secs() }
     }
 
-    /// Writes the lease anew, if it still is ours. `None` gives it back.
+    /// Renews the lease if this process still holds it. `None` releases it.
     async fn renew(&self, holder: Option<&LeaseHolder>) -> Result<(), BackendError> {
         let _turn = self.turn.lock().await;
         let lease = self.own_lease(holder);
@@ -349,7 +348,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let mut sent = self.clock.elapsed();
         let mark = match self.shelf.put_lease(&lease, Some(&mark)).await {
             Err(BackendError::Conflict) => match self.shelf.lease().await? {
-                // The answer to an earlier renewal was lost, or not waited for.
+                // The response to an earlier renewal was lost, or the wait for it was canceled.
                 Some(found)
                     if found.lease.epoch == lease.epoch && is_held_by(&found.lease, &self.holder) =>
                 {
@@ -384,7 +383,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         done.map_err(|error| shelf_error(&self.shelf, "write", &error))
     }
 
-    /// Returns the summary of all lines so far, and its number.
+    /// Returns the checkpoint of all lines so far, and its number.
     fn encode_checkpoint(
         &self,
         ledger: &Ledger,
@@ -400,7 +399,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         (state.number, state.head) = (number, head);
     }
 
-    /// The lease is not ours any more: nothing is written.
+    /// Marks the lease as lost: no further write is allowed.
     fn mark_lease_lost(&self) {
         let mut state = self.state.borrow_mut();
         (state.renewed, state.poisoned) = (None, true);
@@ -427,8 +426,8 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         self.poison()?;
         if self.held_for() == Some(Duration::ZERO) {
-            // Whoever slept too long learns here whether someone else came, also where the numbers that
-            // it counts on were written and removed meanwhile.
+            // After a long suspension this write detects another holder, also where the expected numbers were written
+            // and removed meanwhile.
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => {}
                 Err(BackendError::Conflict) => return Err(self.displaced_error().await),
@@ -480,7 +479,7 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
     }
 
     async fn keep_lease(&self) -> StoreError {
-        // What is kept in turns is renewed in time all the same.
+        // `keep` may be dropped and called again, so the first pause counts from the last renewal.
         let renewed = self.state.borrow().renewed;
         let since = renewed.map(|renewed| self.clock.elapsed().saturating_sub(renewed));
         let mut pause = LEASE_RENEWAL_INTERVAL.saturating_sub(since.unwrap_or_default());
@@ -496,7 +495,7 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
                 Err(error) if self.held_for() == Some(Duration::ZERO) => {
                     return shelf_error(&self.shelf, "lock", &error);
                 }
-                // There is time for another try.
+                // There is time for another attempt.
                 Err(_) => failures += 1,
             }
             let soon = failures.checked_sub(1).map(|at| RETRY_DELAYS[at.min(RETRY_DELAYS.len() - 1)]);
@@ -511,13 +510,13 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
         }
         match self.append(&[Record::Released { epoch }]).await {
             Err(displaced @ StoreError::Displaced { .. }) => Err(displaced),
-            // A lease that is given back says the same.
+            // A released lease expresses the same.
             written => self.give_back().await.and(written),
         }
     }
 }
 
-/// Takes the lease, or finds that it did though no answer said so.
+/// Takes the lease, or finds that an attempt without a response succeeded.
 async fn take_lease<H: SharedBackend>(
     shelf: &H,
     lease: &Lease,
@@ -538,7 +537,7 @@ fn is_held_by(lease: &Lease, who: &LeaseHolder) -> bool {
     lease.holder.as_ref().is_some_and(|holder| holder.session == who.session)
 }
 
-/// Returns who was quicker.
+/// Returns the error that names the process which took the lease first.
 async fn lost_race_error<H: SharedBackend>(shelf: &H) -> StoreError {
     let holder = match shelf.lease().await {
         Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
@@ -560,7 +559,7 @@ fn encoding_error<H: SharedBackend>(shelf: &H, error: &dyn std::error::Error) ->
     StoreError::Shared { action: "write", place: shelf.display_location(), reason: error.to_string() }
 }
 
-/// Tells who has a shelf's lease, without taking anything; `None` when nobody has.
+/// Returns the holder of a backend's lease without taking it; `None` when it is free.
 ///
 /// # Errors
 /// When the lease cannot be read.

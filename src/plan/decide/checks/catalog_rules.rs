@@ -1,4 +1,4 @@
-//! Rules that only the catalog of the day, its time and the account's state can judge.
+//! Rules that depend on the present catalog, the time, or the account's state.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::plan::diff::planned_values::planned_value;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
-/// So many values are told in a sentence.
+/// The limit on values that a message lists.
 const MAX_LISTED_VALUES: usize = 12;
 
-/// Blocks what the service would refuse for its plan's sake.
+/// Blocks changes that the service would refuse.
 pub(in crate::plan) fn check(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -52,7 +52,7 @@ pub(in crate::plan) fn check(
     }
 }
 
-/// Blocks a change in place to a value that the service does not offer for the object.
+/// Blocks an in-place change to a value that the service does not offer for the object.
 fn unreachable_choices(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -87,7 +87,7 @@ fn unreachable_choices(
     }
 }
 
-/// Returns the attribute that breaks a rule, and how. What is not known yet passes.
+/// Returns the attribute that breaks a rule, and how. An unknown value passes.
 fn rule_violation(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -130,7 +130,7 @@ fn rule_violation(
     }
 }
 
-/// Returns what the service does not have of a value that is to be set, with what comes near.
+/// Describes a value that the catalog does not offer, with the nearest one that it does.
 fn unavailable_value(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -165,7 +165,7 @@ fn unavailable_value(
     })
 }
 
-/// Returns the subjects whose change ends the state in which a rule forbids something.
+/// Returns the resources whose change ends the state in which a rule forbids something.
 pub(in crate::plan) fn subjects_ending_state<'s>(
     survey: &'s JoinedState<'_>,
     verdicts: &'s [Decision<'_>],
@@ -194,7 +194,7 @@ pub(in crate::plan) fn subjects_ending_state<'s>(
     all.filter(move |(_, (subject, verdict))| subject.kind.name == kind && ends(verdict)).map(|(n, _)| n)
 }
 
-/// Tells whether something new runs in the end, or more of it.
+/// Returns whether a verdict makes something new run, or more of it.
 pub(in crate::plan) fn rolls_out(verdict: &Decision<'_>) -> bool {
     let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
     let anew = verdict.revival.is_some_and(|revival| runs(&revival.effect));

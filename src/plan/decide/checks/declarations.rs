@@ -1,5 +1,5 @@
-//! Checks of the declarations of a stack against the ledger: moves that cannot be made block the plan, and entries
-//! that have nothing left to do are noted.
+//! Checks of a stack's declarations against the ledger: impossible moves block the plan, and entries with nothing left
+//! to do are noted.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::moves::ledger_moves::{CompletedDeclaration, finished_declarations};
 use crate::plan::moves::resolved::ImpossibleMove;
 
-/// Adds what stands in the way of moves.
+/// Adds a blocker for each impossible move.
 pub(in crate::plan) fn block_impossible_moves(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     for ImpossibleMove { address, text, help, span } in &survey.declared.impossible {
         blocks.add_at_span("moved", address, *span, text.clone(), survey.render_help(*span, help));
     }
 }
 
-/// Returns what is to be told of declarations that are done. A move that this plan makes is not, yet.
+/// Returns a note for each declaration that has nothing left to do. A move that this plan makes does not count yet.
 pub(in crate::plan) fn notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let stack = survey.inputs.stack;
-    // Who destroys everything has other things to read.
+    // For a destroy these notes are irrelevant.
     if survey.inputs.options.destroy {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! Guards: what a plan shows and an apply refuses, each with the ways out.
+//! Guards: rules that block a plan as a whole, each with the remedies.
 
 pub(in crate::plan) mod data;
 mod home;
@@ -17,12 +17,12 @@ use crate::plan::diff::drift;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, LiveState, ResourceState};
 use crate::plan::model::change::Cause;
 
-/// Deletions up to here are never too many.
+/// The number of deletions that the deletion limit always allows.
 const MIN_DELETION_LIMIT: usize = 3;
-/// More than this share of the managed objects is too many, in per cent.
+/// The deletion limit: a larger share of the managed objects, in percent, blocks the plan.
 const DELETION_LIMIT_PERCENT: usize = 30;
 
-/// Checks what has been decided as a whole.
+/// Checks all verdicts together.
 pub(in crate::plan) fn check<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -77,7 +77,7 @@ fn block_protected(
     blocks.add_for_subject("protected", subject, span, text, survey.render_help(span, help));
 }
 
-/// Returns the object of an address that was found after a lost answer, as long as nobody says whose it is.
+/// Returns the object of an address that was bound from an ambiguous intent and that the user has not confirmed.
 pub(in crate::plan) fn unconfirmed_object<'a>(subject: &ResourceState<'a>) -> Option<&'a OwnedObject> {
     let confirmed = matches!(subject.adoption, Some(AdoptionReason::Confirmed));
     subject.owned_object().filter(|owned| owned.provisional && !confirmed)
@@ -98,8 +98,8 @@ fn block_unconfirmed(survey: &JoinedState<'_>, subject: &ResourceState<'_>, bloc
     blocks.add_for_subject("provisional", subject, None, text, help);
 }
 
-/// A new object is empty: one that holds data is replaced only with consent of its own. One that never
-/// got as far as holding any, or is lost already, needs none.
+/// Blocks the replacement of an object that contains data without approval, as the new object is empty. An object that
+/// never got data, or is lost already, needs none.
 fn holds_data(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -132,7 +132,7 @@ fn holds_data(
     blocks.add_for_subject("holds_data", subject, span.map(|setting| setting.span), text, help);
 }
 
-/// Requests that were given up and had an effect after all: an apply would ask what becomes of it.
+/// Blocks a plan where an abandoned request had an effect after all: an apply would ask the user to resolve it.
 fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let ledger = survey.inputs.ledger;
     for (intent, ids) in &survey.late {
@@ -149,7 +149,7 @@ fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     }
 }
 
-/// What goes must not be held by something that the plan leaves alone.
+/// Blocks the deletion of an object that a resource outside the plan's scope still uses.
 fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], blocks: &mut Blockers<'_, '_>) {
     for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.removes()) {
         let frozen = |m: &&usize| {
@@ -166,8 +166,8 @@ fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], block
     }
 }
 
-/// What goes must not be referred to by something that stays as it is: nobody writes the reference
-/// any more, so nothing changes it, and the service would refuse. A link is undone by itself.
+/// Blocks the deletion of an object that an unchanged resource still refers to: no block writes the reference any more,
+/// so nothing changes it, and the service would refuse. A link is undone automatically.
 fn block_dangling_references(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -213,7 +213,7 @@ pub(in crate::plan) fn referring_attribute(
     found.map(|attribute| attribute.name).next()
 }
 
-/// In another account everything would look gone, and would be made a second time.
+/// Blocks a plan for another account: there every object would look gone, and would be created again.
 fn block_wrong_account(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let owner = survey.inputs.ledger.identity.account.as_ref();
     let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
@@ -265,7 +265,7 @@ fn enforce_deletion_limit(
     }
 }
 
-/// Tells whether a difference may stay; what can only grow must not shrink.
+/// Returns whether a difference may be changed in place. An attribute that can only grow must not shrink.
 pub(in crate::plan) fn may_change(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -296,14 +296,14 @@ pub(in crate::plan) fn may_change(
         })
     };
     let Some((before, after)) = numbers.filter(|(before, after)| after < before) else { return true };
-    // What grew behind stead's back is told as drift: nobody asked for less.
+    // Growth outside stead is reported as drift: the configuration did not ask for less.
     if matches!(difference.cause, Cause::Drift | Cause::Unconfirmed | Cause::NotKept) {
         return false;
     }
     let (address, path) = (subject.address, &difference.path);
     let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
     let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
-    // Only what drifted, and is written for this one alone, can be accepted from here.
+    // Only a drifted value that is written for this resource alone can be accepted here.
     let can_accept = difference.cause == Cause::Both
         && difference.setting.is_some_and(|setting| {
             drift::can_accept(survey, subject, setting, (path.as_str(), &difference.before))
@@ -331,8 +331,8 @@ pub(in crate::plan) fn may_change(
     false
 }
 
-/// Tells whether a failed object may be replaced. One that holds data is left to a human, unless it
-/// never got as far as holding any.
+/// Returns whether a failed object may be replaced. One that may contain data is left to the user, unless its creation
+/// never finished.
 pub(in crate::plan) fn may_replace_failed(
     subject: &ResourceState<'_>,
     blocks: &mut Blockers<'_, '_>,
@@ -348,7 +348,7 @@ pub(in crate::plan) fn may_replace_failed(
     false
 }
 
-/// An owned object was neither seen nor proven gone.
+/// Blocks a plan in which an owned object was neither seen nor proven gone.
 pub(in crate::plan) fn block_unread(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let id = subject.owned_object().map_or("", |owned| owned.id.as_str());
     let text = format!("{} {id} was neither listed nor proven gone.", subject.address);
@@ -356,7 +356,7 @@ pub(in crate::plan) fn block_unread(subject: &ResourceState<'_>, blocks: &mut Bl
     blocks.add_for_subject("unread", subject, None, text, help);
 }
 
-/// What became of an earlier request is for a human to say.
+/// Blocks an address with an ambiguous intent, which only the user can resolve.
 pub(in crate::plan) fn block_ambiguous_intent(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,

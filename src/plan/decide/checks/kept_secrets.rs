@@ -1,7 +1,8 @@
-//! What a plan says of kept secrets: which recipients an apply pins, and what blocks it. Pure.
+//! Kept secrets in a plan: the recipients that an apply pins, and what blocks it. Pure.
 //!
-//! In: the stack's recipients, the ledger's, and which secrets nobody here has. Out: blockers, notes, and the
-//! correction that pins. Invariant: a secret that is lost never becomes another value; only `secret rotate` does that.
+//! In: the stack's recipients, the ledger's, and the secrets that cannot be decrypted here. Out: blockers, notes, and
+//! the ledger update that pins. Invariant: a lost secret never gets another value silently; only `secret rotate` does
+//! that.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ use crate::plan::model::block::SECRET_LOST;
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::step::LedgerUpdate;
 
-/// Adds what blocks a plan.
+/// Adds the blockers about kept secrets.
 pub(in crate::plan) fn check<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -58,7 +59,7 @@ pub(in crate::plan) fn check<'a>(
     }
 }
 
-/// Says what can be done about a lost secret; a rotation may need further arguments.
+/// Returns the remedies for a lost secret; a rotation may need further arguments.
 fn ways_out(address: &str, value: &str, rotation: &str) -> String {
     format!(
         "Restore the file that held it; or give {value}: stead secret set {address} < FILE; or replace it: stead secret \
@@ -100,14 +101,14 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     blocks.at_place("recipients_changed", span, text, help.to_owned());
 }
 
-/// Leaves out a resource whose secret was shown once, and that nobody has: whether its object is replaced or kept
-/// without a delivery is for a human to say.
+/// Freezes a resource whose shown-once secret is lost: the user decides whether its object is replaced or kept without
+/// a delivery.
 pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let text = format!(
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",
         subject.address
     );
-    // A rotation deletes the object: one that may be somebody else's has to be adopted with it.
+    // A rotation deletes the object, so an unconfirmed one must be adopted with the same command.
     let adoption = guards::unconfirmed_object(subject)
         .map(|owned| format!(" --adopt {}={}", subject.address, owned.id))
         .unwrap_or_default();
@@ -121,14 +122,14 @@ pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mu
     blocks.add_for_subject(SECRET_LOST, subject, None, text, way_out);
 }
 
-/// Returns the correction that pins the stack's recipients, where none are pinned.
+/// Returns the ledger update that pins the stack's recipients; `None` if some are pinned.
 pub(in crate::plan) fn pin_recipients(survey: &JoinedState<'_>) -> Option<LedgerUpdate> {
     let recipients = survey.inputs.stack.recipients.as_ref()?;
     let unpinned = survey.inputs.ledger.secrets.recipients.is_empty() && !survey.inputs.options.destroy;
     unpinned.then(|| LedgerUpdate::PinRecipients(recipients.names.clone()))
 }
 
-/// Says what an apply pins, and what is left to do.
+/// Returns notes about the recipients that an apply pins, and about unfinished work.
 pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let stack = survey.inputs.stack;
     let source =
@@ -166,7 +167,7 @@ pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
     notes
 }
 
-/// Tells whether a step of a resource sends the text of a secret that is not at hand.
+/// Returns whether a step of a resource sends the text of a secret that cannot be decrypted here.
 fn needs_plaintext(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let Some(resource) = subject.resource else { return false };
     let makes = matches!(verdict.act, DecisionKind::Create | DecisionKind::Replace { .. });
@@ -178,7 +179,7 @@ fn needs_plaintext(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool 
     })
 }
 
-/// Tells whether an expression holds a secret that is not at hand.
+/// Returns whether an expression contains a secret that cannot be decrypted here.
 #[must_use]
 pub fn is_withheld(expression: &Expression) -> bool {
     match expression {

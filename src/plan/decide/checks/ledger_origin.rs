@@ -11,14 +11,14 @@ use crate::plan::join::joined_state::JoinedState;
 /// The code of the blocker.
 const BLOCKER_CODE: &str = "other_directory";
 
-/// Blocks a plan over a ledger that is applied from elsewhere.
+/// Blocks a plan for a ledger that is applied from another directory.
 pub(in crate::plan) fn check(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
     let ledger = survey.inputs.ledger;
-    // A ledger that owns nothing has nothing to lose: the next apply makes it this directory's.
+    // A ledger that owns nothing has nothing to lose: the next apply assigns it to this directory.
     let Some(here) = survey.inputs.options.directory.as_ref().filter(|_| !ledger.owns_nothing()) else {
         return;
     };
@@ -45,8 +45,7 @@ pub(in crate::plan) fn check(
     }
 }
 
-/// Blocks a plan that deletes or replaces although most of the ledger is not declared here, where no origin tells
-/// whose it is.
+/// Blocks deletions and replacements if most of the ledger is not declared here, and no origin shows whose it is.
 fn block_unknown_origin(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

@@ -1,5 +1,6 @@
-//! A lost ledger: no object was ever recorded in it, and objects with the names of the stack's resources are live.
-//! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
+//! Detection of a lost ledger: no object was ever recorded in it, but live objects have the names of the stack's
+//! resources. A destroy or a drift check that found nothing would then leave live and billed objects behind a false
+//! statement.
 
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
@@ -9,10 +10,10 @@ use crate::plan::model::change::Plan;
 /// The code of the blocker.
 const BLOCKER_CODE: &str = "ledger_lost";
 
-/// Addresses that the message names.
+/// The limit on addresses that the message names.
 const MAX_LISTED_ADDRESSES: usize = 3;
 
-/// Tells whether a plan has to read and evaluate what creations would need, although it creates nothing.
+/// Returns whether a plan must read and evaluate what creations need, although it creates nothing.
 pub(in crate::plan) fn may_be_lost(ledger: &Ledger, options: &PlanningOptions) -> bool {
     options.destroy && !ledger.has_owned()
 }
@@ -29,8 +30,8 @@ pub(in crate::plan) fn creating_options(inputs: &PlanInputs<'_>) -> Option<Plann
     })
 }
 
-/// Returns the blocker of a command that takes a plan's objects for those of the ledger, if the ledger seems to
-/// be lost: it never had an object, and the plan would create what exists.
+/// Returns the blocker for a ledger that seems to be lost: it never recorded an object, and the plan would create
+/// objects that exist.
 #[must_use]
 pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Blocker> {
     if ledger.has_owned() {

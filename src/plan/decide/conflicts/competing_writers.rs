@@ -1,5 +1,5 @@
-//! Contests: two writers of one attribute, each of whom puts back what the other wrote. Neither sees the
-//! other; what shows is that the same difference comes again after every apply.
+//! Competing writers: two writers of one attribute, each of which reverts the other's value. Neither sees the other;
+//! the sign is that the same difference returns after every apply.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,21 +7,21 @@ use crate::ledger::state::run_history::Run;
 use crate::model::address::Name;
 use crate::plan::model::change::{Drift, DriftClass};
 
-/// Differences that an apply remembers.
+/// The limit on differences that the history of an apply records.
 const MAX_RECORDED_DIFFERENCES: usize = 64;
 
-/// Applies that are looked at, the last ones.
+/// The number of recent applies that are examined.
 const EXAMINED_RUNS: usize = 10;
 
-/// Applies that put the same back, after which it is no accident.
+/// The number of applies that reverted the same difference, from which on it is no accident.
 const MIN_REVERTS: usize = 2;
 
-/// Returns what a plan puts back, for the history.
+/// Returns the differences that a plan reverts, for the history.
 pub fn put_back(drift: &[Drift]) -> Vec<Name> {
     drift.iter().filter_map(reverted_difference).take(MAX_RECORDED_DIFFERENCES).collect()
 }
 
-/// Returns the differences that are there again although the last applies put them back.
+/// Returns the differences that are present again although recent applies reverted them.
 pub fn find_competing_writes<'a>(
     drift: &[Drift],
     history: impl DoubleEndedIterator<Item = &'a Run>,
@@ -36,7 +36,7 @@ pub fn find_competing_writes<'a>(
     drift.iter().filter_map(reverted_difference).filter(is_contested).collect()
 }
 
-/// Returns the name of a difference that the plan puts back.
+/// Returns the name of a difference that the plan reverts.
 fn reverted_difference(drift: &Drift) -> Option<Name> {
     let path = drift.path.as_ref().filter(|_| drift.class == DriftClass::Reverted)?;
     Some(smol_str::format_smolstr!("{}.{path}", drift.address))

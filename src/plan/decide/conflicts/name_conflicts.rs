@@ -1,4 +1,4 @@
-//! Names and networks that two objects cannot share, where the other one is not this stack's.
+//! Name conflicts and network overlaps with objects that this stack does not own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,25 +15,25 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState, is_leaving};
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
-/// Objects with the names of wanted ones, from which on it is no accident.
+/// The number of existing objects with the names of declared ones, from which on it is no accident.
 const MIN_CONFLICTS: usize = 2;
 
-/// Objects that a message names.
+/// The limit on objects that a message names.
 const MAX_LISTED_OBJECTS: usize = 10;
 
-/// Where an object stands.
+/// The scope within which an object's values must be unique.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::plan) enum NameScope {
-    /// In the account.
+    /// The whole account.
     Account,
-    /// In this project, or under this parent.
+    /// This project, or this parent.
     Container(Name),
 }
 
-/// What cannot be shared: kind, where (project or parent), and the values.
+/// A claimed unique value: kind, scope (project or parent), and the values.
 pub(in crate::plan) type UniqueNameKey<'a> = (&'a str, NameScope, String);
 
-/// Blocks what would be made beside an object of the same name that nobody of this stack owns.
+/// Blocks the creation of an object whose name an object outside this stack has.
 pub(in crate::plan) fn block_name_conflicts(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -58,7 +58,7 @@ pub(in crate::plan) fn block_name_conflicts(
         let key = name_key(subject.kind, planned_home(survey, subject, verdict), Some(&want.value));
         found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
     }
-    // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
+    // An empty ledger and several existing objects with declared names: the ledger was probably lost.
     let is_lost = survey.inputs.ledger.entries.is_empty()
         && survey.inputs.ledger.kept.is_empty()
         && found.len() + count_in_existing_projects(survey, verdicts, &found, &there) >= MIN_CONFLICTS;
@@ -94,7 +94,7 @@ pub(in crate::plan) fn block_name_conflicts(
     }
 }
 
-/// Says of an object that it was this resource's until an apply let go of it, and how it is taken back.
+/// Describes an object that an apply forgot, and how to adopt it again.
 fn let_go(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -110,7 +110,7 @@ fn let_go(
     Some((text, help))
 }
 
-/// Returns the key under which objects of a kind are taken for one another: by what people know them by.
+/// Returns the key under which the user would confuse two objects of a kind: the attribute by which they are known.
 fn name_key(
     kind: &'static Kind,
     home: Option<NameScope>,
@@ -121,7 +121,7 @@ fn name_key(
     uniqueness_key(kind, home, std::iter::once(known.as_ref()))
 }
 
-/// Returns how many of the wanted are there in projects that are there themselves.
+/// Returns how many declared objects exist inside projects that exist, too.
 fn count_in_existing_projects(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -143,7 +143,7 @@ fn count_in_existing_projects(
     survey.subjects.iter().zip(verdicts).filter(is_there).count()
 }
 
-/// Blocks what the service would refuse because of objects that this stack does not own.
+/// Blocks changes that the service would refuse because of objects that this stack does not own.
 pub(in crate::plan) fn block_rule_violations(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -172,7 +172,7 @@ pub(in crate::plan) fn block_rule_violations(
     }
 }
 
-/// Blocks an object that has what another has: in the same place, or `overall`.
+/// Blocks an object with the same unique values as another: in the same scope, or `overall`.
 fn block_repeated_values(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -210,7 +210,7 @@ fn block_repeated_values(
     }
 }
 
-/// Says which object it is: of a child also whose, and where that is.
+/// Describes an object; for a child also its parent and the project.
 fn describe_object(survey: &JoinedState<'_>, object: &Object) -> String {
     let snapshot = survey.inputs.snapshot;
     let parent =
@@ -230,7 +230,7 @@ fn describe_object(survey: &JoinedState<'_>, object: &Object) -> String {
     format!("{} of the {} {}{place}", object.id, parent.kind, name(parent))
 }
 
-/// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.
+/// Returns the objects of a kind that this plan deletes, or that a replacement left to be deleted, by id.
 fn objects_to_remove<'s, 'a>(
     survey: &'s JoinedState<'a>,
     verdicts: &'s [Decision<'a>],
@@ -249,7 +249,7 @@ fn objects_to_remove<'s, 'a>(
     going
 }
 
-/// Blocks the end of what objects refer to that this stack does not own.
+/// Blocks the deletion of objects that objects outside this stack refer to.
 fn block_used_objects(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -269,7 +269,7 @@ fn block_used_objects(
     }
 }
 
-/// Blocks the end of a project that holds what this stack does not own.
+/// Blocks the deletion of a project that contains objects outside this stack.
 fn block_nonempty_projects(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -317,8 +317,8 @@ fn block_network_overlaps(
     attribute: &str,
     blocks: &mut Blockers<'_, '_>,
 ) {
-    // Networks nest or are apart: sorted by start, then by length, one overlaps its predecessor's
-    // widest or nothing. A new one is looked up between its neighbours.
+    // Two networks nest or are disjoint. With nested ones removed and the rest sorted by start, a new network can
+    // overlap only its neighbors.
     let foreign = survey.unowned.iter().filter(|object| object.kind == kind.name);
     let mut there: Vec<(ipnet::Ipv4Net, &Object)> = foreign
         .filter_map(|object| Some((parse_network(object.attributes.get(attribute)?)?, *object)))
@@ -374,7 +374,7 @@ fn block_count_excess(
     }
 }
 
-/// Subjects of a kind that get a new object, or other values in one of these attributes.
+/// Returns the resources of a kind that get a new object, or a new value in one of these attributes.
 fn changed_subjects<'s, 'a>(
     survey: &'s JoinedState<'a>,
     verdicts: &'s [Decision<'a>],
@@ -391,7 +391,7 @@ fn add_rule_blocker(subject: &ResourceState<'_>, rule: &Rule, what: &str, blocks
     blocks.add_for_subject("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
 
-/// Returns what two objects of a kind in one place cannot share.
+/// Returns the attribute sets whose values must be unique among the objects of a kind in one scope.
 pub(in crate::plan) fn unique_attributes(
     kind: &'static Kind,
 ) -> impl Iterator<Item = &'static [&'static str]> {
@@ -405,7 +405,7 @@ pub(in crate::plan) fn unique_attributes(
         .chain(by_id)
 }
 
-/// Returns where an object stands.
+/// Returns the scope of a live object.
 pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<NameScope> {
     match kind.scope {
         KindScope::Account => Some(NameScope::Account),
@@ -414,7 +414,7 @@ pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<NameS
     }
 }
 
-/// Returns where a new object will stand; `None` where that does not exist yet.
+/// Returns the scope of a new object; `None` where it does not exist yet.
 pub(in crate::plan) fn planned_home(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -433,7 +433,7 @@ pub(in crate::plan) fn planned_home(
     }
 }
 
-/// Returns what an object takes that cannot be shared; `None` where a value is not known.
+/// Returns the unique values that an object claims; `None` if one of them is unknown.
 pub(in crate::plan) fn uniqueness_key<'v>(
     kind: &'static Kind,
     home: Option<NameScope>,

@@ -1,4 +1,4 @@
-//! `UniqueIndex`: what live objects have that no other object may have beside them, and who would need it.
+//! `UniqueIndex`: an index of the unique values of live objects, to find the objects that conflict with a new value.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use crate::plan::decide::replacement_order::parse_network;
 use crate::plan::decision::{Decision, DesiredAttribute};
 use crate::plan::join::joined_state::JoinedState;
 
-/// Names and networks of numbered objects.
+/// The unique names and the networks of numbered objects.
 #[derive(Default)]
 pub(in crate::plan) struct UniqueIndex<'a> {
-    /// Which of them have what cannot be shared.
+    /// The numbers of the objects with a unique value.
     taken: HashMap<UniqueNameKey<'a>, Vec<usize>>,
-    /// Which of them have networks of their own: by kind and attribute, in order. They do not overlap.
+    /// The networks by kind and attribute, sorted. They do not overlap each other.
     networks: HashMap<(&'a str, &'a str), Vec<(Ipv4Net, usize)>>,
 }
 
 impl<'a> UniqueIndex<'a> {
-    /// Gathers what objects have, each with the number by which it is found. `counts` tells whether what an
-    /// object has in these attributes is of interest.
+    /// Builds the index of objects, each with its number. `counts` returns whether an object's values of these
+    /// attributes are included.
     pub fn from_objects(
         objects: impl Iterator<Item = (&'static Kind, &'a Object, usize)>,
         counts: impl Fn(usize, &[&str]) -> bool,
@@ -47,15 +47,15 @@ impl<'a> UniqueIndex<'a> {
         found
     }
 
-    /// Tells whether there is nothing.
+    /// Returns whether the index has no values and no networks.
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty() && self.networks.is_empty()
     }
 
-    /// Returns the numbers of the objects that have what a subject comes to have, in order.
+    /// Returns the numbers of the objects that conflict with the planned values of a resource, sorted.
     pub fn holders_of(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> Vec<usize> {
         let kind = survey.subjects[n].kind;
-        // What stays as it is was free for it already.
+        // A value that stays the same was free for the resource already.
         let comes = |attributes: &[&str]| verdict.is_new() || verdict.changes(attributes);
         let mut numbers = Vec::new();
         for attributes in unique_attributes(kind).filter(|attributes| comes(attributes)) {
@@ -85,7 +85,7 @@ fn non_overlapping_attributes(kind: &'static Kind) -> impl Iterator<Item = &'sta
     })
 }
 
-/// Returns which networks overlap one, of networks in order that do not overlap each other.
+/// Returns which of the sorted, disjoint networks overlap `net`.
 fn overlapping_networks(there: &[(Ipv4Net, usize)], net: Ipv4Net) -> impl Iterator<Item = usize> {
     let next = there.partition_point(|(other, _)| other.network() < net.network());
     let around = there[..next].last().filter(move |(other, _)| other.contains(&net));

@@ -1,4 +1,4 @@
-//! An apply as a stream for programs: one event a line, the outcome last.
+//! An apply as an event stream: one JSON event per line, the outcome last.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::model::value::Value;
 use crate::report::json::to_compact;
 use crate::report::json_value::JsonValue;
 
-/// One line. Keys that an event has not are left out.
+/// One line of the stream. Keys that do not apply to an event are omitted.
 #[derive(Serialize, Default)]
 struct ApplyEventLine<'a> {
     time: Timestamp,
@@ -48,7 +48,7 @@ pub(in crate::report) struct StepErrorEntry {
 }
 
 impl StepErrorEntry {
-    /// Returns the entry of a failure.
+    /// Returns the entry for a step's error.
     pub(in crate::report) fn from_step_error(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
             StepError::Refused(refusal) | StepError::NotGranted { refusal, .. } => {
@@ -142,7 +142,7 @@ pub(in crate::report) struct FailedResourceEntry<'a> {
 }
 
 impl<'a> FailedResourceEntry<'a> {
-    /// Returns those of an outcome.
+    /// Returns the failed resources of an outcome.
     pub(in crate::report) fn from_outcome(outcome: &'a Outcome) -> Vec<Self> {
         let all = outcome.failed.iter();
         all.map(|(address, error)| Self { address, error: StepErrorEntry::from_step_error(error) })
@@ -150,7 +150,7 @@ impl<'a> FailedResourceEntry<'a> {
     }
 }
 
-/// Returns the last line: how it ended, and with which exit code.
+/// Returns the last line of the stream: the outcome and the exit code.
 #[must_use]
 pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
     to_compact(&OutcomeLine {

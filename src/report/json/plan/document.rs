@@ -1,8 +1,8 @@
-//! The plan's document.
+//! The plan's JSON document.
 //!
-//! What differs between two runs over the same configuration, ledger and live world (times, the
-//! nonce, waits), and what differs between two spellings of one configuration (places), stands
-//! nowhere but under `details` and `source`, which are written only when asked for.
+//! Two runs over the same configuration, ledger and live objects give the same document. Facts of a single run
+//! (times, the nonce, waits) and of a single spelling of the configuration (source locations) are only under
+//! `details` and `source`, which are written on request only.
 
 use std::io;
 
@@ -26,12 +26,12 @@ use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
 
-/// What a plan's document holds besides.
+/// Optional parts of a plan's document.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlanDocumentOptions<'a> {
-    /// Places in files, and facts of this run only.
+    /// Whether to include source locations, and facts of this run only.
     pub details: bool,
-    /// What became of it, where it was applied.
+    /// The result of the apply; `None` for a plan that was not applied.
     pub ran: Option<&'a RunReport<'a>>,
 }
 
@@ -41,7 +41,7 @@ pub fn render_plan_document(plan: &Plan, registry: Registry, options: PlanDocume
     to_pretty(&PlanDocument::new(plan, registry, options))
 }
 
-/// Writes the document of a plan as it is made: that of a large plan need not fit into memory.
+/// Writes the document of a plan to a stream: the document of a large plan need not fit into memory.
 ///
 /// # Errors
 /// When writing fails.
@@ -54,7 +54,7 @@ pub fn plan_to(
     pretty_to(out, &PlanDocument::new(plan, registry, options))
 }
 
-/// Which plan it is.
+/// The keys that identify a plan.
 #[derive(Serialize)]
 pub(in crate::report::json) struct PlanHeader<'a> {
     schema_version: u32,
@@ -67,7 +67,7 @@ pub(in crate::report::json) struct PlanHeader<'a> {
 }
 
 impl<'a> PlanHeader<'a> {
-    /// Returns a plan's.
+    /// Returns the identification of a plan.
     pub(in crate::report::json) fn from_plan(plan: &'a Plan) -> Self {
         let base = &plan.base;
         Self {
@@ -146,7 +146,7 @@ impl<'a> BaseEntry<'a> {
     }
 }
 
-/// Facts of one run only.
+/// Facts that apply to one run only.
 #[derive(Serialize)]
 struct RunDetails {
     made_at: Timestamp,
@@ -198,7 +198,7 @@ impl PlanSummary {
     }
 }
 
-/// Changes, each made into its entry when it is written.
+/// Serializes changes one by one, so that not all entries are in memory at the same time.
 struct ChangeEntries<'a>(&'a [Change], PlanDocumentOptions<'a>);
 
 impl Serialize for ChangeEntries<'_> {
@@ -326,7 +326,7 @@ pub(in crate::report::json) struct DriftEntry<'a> {
     ignore_drift: Option<IgnoreDriftEntry<'a>>,
 }
 
-/// What `ignore_drift` says of a difference.
+/// The effect of `ignore_drift` on a difference.
 #[derive(Serialize)]
 struct IgnoreDriftEntry<'a> {
     reason: Option<&'a str>,
@@ -462,7 +462,7 @@ impl<'a> CostEntry<'a> {
     }
 }
 
-/// Steps, likewise.
+/// Serializes steps one by one.
 struct StepEntries<'a>(&'a [Step], Registry);
 
 impl Serialize for StepEntries<'_> {
@@ -499,7 +499,7 @@ impl<'a> StepEntry<'a> {
     }
 }
 
-/// Returns what a step sends, `POST /api/v1/…`, in order.
+/// Returns the requests that a step sends, such as `POST /api/v1/…`, in order.
 #[must_use]
 pub fn step_requests(step: &Step, registry: Registry) -> Vec<String> {
     let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! A plan as a stream: one event a line, each in the shape that it has in the plan's document; the outcome last.
+//! A plan as an event stream: one JSON event per line, each in the form that it has in the plan's document; the
+//! outcome last.
 
 use std::io;
 
@@ -13,7 +14,7 @@ use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
 use crate::report::json::writer::to_compact;
 
-/// One line.
+/// One line of the stream.
 #[derive(Serialize)]
 struct PlanEventLine<T> {
     time: Timestamp,
@@ -31,7 +32,7 @@ struct PlanSummaryEvent<'a> {
     exit: u8,
 }
 
-/// Writes a plan's events, as of a time; the last one has the command's exit code.
+/// Writes a plan's events with the given time; the last one has the command's exit code.
 ///
 /// # Errors
 /// When writing fails.

@@ -1,4 +1,4 @@
-//! What became of a plan, in its document.
+//! The result of an apply, as a part of the plan's JSON document.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::model::address::Address;
 use crate::report::json::plan::apply_events::{FailedResourceEntry, StepErrorEntry};
 use crate::report::run_report::{RunReport, StepResult};
 
-/// The `outcome` of an apply's report.
+/// The `outcome` in the report of an apply.
 #[derive(Serialize)]
 pub(in crate::report::json) struct RunOutcomeEntry<'a> {
     ended_at: Timestamp,
@@ -35,7 +35,6 @@ struct StepResultEntry<'a> {
 }
 
 impl<'a> RunOutcomeEntry<'a> {
-    /// Returns the entry.
     pub(in crate::report::json) fn from_run(ran: &RunReport<'a>) -> Self {
         let outcome = ran.outcome;
         Self {

@@ -1,4 +1,4 @@
-//! The drawings beside the changes: what hangs together, when what runs, and what it costs.
+//! SVG drawings of a plan: dependencies between the changes, their schedule, and their cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,20 +10,20 @@ use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
 use crate::report::text::phrases;
 
-/// Nodes of a map that can still be read.
+/// Number of nodes above which the dependency map is unreadable.
 const MAX_NODES: usize = 60;
 
-/// Bars of a chart.
+/// Limit on the bars of a chart.
 const MAX_BARS: usize = 25;
 
 const COLUMN_WIDTH: usize = 190;
 const ROW_HEIGHT: usize = 30;
 const BOX_SIZE: (usize, usize) = (170, 22);
 
-/// Characters of a name that fit into a box.
+/// How many characters of a name fit into a box.
 const MAX_NAME_CHARS: usize = 26;
 
-/// What the changed resources are to each other and to those that feel them.
+/// Draws the dependencies between changed and affected resources.
 pub(super) fn dependency_map(plan: &Plan) -> Markup {
     let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut nodes: BTreeSet<&str> = plan.changes.iter().map(|change| change.address.as_str()).collect();
@@ -33,7 +33,8 @@ pub(super) fn dependency_map(plan: &Plan) -> Markup {
             edges.insert((change.address.as_str(), hit.as_str()));
         }
     }
-    // What a replacement leaves goes last: with its own box, everything would be in a loop.
+    // The deletion of a deposed object comes last: with a node of its own, each replacement would be a dependency
+    // cycle.
     let stays = |step: &&Step| !matches!(step.operation, Operation::Delete { deposed: true, .. });
     for step in plan.steps.iter().filter(stays) {
         for before in step.after.iter().filter_map(|number| plan.steps.get(*number)).filter(stays) {
@@ -85,13 +86,13 @@ const fn action_class(action: Action) -> &'static str {
     }
 }
 
-/// Gives each node a column behind those it comes after, and a row of its own there.
+/// Assigns each node a column after those that it depends on, and a row within the column.
 fn assign_cells<'a>(
     nodes: &BTreeSet<&'a str>,
     edges: &BTreeSet<(&'a str, &'a str)>,
 ) -> BTreeMap<&'a str, (usize, usize)> {
     let mut column: BTreeMap<&str, usize> = nodes.iter().map(|name| (*name, 0)).collect();
-    // As many rounds as there are nodes settle every chain; a loop stays where it is then.
+    // As many rounds as there are nodes are enough for each chain; after them a dependency cycle is left as it is.
     for _ in 0..nodes.len() {
         let mut moved = false;
         for (from, to) in edges {
@@ -127,7 +128,7 @@ fn shorten_name(name: &str) -> String {
     }
 }
 
-/// When each step runs, if each takes its usual time.
+/// Draws the schedule of the steps, if each takes its usual time.
 pub(super) fn time_chart(plan: &Plan) -> Markup {
     let mut ends: Vec<u64> = Vec::with_capacity(plan.steps.len());
     let mut bars: Vec<(u64, u64, usize)> = Vec::new();
@@ -159,7 +160,7 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
     }
 }
 
-/// What each change does to the monthly bill, the largest first.
+/// Draws the effect of each change on the monthly bill, the largest first.
 pub(super) fn cost_chart(plan: &Plan) -> Markup {
     let delta = |at: usize| -> Decimal {
         let cost = plan.changes.get(at).map(|change| &change.cost);

@@ -1,4 +1,4 @@
-//! What the names of a query mean: tables, and the catalogs that each system has.
+//! Resolves the names in a query to tables and to the system catalogs of each engine.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::emulator::world::Time;
 use crate::emulator::world::databases::database::Database;
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// Longest series that is made within the time that a query has.
+/// Maximum length of a generated series; a longer one exceeds the query's time limit.
 const MAX_SERIES_LEN: i64 = 100_000;
 
-/// A database at a time.
+/// The database that a query runs on, and the current time.
 #[derive(Clone, Copy)]
 pub(in crate::emulator::world) struct QueryContext<'a> {
     pub(in crate::emulator::world) database: &'a Database,
@@ -18,10 +18,10 @@ pub(in crate::emulator::world) struct QueryContext<'a> {
     pub(in crate::emulator::world) now: Time,
 }
 
-/// Column names, and rows.
+/// A result table: column names, then rows.
 pub(super) type RowSet = (Vec<String>, Vec<Vec<Value>>);
 
-/// Returns the schemas; the one of the user's own tables is the first.
+/// Returns the schemas of an engine; the first one contains the user's tables.
 pub(in crate::emulator::world) fn schema_names(engine: &str) -> &'static [&'static str] {
     match engine {
         "mysql" => &["defaultdb", "information_schema", "mysql"],
@@ -30,7 +30,7 @@ pub(in crate::emulator::world) fn schema_names(engine: &str) -> &'static [&'stat
     }
 }
 
-/// A catalog: where it is, what it is called, and its columns.
+/// A system catalog table: schema, name and columns.
 struct SystemCatalog {
     schema: &'static str,
     name: &'static str,
@@ -97,7 +97,7 @@ fn column_rows(place: QueryContext<'_>) -> Vec<Vec<Value>> {
     columns.collect()
 }
 
-/// Returns the tables of a schema; `None` when there is no such schema.
+/// Returns the tables of a schema; `None` for an unknown schema.
 pub(in crate::emulator::world) fn tables_of(place: QueryContext<'_>, schema: &str) -> Option<Vec<String>> {
     let known = schema_names(&place.database.engine);
     if !known.contains(&schema) {
@@ -110,7 +110,7 @@ pub(in crate::emulator::world) fn tables_of(place: QueryContext<'_>, schema: &st
     Some(catalogs.map(|catalog| catalog.name.to_owned()).collect())
 }
 
-/// Returns the columns of a table with their types; `None` when there is no such table.
+/// Returns the columns of a table with their types; `None` for an unknown table.
 pub(in crate::emulator::world) fn columns_of(
     place: QueryContext<'_>,
     schema: &str,
@@ -123,7 +123,7 @@ pub(in crate::emulator::world) fn columns_of(
     Some(catalog.columns.iter().map(|name| ((*name).to_owned(), "text".to_owned())).collect())
 }
 
-/// Returns the columns and rows that a source means.
+/// Returns the columns and rows of a source.
 pub(super) fn load_source(place: QueryContext<'_>, source: &RowSource) -> Result<RowSet, ErrorResponse> {
     match source {
         RowSource::Series(name, arguments) => load_series(place, name, arguments),
@@ -142,7 +142,7 @@ fn load_table(place: QueryContext<'_>, schema: Option<&str>, name: &str) -> Resu
     }
     let catalog = CATALOGS.iter().find(|catalog| {
         let there = known.contains(&catalog.schema) && catalog.name == name;
-        // Only postgres looks into its catalog unasked.
+        // Only postgres searches its system catalog for names without a schema.
         there && schema.map_or(catalog.schema == "pg_catalog", |schema| schema == catalog.schema)
     });
     let catalog =
@@ -168,7 +168,7 @@ fn load_series(place: QueryContext<'_>, name: &str, arguments: &[Value]) -> Resu
     Ok((vec![column.to_owned()], (first..=last).map(|number| vec![json!(number)]).collect()))
 }
 
-/// Refuses what would take longer than a query may.
+/// Returns the refusal for a query that exceeds the time limit.
 pub(super) fn too_slow() -> ErrorResponse {
     ErrorResponse::bad_request("the query was canceled: it took longer than 15 seconds")
 }

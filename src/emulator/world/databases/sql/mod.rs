@@ -1,7 +1,7 @@
-//! A small SQL, enough to try the console with: queries of one table or catalog, and plain changes.
+//! A small subset of SQL, enough to try the console: queries of one table or catalog, and simple changes.
 //!
-//! `token` cuts a text, `parse` makes a statement of it, `catalog` finds the rows that a name means, and
-//! `query` and `change` run it on the contents of a database.
+//! `token` splits a text into tokens, `parse` builds a statement from them, `catalog` finds the rows of a
+//! table, and `query` and `modify` run the statement on the contents of a database.
 
 mod catalog;
 mod modify;

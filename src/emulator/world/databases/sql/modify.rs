@@ -1,4 +1,4 @@
-//! Runs a change.
+//! Runs statements that change the contents of a database.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 
 const MAX_COLUMNS: usize = 256;
 
-/// Changes contents; returns how many rows that concerned.
+/// Applies a statement to the contents; returns the number of affected rows.
 pub(in crate::emulator::world) fn apply_statement(
     contents: &mut DatabaseContents,
     statement: &Statement,

@@ -1,4 +1,4 @@
-//! From a text to a statement.
+//! Parser of the SQL subset: text in, `Statement` out.
 
 use serde_json::{Number, Value};
 
@@ -8,7 +8,7 @@ use super::statement::{
 use super::token::{SqlToken, tokenize_query};
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// Reads one statement.
+/// Parses a single statement.
 pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, ErrorResponse> {
     let mut parser = SqlParser { tokens: tokenize_query(query)?, at: 0 };
     let statement = parser.parse_statement()?;
@@ -45,14 +45,14 @@ impl SqlParser {
         ))
     }
 
-    /// Takes a keyword when it is next.
+    /// Consumes a keyword if it is next; returns whether it was.
     fn take_keyword(&mut self, word: &str) -> bool {
         let found = matches!(self.peek(), Some(SqlToken::Word(next)) if next == word);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes some keywords in a row, or none of them.
+    /// Consumes a sequence of keywords, or nothing if the sequence does not match.
     fn take_keywords(&mut self, words: &[&str]) -> bool {
         let start = self.at;
         let all = words.iter().all(|word| self.take_keyword(word));
@@ -83,7 +83,7 @@ impl SqlParser {
         }
     }
 
-    /// Reads what commas part.
+    /// Reads a list separated by commas.
     fn parse_list<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, ErrorResponse>,
@@ -95,7 +95,7 @@ impl SqlParser {
         Ok(items)
     }
 
-    /// Reads what commas part within parentheses.
+    /// Reads a list separated by commas, in parentheses.
     fn parse_group<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, ErrorResponse>,
@@ -164,13 +164,13 @@ impl SqlParser {
         Err(self.syntax_error())
     }
 
-    /// Reads the name of a table that can be changed; its schema says nothing new.
+    /// Reads the name of a table to change; ignores its schema.
     fn parse_table_name(&mut self) -> Result<String, ErrorResponse> {
         let name = self.name()?;
         if self.take_symbol(".") { self.name() } else { Ok(name) }
     }
 
-    /// Reads the columns of a new table: what constrains them means nothing here.
+    /// Reads the columns of a new table; ignores constraints.
     fn parse_column_definitions(&mut self) -> Result<Vec<(String, String)>, ErrorResponse> {
         const CONSTRAINTS: &[&str] =
             &["primary", "foreign", "unique", "constraint", "check", "key", "index"];
@@ -194,14 +194,14 @@ impl SqlParser {
             let more = self.take_symbol(",");
             self.check_found(more)?;
         }
-        // An engine and its settings may follow.
+        // An engine clause with settings may follow; it is ignored.
         while self.peek().is_some_and(|token| *token != SqlToken::Symbol(";")) {
             self.at += 1;
         }
         Ok(columns)
     }
 
-    /// Passes over what stands before the next comma or closing parenthesis of this level.
+    /// Skips to the next comma or closing parenthesis on this level.
     fn skip_to_comma(&mut self) -> Result<(), ErrorResponse> {
         let mut depth = 0_usize;
         while let Some(token) = self.peek() {
@@ -300,7 +300,7 @@ impl SqlParser {
         Ok(SelectItem::Sum(sum, heading))
     }
 
-    /// Reads a sum, and what its column is called.
+    /// Reads a sum and the heading of its column.
     fn parse_sum(&mut self) -> Result<(SumTerms, String), ErrorResponse> {
         let mut sum = Vec::new();
         let mut heading = "?column?".to_owned();
@@ -337,7 +337,7 @@ impl SqlParser {
         if self.take_symbol(".") {
             name = self.name()?;
         }
-        // Some functions go without parentheses.
+        // Some functions are called without parentheses.
         match name.as_str() {
             "current_user" | "current_database" | "current_timestamp" => {
                 Ok(Operand::Call(name, Vec::new()))
@@ -393,7 +393,7 @@ fn parse_number(text: &str, negative: bool) -> Option<Value> {
     text.parse().ok().and_then(Number::from_f64).map(Value::Number)
 }
 
-/// Returns the query that a `SHOW` stands for.
+/// Returns the query that is equivalent to a `SHOW` statement.
 fn select_for_show(schema: &str, name: &str, column: &str) -> Select {
     let factor = Operand::Column(column.to_owned());
     Select {

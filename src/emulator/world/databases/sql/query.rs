@@ -1,4 +1,4 @@
-//! Runs a query.
+//! Runs queries of the SQL subset.
 
 use std::cmp::Ordering;
 
@@ -8,23 +8,23 @@ use super::catalog::{self, QueryContext, RowSet};
 use super::statement::{ComparisonOp, Condition, Operand, Select, SelectItem, SumTerms};
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// Most rows of an answer.
+/// Limit on the rows of an answer.
 const MAX_ROWS: usize = 5_000;
-/// Seconds that a query has.
+/// Time limit of a query in seconds.
 const QUERY_TIMEOUT_SECS: f64 = 15.0;
 
-/// What a query gives.
+/// The result of a query or change.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::emulator::world) struct QueryResult {
     pub(in crate::emulator::world) columns: Vec<String>,
     pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
-    /// How many rows are given, or were changed.
+    /// Number of rows returned or changed.
     pub(in crate::emulator::world) count: usize,
     pub(in crate::emulator::world) truncated: bool,
 }
 
 impl QueryResult {
-    /// Returns an answer with as many of some rows as fit.
+    /// Returns an answer with the given rows, truncated to the limit.
     pub(in crate::emulator::world) fn from_rows(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
         let truncated = rows.len() > MAX_ROWS;
         rows.truncate(MAX_ROWS);
@@ -32,14 +32,14 @@ impl QueryResult {
     }
 }
 
-/// Runs a query of a database.
+/// Runs a `SELECT` on a database.
 pub(in crate::emulator::world) fn run_select(
     place: QueryContext<'_>,
     select: &Select,
 ) -> Result<QueryResult, ErrorResponse> {
     let (columns, mut rows) = match &select.from {
         Some(source) => catalog::load_source(place, source)?,
-        // One row without columns.
+        // Without a source there is one row with no columns.
         None => (Vec::new(), vec![Vec::new()]),
     };
     let tests = resolve_tests(&columns, &select.filter)?;
@@ -168,10 +168,10 @@ fn call_function(place: QueryContext<'_>, name: &str, arguments: &[Value]) -> Re
     }
 }
 
-/// A test, and the place of its column.
+/// A condition with the index of its column.
 type ResolvedCondition<'a> = (usize, &'a Condition);
 
-/// Finds the columns of some tests.
+/// Resolves the columns of the conditions.
 pub(super) fn resolve_tests<'a>(
     columns: &[String],
     tests: &'a [Condition],
@@ -179,7 +179,7 @@ pub(super) fn resolve_tests<'a>(
     tests.iter().map(|test| Ok((column_position(columns, &test.column)?, test))).collect()
 }
 
-/// Tells whether all tests hold for a row.
+/// Returns whether a row meets all conditions.
 pub(super) fn row_matches(tests: &[ResolvedCondition<'_>], row: &[Value]) -> bool {
     tests.iter().all(|(at, test)| {
         let cell = row.get(*at).unwrap_or(&Value::Null);
@@ -202,7 +202,7 @@ pub(super) fn row_matches(tests: &[ResolvedCondition<'_>], row: &[Value]) -> boo
     })
 }
 
-/// Orders cells: nothing first, then truth, numbers and texts.
+/// Orders cells by type: null, booleans, numbers, texts; then by value.
 fn compare_cells(a: &Value, b: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Null => 0,
@@ -221,8 +221,9 @@ fn compare_cells(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Tells whether a text fits a pattern with a sign for any letters and one for any letter. It goes back to
-/// the last sign for any letters only, so that it takes no more steps than both lengths multiplied.
+/// Returns whether a text matches a pattern with the wildcards `any` (any text) and `one` (one character).
+/// Backtracking returns to the last `any` only, so that the number of steps is at most the product of both
+/// lengths.
 pub(in crate::emulator::world) fn matches_pattern(text: &str, pattern: &str, any: char, one: char) -> bool {
     let (text, pattern): (Vec<_>, Vec<_>) = (text.chars().collect(), pattern.chars().collect());
     let (mut at, mut fits) = (0, 0);

@@ -1,8 +1,7 @@
-//! What a query says.
+//! Syntax tree of the SQL subset.
 
 use serde_json::Value;
 
-/// A statement.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::emulator::world) enum Statement {
     Select(Select),
@@ -13,30 +12,30 @@ pub(in crate::emulator::world) enum Statement {
     Delete { table: String, filter: Vec<Condition> },
 }
 
-/// A query of one source, or of none.
+/// A `SELECT` from one source, or without one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::emulator::world) struct Select {
     pub(super) items: Vec<SelectItem>,
     pub(super) from: Option<RowSource>,
     pub(super) filter: Vec<Condition>,
-    /// A column, and whether it descends.
+    /// The column to order by, and whether the order is descending.
     pub(super) order: Option<(String, bool)>,
     pub(super) offset: usize,
     pub(super) limit: Option<usize>,
 }
 
-/// Where rows come from.
+/// The source of a query's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RowSource {
     Table {
         schema: Option<String>,
         name: String,
     },
-    /// A function with its arguments.
+    /// A table function with its arguments.
     Series(String, Vec<Value>),
 }
 
-/// One thing that a query asks for.
+/// One item of a select list.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum SelectItem {
     All,
@@ -44,10 +43,10 @@ pub(super) enum SelectItem {
     Sum(SumTerms, String),
 }
 
-/// Products, each with whether it is taken away.
+/// Terms of a sum: each is a product of factors, and whether it is subtracted.
 pub(super) type SumTerms = Vec<(bool, Vec<Operand>)>;
 
-/// What a product is made of.
+/// A factor of a product.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Operand {
     Literal(Value),
@@ -55,7 +54,7 @@ pub(super) enum Operand {
     Call(String, Vec<Value>),
 }
 
-/// A condition on a column; all of a query's must hold.
+/// A condition on one column; a row must meet all conditions of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::emulator::world) struct Condition {
     pub(super) column: String,
@@ -63,7 +62,7 @@ pub(in crate::emulator::world) struct Condition {
     pub(super) value: Value,
 }
 
-/// How a column is compared.
+/// Comparison operator of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComparisonOp {
     Equal,

@@ -1,13 +1,12 @@
-//! Tokens of a query.
+//! Lexer of the SQL subset: query text in, tokens out.
 
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// One token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum SqlToken {
-    /// A name or keyword, in lower case.
+    /// A name or keyword, converted to lower case.
     Word(String),
-    /// A name in quotes, as it stands.
+    /// A quoted name, unchanged.
     Quoted(String),
     Text(String),
     Number(String),
@@ -17,7 +16,7 @@ pub(super) enum SqlToken {
 const SYMBOLS: &[&str] =
     &["<>", "!=", "<=", ">=", "::", "(", ")", ",", ";", "*", "=", "<", ">", "+", "-", ".", "/"];
 
-/// Cuts a query into tokens; comments go.
+/// Splits a query into tokens; drops comments.
 pub(super) fn tokenize_query(query: &str) -> Result<Vec<SqlToken>, ErrorResponse> {
     let mut found = Vec::new();
     let mut rest = query.trim_start();
@@ -61,7 +60,7 @@ fn matching_prefix(text: &str, fits: impl Fn(char) -> bool) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Reads what stands in quotes, where two quotes mean one; returns how many bytes that was.
+/// Reads a quoted text, in which a doubled quote means one; returns the number of bytes read.
 fn read_quoted(
     text: &str,
     quote: char,

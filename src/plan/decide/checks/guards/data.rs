@@ -1,5 +1,5 @@
-//! Consent to lose data: an object that holds data and that no block declares any more is deleted only if that was
-//! said of this very object. In: what is decided for it; out: the blocker, with what is lost and what survives.
+//! Approval to lose data: an object that contains data and that no block declares any more is deleted only with an
+//! approval for this very object. In: its verdict; out: the blocker, with what is lost and what survives.
 
 use jiff::Timestamp;
 
@@ -13,18 +13,18 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{Cause, NoteCode, PlanNote};
 
-/// Copies that a message names.
+/// The limit on copies that a message names.
 const MAX_LISTED_SNAPSHOTS: usize = 3;
 
-/// Objects of which a plan has a note of their own.
+/// The limit on objects with a note of their own.
 const MAX_NOTES: usize = 20;
 
-/// Tells whether the objects of a kind hold data that goes with them.
+/// Returns whether the objects of a kind contain data that is deleted with them.
 pub(in crate::plan) const fn kind_holds_data(kind: &Kind) -> bool {
     kind.data_bearing || kind.local_data
 }
 
-/// Tells whether an object with a disk of its own is replaced although its block was not edited.
+/// Returns whether an object with a local disk is replaced although its block was not edited.
 pub(super) fn goes_unedited(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -34,7 +34,7 @@ pub(super) fn goes_unedited(
     subject.kind.local_data && !edited && !final_snapshot::is_copied(survey, subject)
 }
 
-/// Tells whether something consents to the loss of an object's data.
+/// Returns whether the loss of an object's data is approved.
 fn consents_to_loss(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let options = survey.inputs.options;
     let declared = survey.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
@@ -42,7 +42,7 @@ fn consents_to_loss(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bo
     options.destroy || options.delete_data.contains(subject.address) || declared || remembered
 }
 
-/// Blocks a deletion that loses data and to which nothing consents.
+/// Blocks a deletion that loses data without approval.
 pub(super) fn would_be_lost(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -75,7 +75,7 @@ pub(super) fn would_be_lost(
     blocks.add_for_subject("holds_data", subject, None, text, help);
 }
 
-/// Says which copies of an object's data survive a plan, and how old they are.
+/// Describes the copies of an object's data that survive a plan, and their age.
 fn describe_surviving_copies(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -119,7 +119,7 @@ fn describe_dated_copy(copy: &Object, now: Timestamp) -> String {
     format!("the {} {name} ({})", copy.kind, byproducts::describe_age(copy, now))
 }
 
-/// Returns what is to be told of data that is lost with consent, or because everything is destroyed: what survives.
+/// Returns a note for each object whose data is deleted with approval, or by a destroy: the copies that survive.
 pub(in crate::plan) fn data_loss_notes(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -129,7 +129,7 @@ pub(in crate::plan) fn data_loss_notes(
         let goes = verdict.act == DecisionKind::Delete
             && kind_holds_data(subject.kind)
             && subject.object().is_some();
-        // What came of others is told of with them.
+        // A byproduct is reported together with its source.
         let is_told = survey.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
         goes && !unfinished
             && !is_told
@@ -143,7 +143,7 @@ pub(in crate::plan) fn data_loss_notes(
         source: None,
         address: None,
     };
-    // That data is lost for good is said by the change itself.
+    // The change line itself states that data is lost for good.
     let told = |(subject, _): (&ResourceState<'_>, &Decision<'_>)| {
         let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
         let surviving = describe_surviving_copies(survey, verdicts, subject)?;

@@ -1,11 +1,12 @@
-//! The guard of the header that names a project: what is changed must say its project, and where neither the ledger nor
-//! the service does, nothing is sent. In: verdicts. Out: a block for each object whose change could only guess.
+//! The guard of the project header: a request for a change must name the object's project, so nothing is sent where
+//! neither the ledger nor the service shows it. In: verdicts. Out: a blocker for each object whose project would be a
+//! guess.
 
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 
-/// Blocks changes of objects whose project nobody says.
+/// Blocks changes of objects whose project is unknown.
 pub(super) fn check<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -31,7 +32,7 @@ pub(super) fn check<'a>(
     }
 }
 
-/// Tells whether neither the ledger nor the service says the project of an object that must state it.
+/// Returns whether a request must name the project of an object that neither the ledger nor the service shows.
 fn is_homeless(subject: &ResourceState<'_>) -> bool {
     let known = subject.owned_object().is_some_and(|owned| owned.project.is_some());
     subject.kind.states_project && !known && subject.object().is_some_and(|object| object.project.is_none())
