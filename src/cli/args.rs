@@ -47,7 +47,7 @@ pub use self::test::TestArgs;
 pub use self::values::{AutoApproval, ChangeKind, FileSyntax};
 use crate::model::address::Name;
 
-/// What `stead` alone prints.
+/// Overview that `stead` prints without a command.
 const OVERVIEW: &str = "\
 stead keeps an account on the cloud the way its configuration says.
 
@@ -59,7 +59,7 @@ Three ways in:
 stead --help lists every command; stead COMMAND --help explains one.
 ";
 
-/// Exit codes, for the long help.
+/// List of exit codes, for the end of the long help.
 const AFTER_HELP: &str = "\
 Examples:
   stead init --template shop my-shop
@@ -69,7 +69,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 changes and 3 drift (only with --exit-code), 4 blocked, 5 plan out of
 date, 6 partly applied, 7 refused by the account, 8 locked, 64 wrong usage, 130 interrupted.";
 
-/// How editors are told of the language server.
+/// Help of `lsp`: how to configure the language server in editors.
 const LSP_HELP: &str = "\
 An editor starts it and speaks with it over standard input and output. Examples of settings:
   Helix, languages.toml:  [language-server.stead] command = \"stead\" args = [\"lsp\"]
@@ -79,26 +79,26 @@ An editor starts it and speaks with it over standard input and output. Examples 
 It answers for stead.yaml, stead.kdl, *.stead.yaml and *.stead.kdl; -e and --var-file say what else decides:
   stead lsp -e prod";
 
-/// Keeps an account on the cloud the way its configuration says.
+/// Manages cloud resources from declarative files.
 #[derive(Debug, Clone, PartialEq, Parser)]
 #[command(name = "stead", version, after_help = AFTER_HELP, arg_required_else_help = false)]
 #[command(propagate_version = false, max_term_width = 100)]
 pub struct Cli {
-    /// Settings of every command.
+    /// Flags that every command accepts.
     #[command(flatten)]
     pub global: GlobalArgs,
-    /// What to do; `None` prints the overview.
+    /// The command to run; `None` prints the overview.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Returns what `stead` without a command prints.
+/// Returns the overview that `stead` prints without a command.
 #[must_use]
 pub const fn command_overview() -> &'static str {
     OVERVIEW
 }
 
-/// Settings of every command. A flag is stronger than its `STEAD_*` variable; `settings` merges them.
+/// Flags that every command accepts. A flag takes precedence over its `STEAD_*` variable; `settings` merges them.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
@@ -117,156 +117,156 @@ pub struct GlobalArgs {
     /// File with variables, YAML or KDL; repeatable [env: STEAD_VAR_FILE]
     #[arg(long = "var-file", global = true, value_name = "FILE")]
     pub var_files: Vec<PathBuf>,
-    /// How results are written [env: STEAD_OUTPUT] [default: text]
+    /// Output format [env: STEAD_OUTPUT] [default: text]
     #[arg(long, global = true, value_name = "FORMAT")]
     pub output: Option<OutputFormat>,
-    /// Use the built-in cloud in place of an account [env: STEAD_CLOUD]
+    /// Use the built-in cloud instead of an account [env: STEAD_CLOUD]
     #[arg(long, global = true, value_name = "CLOUD")]
     pub cloud: Option<CloudChoice>,
     /// Address of the service [env: STEAD_API_URL]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "cloud")]
     pub api_url: Option<String>,
-    /// File with certificates of authorities to trust besides the system's [env: STEAD_CA_FILE]
+    /// File with CA certificates to trust in addition to the system's [env: STEAD_CA_FILE]
     #[arg(long, global = true, value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
     /// Project, by name or id, of a stack without a project block [env: STEAD_PROJECT]
     #[arg(long, global = true, value_name = "PROJECT")]
     pub project: Option<Name>,
-    /// Where ledgers are kept: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
+    /// Backend for ledgers: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
     #[arg(long, global = true, value_name = "PLACE")]
     pub backend: Option<String>,
-    /// Let files, modules and stacks be named outside of the repository [env: STEAD_ALLOW_OUTSIDE]
+    /// Allow files, modules and stacks outside of the repository [env: STEAD_ALLOW_OUTSIDE]
     #[arg(long, global = true)]
     pub allow_outside: bool,
-    /// Never ask; what would be asked is an error [env: STEAD_NO_INPUT, CI]
+    /// Never prompt; fail where a prompt would be needed [env: STEAD_NO_INPUT, CI]
     #[arg(long, global = true)]
     pub no_input: bool,
-    /// When to use colours [env: STEAD_COLOR] [default: auto]
+    /// When to use colors [env: STEAD_COLOR] [default: auto]
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
-    /// No hints and no progress; results and warnings stay [env: STEAD_QUIET]
+    /// Print no hints and no progress; results and warnings stay [env: STEAD_QUIET]
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more: whole values, all places, steps and requests; -vv: times, and what it stands on
-    /// [env: STEAD_VERBOSE]
+    /// Print more: whole values, all locations, steps and requests; -vv: also times and the reasons of decisions [env:
+    /// STEAD_VERBOSE]
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
 
-/// How results are written.
+/// Output format of a command's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// For people.
+    /// Text for a person.
     Text,
-    /// One document.
+    /// One JSON document.
     Json,
-    /// One event a line where things happen, as apply does; else the document on one line.
+    /// One JSON event per line for commands that report progress, such as apply; else the document on one line.
     Ndjson,
 }
 
-/// Which cloud.
+/// Cloud that the command uses instead of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CloudChoice {
-    /// The one in the binary, with its data below `.stead/`.
+    /// The cloud built into the binary, with its data below `.stead/`.
     Local,
 }
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
-    /// On a terminal that has them.
+    /// Colors if the terminal supports them.
     Auto,
-    /// Always.
+    /// Colors even when the output is not a terminal.
     Always,
-    /// Never.
+    /// No colors, even on a terminal.
     Never,
 }
 
-/// What to do.
+/// The commands of `stead`.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Write an example stack; needs no account
     Init(InitArgs),
-    /// Check a stack without any request; with --fix, mend what is safe to mend
+    /// Check a stack without sending any request; with --fix, apply the safe corrections
     Validate(ValidateArgs),
-    /// Give files their canonical form, comments kept
+    /// Format files in the canonical form; comments are kept
     Fmt(FmtArgs),
-    /// Write a file in the other syntax, or make a stack of another tool's file
+    /// Convert a file to the other syntax, or another tool's file to a stack
     Convert(ConvertArgs),
-    /// Show the resolved configuration, and what decided each value
+    /// Show the resolved configuration, and the source of each value
     Render(RenderArgs),
-    /// Try an expression
+    /// Evaluate an expression
     Eval(EvalArgs),
-    /// Tell all about a kind, an attribute, a word of the language, a function or a code
+    /// Explain a kind, an attribute, a keyword, a function or a diagnostic code
     Explain(ExplainArgs),
-    /// Draw what waits for what
+    /// Show the dependency graph
     Graph(GraphArgs),
-    /// Tell why a resource is there, what it waits for and what waits for it
+    /// Explain why a resource exists, what it depends on and what depends on it
     Why(WhyArgs),
     /// Run the stack's own tests on the built-in cloud, in memory
     Test(TestArgs),
-    /// Show what would happen; sends only reads
+    /// Show what an apply would change; sends only reads
     Plan(PlanArgs),
     /// Show a saved plan again, without any request
     Show(ShowArgs),
-    /// Plan, ask, and make it so; or apply a saved plan
+    /// Plan, ask for approval, and apply the changes; or apply a saved plan
     Apply(ApplyArgs),
-    /// Remove everything that is not protected
+    /// Delete all resources that are not protected
     Destroy(DestroyArgs),
-    /// Compare the live objects with the last apply
+    /// Compare the live objects with the last applied attributes
     Drift(DriftArgs),
-    /// Take over live objects: write their configuration, and own them
+    /// Import live objects: write their configuration, and record them in the ledger
     Import(ImportArgs),
-    /// Give a resource another name: block, references and a `moved` entry
+    /// Rename a resource: its block, the references and a `moved` entry
     Mv(MvArgs),
-    /// Take a resource out: its block, and what becomes of its object
+    /// Remove a resource: its block, and forget or delete its object
     Rm(RmArgs),
-    /// List what is managed
+    /// List the managed resources
     Ls(LsArgs),
-    /// Show one resource as it is live
+    /// Show the live attributes of one resource
     Get(GetArgs),
-    /// Answer what only a human can: which object a lost request made
+    /// Resolve an ambiguous intent: state which object a lost request created
     Resolve(ResolveArgs),
-    /// Store an API key for a service, once it was tried
+    /// Store an API key for a service, after it was verified
     Login(LoginArgs),
     /// Forget the stored API key
     #[command(after_help = "Example:\n  stead logout -p work")]
     Logout,
-    /// Show what the service tells of the key in use; never the key
+    /// Show what the service reports about the API key in use; never prints the key
     #[command(after_help = "Example:\n  stead whoami -p work --output json")]
     Whoami,
-    /// Check key, service, clock, stack, ledger and lock, with a remedy for each trouble
+    /// Check key, service, clock, stack, ledger and lock; prints a remedy for each problem
     Doctor(DoctorArgs),
-    /// Show plans, templates and prices; pin their names anew
+    /// Show plans, templates and prices; update the pinned names
     Catalog(CatalogArgs),
-    /// Tell what the stack costs a month, resource by resource
+    /// Show the monthly cost of the stack, by resource
     Cost(CostArgs),
-    /// Do something once: reboot, restore, rotate, look closer
+    /// Run a one-off action on an object: reboot, restore, rotate, inspect
     Do(DoArgs),
     /// Rebuild a lost ledger from the configuration and the live objects
     Recover(RecoverArgs),
-    /// List past applies: who, when, which commit and plan, how it ended
+    /// List past applies: actor, time, commit, plan and outcome
     History(HistoryArgs),
-    /// See who has the ledger's lock, or break it
+    /// Show who holds the ledger's lock, or break it
     Lock(LockArgs),
-    /// Look at the ledger itself, copy it, move it, check and repair it
+    /// Inspect, copy, move, verify and repair the ledger
     State(StateArgs),
-    /// Keep, show, set and rotate the secrets that the ledger holds encrypted
+    /// Store, show, set and rotate the secrets that the ledger keeps encrypted
     Secret(SecretArgs),
-    /// Write a pipeline for CI, and what it leaves where code is reviewed
+    /// Write a CI pipeline, and post comments on pull or merge requests
     Ci(CiArgs),
-    /// Serve the built-in cloud
+    /// Serve the built-in cloud over HTTP
     Emulator(EmulatorArgs),
-    /// Write what stead knows of the service, for other tools
+    /// Print schemas of files, API and output, for other tools
     Schema(SchemaArgs),
     /// Help an editor write stacks: diagnostics, completion, hover, rename (Language Server Protocol)
     #[command(after_help = LSP_HELP)]
     Lsp,
-    /// Write a completion script for a shell; it knows the stack's addresses, too
+    /// Write a completion script for a shell; it completes the stack's addresses, too
     Completions(CompletionsArgs),
     /// Write manual pages: of stead, of a command, or all of them
     Man(ManArgs),
-    /// What a completion script asks
+    /// Print candidates for a completion script
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArgs),
     /// Show version, commit and schema number
@@ -274,17 +274,17 @@ pub enum Command {
     Version,
 }
 
-/// `init`.
+/// Command-line arguments of `stead init`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead init\n  stead init --template shop --format kdl my-shop")]
 pub struct InitArgs {
-    /// Where to write
+    /// Directory to write to
     #[arg(value_name = "DIR", default_value = ".")]
     pub into: PathBuf,
-    /// Which example; asked for on a terminal when left out
+    /// Example to write; prompts for it on a terminal when omitted
     #[arg(long)]
     pub template: Option<StackTemplate>,
-    /// Which syntax; asked for on a terminal when left out
+    /// Syntax of the files; prompts for it on a terminal when omitted
     #[arg(long)]
     pub format: Option<FileSyntax>,
     /// Overwrite files that exist
@@ -292,48 +292,48 @@ pub struct InitArgs {
     pub force: bool,
 }
 
-/// An example stack.
+/// An example stack that `init` writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum StackTemplate {
-    /// One network, one machine.
+    /// One network and one virtual machine.
     #[default]
     Minimal,
     /// Machines, storage, backups and a database in two environments.
     Shop,
 }
 
-/// `resolve`.
+/// Command-line arguments of `stead resolve`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…\n  stead resolve 3f0e8c52 absent"
 )]
 pub struct ResolveArgs {
-    /// The first digits of the question's request, or its resource; all open questions when left out
+    /// The first digits of the ambiguous intent's request, or its resource; all ambiguous intents when omitted
     pub operation: Option<String>,
-    /// The answer
+    /// How to resolve the ambiguous intent
     #[command(subcommand)]
     pub answer: Option<ResolveAction>,
 }
 
-/// What became of a request.
+/// Resolution of an ambiguous intent.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum ResolveAction {
-    /// It made this object, which is the resource's from now on
+    /// It created this object; the resource owns it from now on
     #[command(after_help = "Example:\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…")]
     Adopt {
-        /// The live object's id
+        /// Id of the live object
         id: Name,
     },
-    /// It made nothing, or nothing yet: it stays watched for late effects
+    /// It created nothing so far; stead keeps checking for late effects
     #[command(after_help = "Example:\n  stead resolve 3f0e8c52 absent")]
     Absent,
-    /// Whatever it made is left alone, and not asked about again
+    /// Forget the intent: whatever it created stays unmanaged
     #[command(after_help = "Example:\n  stead resolve 3f0e8c52 forget")]
     Forget,
-    /// It made this object, which is one too many: the next plan deletes it
+    /// It created this object in addition to another one; the next plan deletes it
     #[command(after_help = "Example:\n  stead resolve 3f0e8c52 surplus 5b1e09c2-…")]
     Surplus {
-        /// The live object's id
+        /// Id of the live object
         id: Name,
     },
 }

@@ -14,7 +14,7 @@ use crate::cli::actions::registry::{self, KindAction};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{DocumentMerge, Effect, Parameter, ParameterPresence, ResponseShape, Type};
 
-/// The action that no table has.
+/// Action that every kind has without an entry in its table.
 pub(in crate::cli) const DELETE: &str = "delete";
 
 const ABOUT: &str = "\
@@ -27,34 +27,34 @@ Examples:
   stead do restore database.main --time 2026-10-14T12:00:00Z
   stead do ACTION --help explains one action.";
 
-/// `do`.
+/// Command-line arguments of `stead do`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DoArgs {
-    /// The action's name.
+    /// Name of the action, such as `reboot`.
     pub action: String,
-    /// To what it is done.
+    /// Target of the action; `None` if the user named no target.
     pub target: Option<String>,
-    /// What was given, by the parameter's name; a flag without a value is there with none.
+    /// Values of the parameters that were given, by parameter name; a flag without a value has an empty list.
     pub given: BTreeMap<&'static str, Vec<String>>,
-    /// Do not ask.
+    /// Do not prompt for confirmation.
     pub yes: bool,
-    /// Do not wait for the end.
+    /// Return without waiting for the result.
     pub no_wait: bool,
-    /// How long to wait.
+    /// Timeout of the wait; `None` uses the default of the kind.
     pub timeout: Option<Duration>,
-    /// Show what is secret, on a terminal.
+    /// Print secrets of the response on a terminal.
     pub show: bool,
-    /// Where what is secret is written.
+    /// File that receives the secret part of the response.
     pub to: Option<PathBuf>,
-    /// Only this field of the answer.
+    /// Print only this field of the response.
     pub field: Option<String>,
-    /// Into which file the document is merged.
+    /// Kubeconfig to merge the document into; `Some(None)` is the default file.
     pub merge: Option<Option<PathBuf>>,
-    /// The merged context becomes the current one.
+    /// Whether the merged context becomes the current one.
     pub use_context: bool,
-    /// As CSV.
+    /// Print the records as CSV.
     pub csv: bool,
-    /// Go on with what comes.
+    /// Keep printing new records until interrupted.
     pub follow: bool,
 }
 
@@ -127,7 +127,7 @@ impl FromArgMatches for DoArgs {
     }
 }
 
-/// Lists kinds and their actions.
+/// Lists kinds and their actions, for the help of `do`.
 fn by_kind() -> String {
     let kinds = REGISTRY.kinds.iter().filter(|kind| !kind.actions.is_empty());
     let widest = kinds.clone().map(|kind| kind.name.len()).max().unwrap_or(0);
@@ -138,7 +138,7 @@ fn by_kind() -> String {
     format!("By kind:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns what the actions of one name ask for, each flag once.
+/// Returns the parameters of all actions of one name, each flag once.
 fn distinct_parameters(deeds: &[KindAction]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();
     for parameter in deeds.iter().flat_map(|deed| deed.parameters(REGISTRY)) {
@@ -152,7 +152,7 @@ fn distinct_parameters(deeds: &[KindAction]) -> Vec<Parameter> {
     found
 }
 
-/// Returns the command of all actions of one name.
+/// Returns the subcommand for all actions of one name.
 fn action_command(name: &'static str, deeds: &[KindAction]) -> Command {
     let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
     let about = match deeds {
@@ -184,7 +184,7 @@ fn action_command(name: &'static str, deeds: &[KindAction]) -> Command {
     add_common_flags(command, deeds)
 }
 
-/// Adds the flags that every action of its sort has.
+/// Adds the flags that the actions share, such as `--yes`.
 fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
     let any = |test: fn(&KindAction) -> bool| deeds.iter().any(test);
     let switch = |name: &'static str, help: &'static str| {
@@ -246,7 +246,7 @@ fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
     command
 }
 
-/// Returns the command that deletes an object which no ledger owns; every kind has it.
+/// Returns the subcommand `delete`, which every kind has, for an object that is in no ledger.
 fn delete_command() -> Command {
     let text = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).value_name(value).help(help).allow_hyphen_values(false)
@@ -276,7 +276,7 @@ fn address_arg(deeds: &[KindAction]) -> Arg {
         .help(help)
 }
 
-/// Returns the flag of a parameter. What is given is judged once the kind is known.
+/// Returns the flag of a parameter. Its value is validated when the kind is known.
 fn parameter_flag(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.name).help(parameter.summary.trim_end_matches('.'));
     let arg = arg.required(parameter.need == ParameterPresence::Required && !parameter.positional);
@@ -306,7 +306,7 @@ const fn value_name(parameter: &Parameter) -> &'static str {
     }
 }
 
-/// Says what it does besides, and shows one line that works.
+/// Returns the text after the help: further effects and one example.
 fn help_footer(deeds: &[KindAction]) -> String {
     let mut text = String::new();
     for deed in deeds {

@@ -5,178 +5,178 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// `lock`.
+/// Command-line arguments of `stead lock`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead lock status -e prod\n  stead lock break --reason 'its runner is gone' -e prod"
 )]
 pub struct LockArgs {
-    /// What about it
+    /// What to do with the lock
     #[command(subcommand)]
     pub action: LockAction,
 }
 
-/// What about a lock.
+/// Subcommands of `stead lock`.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum LockAction {
-    /// Say who has it, since when, and for how long; exits with 8 when someone has
+    /// Show who holds it, since when, and for how long; exits with 8 if it is held
     #[command(after_help = "Example:\n  stead lock status -e prod")]
     Status,
-    /// Take it from whoever has it: their open requests are asked about, never repeated
+    /// Break it: the holder's open requests become ambiguous intents, and are never repeated
     Break(LockBreakArgs),
 }
 
-/// `lock break`.
+/// Command-line arguments of `stead lock break`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead lock break --reason 'its runner is gone' -e prod")]
 pub struct LockBreakArgs {
-    /// Why; the history keeps it
+    /// Reason; it is recorded in the history
     #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
     pub reason: String,
-    /// Do not ask
+    /// Do not prompt
     #[arg(long)]
     pub yes: bool,
 }
 
-/// `history`.
+/// Command-line arguments of `stead history`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead history -e prod\n  stead history show 1 --output json")]
 pub struct HistoryArgs {
-    /// One apply in full
+    /// Show one apply in full
     #[command(subcommand)]
     pub show: Option<HistoryAction>,
 }
 
-/// What of a history.
+/// Subcommands of `stead history`.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum HistoryAction {
     /// Show one apply in full
     #[command(after_help = "Example:\n  stead history show 1")]
     Show {
-        /// Its number in the list; 1 is the last one
+        /// Number in the list; 1 is the latest apply
         #[arg(value_parser = parse_list_number)]
         number: NonZeroUsize,
     },
 }
 
-/// `state`.
+/// Command-line arguments of `stead state`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead state list\n  stead state pull -o ledger.json\n  stead state push ledger.json\n  stead state migrate --to s3://bucket/prefix\n  stead state seal\n  stead state verify"
 )]
 pub struct StateArgs {
-    /// What to do with it
+    /// What to do with the ledger
     #[command(subcommand)]
     pub action: StateAction,
 }
 
-/// What to do with a ledger.
+/// Subcommands of `stead state`.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum StateAction {
-    /// List what it owns, without asking the service
+    /// List the objects that it owns, without a request to the service
     #[command(after_help = "Example:\n  stead state list --output json")]
     List,
-    /// Write it whole, as one document with its own digest
+    /// Export it as one document with its own digest
     Pull(StatePullArgs),
-    /// Put a document that was pulled in its place
+    /// Replace it by an exported document
     Push(StatePushArgs),
-    /// Keep it elsewhere from now on
+    /// Move it to another backend
     Migrate(StateMigrateArgs),
-    /// Add MACs to one that has none, or replace their key
+    /// Add MACs to a ledger without them, or replace their key
     Seal(StateSealArgs),
-    /// Let the ledger of a shared backend be applied from this directory, too
+    /// Allow this directory to apply the stack of a ledger on a shared backend, too
     AdoptDirectory(AdoptDirectoryArgs),
-    /// Check every record, digest and summary that is kept
+    /// Verify every stored record, digest and checkpoint
     #[command(after_help = "Example:\n  stead state verify -e prod")]
     Verify,
-    /// Get back what can be got back of a damaged one
+    /// Repair a damaged ledger as far as possible
     Repair(StateRepairArgs),
 }
 
-/// `state pull`.
+/// Command-line arguments of `stead state pull`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Example:\n  stead state pull -o ledger.json\n\nThe document holds the key of the secrets' fingerprints, and no secret: keep it as private as the ledger."
 )]
 pub struct StatePullArgs {
-    /// Where to, readable by its owner only; standard output when left out
+    /// Output file, readable only by its owner; standard output when omitted
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 
-/// `state push`.
+/// Command-line arguments of `stead state push`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead state push ledger.json")]
 pub struct StatePushArgs {
-    /// A document of `state pull`
+    /// A document written by `state pull`
     pub file: PathBuf,
-    /// Also when the ledger has gone on since the document was pulled
+    /// Push although the ledger has new records since the document was pulled
     #[arg(long)]
     pub force: bool,
-    /// Do not ask
+    /// Do not prompt
     #[arg(long)]
     pub yes: bool,
 }
 
-/// `state migrate`.
+/// Command-line arguments of `stead state migrate`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Example:\n  stead state migrate --to s3://bucket/prefix\n\nIt can be repeated after any interruption."
 )]
 pub struct StateMigrateArgs {
-    /// Where to: file:DIR, postgres://…, s3://bucket/prefix or https://…
+    /// New location: file:DIR, postgres://…, s3://bucket/prefix or https://…
     #[arg(long, value_name = "PLACE")]
     pub to: String,
-    /// Also over an older copy of this ledger that was never used
+    /// Overwrite an older copy of this ledger that was never used
     #[arg(long)]
     pub force: bool,
-    /// Do not ask
+    /// Do not prompt
     #[arg(long)]
     pub yes: bool,
 }
 
-/// `state seal`.
+/// Command-line arguments of `stead state seal`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead state pull -o ledger-backup.json && stead state seal\n  STEAD_LEDGER_KEY=new.key stead state seal --previous-key old.key\n\nThe key is in the file that STEAD_LEDGER_KEY names. From then on the ledger is not read with that key unless MACs\nof it cover every record, and not written without it. It can be repeated after any interruption."
 )]
 pub struct StateSealArgs {
-    /// The key of the MACs that it has; those of STEAD_LEDGER_KEY take their place
+    /// Key of the present MACs; they are replaced by MACs under STEAD_LEDGER_KEY
     #[arg(long, value_name = "FILE")]
     pub previous_key: Option<PathBuf>,
-    /// Do not ask
+    /// Do not prompt
     #[arg(long)]
     pub yes: bool,
 }
 
-/// `state adopt-directory`.
+/// Command-line arguments of `stead state adopt-directory`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead state adopt-directory -e prod\n  stead state adopt-directory --all --yes\n\nA ledger on a shared backend remembers the repository and the directory that it is applied from; elsewhere plans\nare blocked. A move inside of the repository needs no adoption."
 )]
 pub struct AdoptDirectoryArgs {
-    /// All stacks of the repository, in all environments (or the one of -e): after it was renamed or copied
+    /// All stacks of the repository, in all environments (or the one of -e), after it was renamed or copied
     #[arg(long)]
     pub all: bool,
-    /// Do not ask
+    /// Do not prompt
     #[arg(long)]
     pub yes: bool,
 }
 
-/// `state repair`.
+/// Command-line arguments of `stead state repair`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead state repair\n\nDamaged files are kept aside, never deleted.")]
 pub struct StateRepairArgs {
-    /// Do not ask
+    /// Do not prompt
     #[arg(long)]
     pub yes: bool,
 }
 
-/// `recover`.
+/// Command-line arguments of `stead recover`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead recover -e prod\n  stead recover --yes && stead plan")]
 pub struct RecoverArgs {
-    /// Take what is unambiguous without asking, and list the rest
+    /// Adopt unambiguous matches without a prompt, and list the rest
     #[arg(long)]
     pub yes: bool,
 }

@@ -3,19 +3,19 @@
 
 use super::{Command, SecretAction};
 
-/// What a command can tell to programs.
+/// Machine-readable output of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputSupport {
-    /// One document; with `ndjson`, on one line.
+    /// One document; with `ndjson`, on a single line.
     Document,
-    /// With `json` one document, with `ndjson` one event a line as things happen.
+    /// One document with `json`; with `ndjson`, one event per line while the command runs.
     Events,
-    /// Nothing: its text is what other programs take, or a protocol of its own.
+    /// None: the text is meant for other programs, or the command has its own protocol.
     Text,
 }
 
 impl Command {
-    /// Returns in which forms it tells its results.
+    /// Returns the machine-readable output formats of the command.
     #[must_use]
     pub const fn output_forms(&self) -> OutputSupport {
         match self {
@@ -61,8 +61,8 @@ impl Command {
 }
 
 impl Command {
-    /// Tells whether the stack's secrets enter what the command does: what it sends, compares with what it sends, or
-    /// computes. The others must work for whoever has none of them: at night, in a cron, before a rescue.
+    /// Returns whether the command needs the values of the stack's secrets: it sends them, compares them, or computes
+    /// with them. All other commands must work without them, for example in a scheduled job or during a recovery.
     #[must_use]
     pub const fn needs_secrets(&self) -> bool {
         match self {

@@ -3,8 +3,7 @@
 
 use super::{CloudChoice, GlobalArgs};
 
-/// Returns the global flags of a command line as they are written, those out that change nothing but the
-/// output.
+/// Returns the global flags as the user would type them, without those that only change the output.
 pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<&str>| {
@@ -31,7 +30,7 @@ pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     words
 }
 
-/// Returns a word as a shell reads it.
+/// Returns a word with the quotes that a shell needs.
 pub(in crate::cli) fn quote_shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@=,+-%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

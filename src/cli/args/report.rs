@@ -7,23 +7,23 @@ use clap::Args;
 use crate::model::diagnostic::nearest_name;
 use crate::report::review::ReviewFormat;
 
-/// A report, and the file that it is written to.
+/// Format of a report, and the file to write it to.
 pub type ReportTarget = (ReviewFormat, PathBuf);
 
-/// Reports of a plan.
+/// Flag for reports of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct PlanReportArgs {
-    /// Write a report too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality,
-    /// prom or mermaid; repeatable. Once an apply has run they tell how it ended, but for tfjson, gitlab and
-    /// mermaid, which are forms of a plan
+    /// Write a report, too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality, prom or
+    /// mermaid; repeatable. After an apply they contain its outcome, except tfjson, gitlab and mermaid, which describe
+    /// only a plan
     #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_plan)]
     pub wanted: Vec<ReportTarget>,
 }
 
-/// Reports of a configuration's problems.
+/// Flag for reports of a configuration's diagnostics.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct ProblemReportArgs {
-    /// Write a report too: sarif, junit, codequality or json; repeatable
+    /// Write a report, too: sarif, junit, codequality or json; repeatable
     #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_problems)]
     pub wanted: Vec<ReportTarget>,
 }

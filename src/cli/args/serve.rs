@@ -4,56 +4,56 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// `emulator`.
+/// Command-line arguments of `stead emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
 )]
 pub struct EmulatorArgs {
-    /// Port; 0 takes a free one
+    /// Port; 0 selects a free one
     #[arg(long, default_value_t = 8377)]
     pub port: u16,
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub bind: std::net::IpAddr,
-    /// Listen beyond this machine, knowing that anyone with the key can reach it
+    /// Listen on other than loopback addresses; anyone with the key can reach it
     #[arg(long)]
     pub i_know: bool,
-    /// Where its data is [default: .stead, the cloud that --cloud local uses]
+    /// Data directory [default: .stead, the cloud that --cloud local uses]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Fill a new cloud: shop (what examples/shop makes), objects=N, or an export's file
+    /// Fill a new cloud: shop (the objects of examples/shop), objects=N, or an exported file
     #[arg(long, value_name = "SPEC")]
     pub seed: Option<String>,
     /// Inject failures: 'POST /vms=503:10%'; repeatable
     #[arg(long, value_name = "SPEC")]
     pub fail: Vec<String>,
-    /// Where the chance of injected failures begins
+    /// Seed of the random failures
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub fault_seed: u64,
-    /// Seconds of its clock for each second [default: 20]
+    /// Speed of its clock, in seconds per real second [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub speed: Option<u32>,
-    /// Limit no rates
+    /// Disable rate limits
     #[arg(long)]
     pub no_limiter: bool,
 }
 
-/// `completions`.
+/// Command-line arguments of `stead completions`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead\n  stead completions zsh > ~/.zfunc/_stead\n  stead completions fish > ~/.config/fish/completions/stead.fish\n\nbash, zsh and fish also complete what the stack has: addresses, environments, actions and codes."
 )]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell to write the script for
     pub shell: clap_complete::Shell,
 }
 
-/// `man`.
+/// Command-line arguments of `stead man`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Examples:\n  stead man plan | man -l -\n  stead man --out ~/.local/share/man/man1")]
 pub struct ManArgs {
-    /// The command, word by word; stead itself when left out
+    /// The command, word by word; stead itself when omitted
     #[arg(value_name = "COMMAND")]
     pub command: Vec<String>,
     /// Write the pages of all commands into this directory
@@ -61,17 +61,17 @@ pub struct ManArgs {
     pub out: Option<PathBuf>,
 }
 
-/// `__complete`: what a completion script asks.
+/// Command-line arguments of `stead __complete`, which completion scripts run.
 #[derive(Debug, Clone, PartialEq, Args)]
 pub struct CompleteArgs {
-    /// Which word is being written; the program itself is word 0
+    /// Index of the word at the cursor; the program itself is word 0
     pub at: usize,
-    /// The words
+    /// All words of the command line
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
 }
 
-/// `schema`.
+/// Command-line arguments of `stead schema`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead schema stack > stack.schema.json\n  stead schema openapi > cloud.openapi.json\n  \
@@ -80,43 +80,43 @@ pub struct CompleteArgs {
     # yaml-language-server: $schema=./stack.schema.json"
 )]
 pub struct SchemaArgs {
-    /// Which document
+    /// Document to print
     pub document: SchemaDocument,
 }
 
-/// A document that is made from what stead knows of the service.
+/// A schema that `stead schema` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SchemaDocument {
-    /// The files of a stack, as JSON Schema, draft 7.
+    /// Files of a stack, as JSON Schema, draft 7.
     Stack,
-    /// The service's API, as OpenAPI 3.1.
+    /// API of the service, as OpenAPI 3.1.
     Openapi,
-    /// What `plan` and `show` print with --output json.
+    /// JSON output of `plan` and `show`.
     Plan,
-    /// A line of what they print with --output ndjson.
+    /// One line of the NDJSON output of `plan` and `show`.
     PlanEvent,
-    /// A line of what `apply` and `destroy` print with --output ndjson.
+    /// One line of the NDJSON output of `apply` and `destroy`.
     ApplyEvent,
-    /// What `drift` prints.
+    /// JSON output of `drift`.
     Drift,
-    /// What `ls` prints.
+    /// JSON output of `recover`.
     Ls,
-    /// What `do` prints, and a line of it with --output ndjson.
+    /// JSON output of `do`, and one line of its NDJSON output.
     Do,
-    /// What `catalog` prints.
+    /// JSON output of `history`.
     Catalog,
-    /// What `cost` prints.
+    /// JSON output of `validate`.
     Cost,
-    /// What `test` prints.
+    /// JSON output of `test`.
     Test,
-    /// What `validate` prints.
+    /// JSON output of `cost`.
     Validate,
-    /// What `history` prints.
+    /// JSON output of `catalog`.
     History,
-    /// What `lock status` prints.
+    /// JSON output of `lock status`.
     Lock,
-    /// What `recover` prints.
+    /// JSON output of `ls`.
     Recover,
-    /// What `secret get` prints.
+    /// JSON output of `secret get`.
     Secret,
 }

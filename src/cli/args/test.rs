@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// `test`.
+/// Command-line arguments of `stead test`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "\
 Each test plans, and perhaps applies, the stack of its file's directory on the built-in cloud: in memory, \
@@ -26,13 +26,13 @@ Examples:
   stead test --watch
   stead test --output json")]
 pub struct TestArgs {
-    /// Files of tests; every *.test.yaml and *.test.kdl of the stack's directory when left out
+    /// Test files; every *.test.yaml and *.test.kdl of the stack's directory when omitted
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Write a report, as junit=PATH
+    /// Write a JUnit report, as junit=PATH
     #[arg(long, value_name = "FORMAT=PATH", value_parser = parse_junit_path)]
     pub report: Option<PathBuf>,
-    /// Run again whenever a file of the stack or of its tests changes, until Ctrl-C
+    /// Run again when a file of the stack or of its tests changes, until Ctrl-C
     #[arg(long)]
     pub watch: bool,
 }

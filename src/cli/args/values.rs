@@ -8,35 +8,35 @@ use clap::ValueEnum;
 
 use crate::model::address::{Address, Name};
 
-/// A syntax.
+/// Syntax of a stack's files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum FileSyntax {
-    /// YAML.
+    /// YAML, the syntax of `stead.yaml`.
     #[default]
     Yaml,
     /// KDL, version 2.
     Kdl,
 }
 
-/// What `--yes` agrees to.
+/// Kinds of change that `--yes` approves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AutoApproval {
-    /// Whatever the plan holds.
+    /// All kinds of change.
     All,
-    /// Only these kinds of change.
+    /// Only these kinds of change; a plan with others is not applied.
     Only(BTreeSet<ChangeKind>),
 }
 
 /// A kind of change that `--yes` can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum ChangeKind {
-    /// New objects, adopted ones included.
+    /// New objects; also adopted ones.
     Create,
-    /// Changes in place, moves and forgetting included.
+    /// Updates in place; also moves and forgetting.
     Update,
-    /// Replacements.
+    /// Objects deleted and created again under the same address.
     Replace,
-    /// Deletions.
+    /// Objects deleted without a successor.
     Delete,
 }
 
