@@ -29,12 +29,11 @@ use crate::model::value::Attributes;
 
 /// Why the user must resolve a request of a holder that lost the ledger: the request may still be sent, or be under
 /// way, whatever the object shows now.
-const REQUEST_IN_FLIGHT_REASON: &str =
-    "whoever sent the request lost the ledger and is not proven dead: it may still have its effect";
+const REQUEST_IN_FLIGHT_REASON: &str = "the process that sent the request lost the ledger and may still be running: the request may still take effect";
 
 /// The text of an ambiguous deletion in strict mode, when the object still exists.
 const OBJECT_PRESENT_REASON: &str =
-    "the object is there, and nobody knows whether its deletion is still to come";
+    "the object exists, and it is not known whether the deletion will still take effect";
 
 /// The wait for an object, as a multiple of its kind's usual operation time.
 const TIMEOUT_FACTOR: u32 = 4;

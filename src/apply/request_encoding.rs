@@ -330,7 +330,9 @@ pub(super) fn ledger_entry(
 
 /// Returns the error for a missing value.
 pub(super) fn missing_value_error(UnsendableValue(name): UnsendableValue) -> StepError {
-    StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
+    StepError::Failed(format!(
+        "the value of {name} is not known here: a secret's text, or a dependency's value"
+    ))
 }
 
 #[cfg(test)]

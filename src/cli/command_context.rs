@@ -178,8 +178,11 @@ impl CommandContext {
             return Ok(true);
         }
         if !self.ui.interactive {
-            return Err(CliFailure::new(Exit::Usage, "nobody is there to say yes")
-                .help("Say it beforehand: --yes. Nothing was changed."));
+            return Err(CliFailure::new(
+                Exit::Usage,
+                "confirmation is required, but this is not a terminal",
+            )
+            .help("Pass --yes. Nothing was changed."));
         }
         let agreed = self.ui.ask_approval(question, None).await?;
         if !agreed {

@@ -189,7 +189,7 @@ pub const LIFECYCLE: Keywords = &[
 /// Keywords allowed in an entry of `ignore_drift`.
 pub const IGNORED: Keywords = &[
     word("field", "The attribute.").mark_required(),
-    word("reason", "Why, for whoever reads it."),
+    word("reason", "The reason, for readers of the file."),
     word("until", "The last day that it holds."),
 ];
 
@@ -225,7 +225,7 @@ pub const DELIVER: Keywords = &[
 /// Keywords allowed in a variable's declaration.
 pub const VARIABLE: Keywords = &[
     word("check", "What must hold of `self`."),
-    word("default", "Its value when nobody gives one; without it, one must be given."),
+    word("default", "The value if none is given; a variable without a default must be given one."),
     word("deliver_secret", "Where a generated secret goes.").takes(KeywordValue::Block(DELIVER)),
     word("description", "What it is for."),
     word("from_file", "The file that holds it, below the stack's directory."),
@@ -371,7 +371,7 @@ pub const TEST_PLAN: Keywords = &[
     word("delete", "Exactly these are deleted.").takes(KeywordValue::Address),
     word("adopt", "Exactly these are taken over.").takes(KeywordValue::Address),
     word("move", "Exactly these come from another address.").takes(KeywordValue::Address),
-    word("forget", "Exactly these are let go of, and stay.").takes(KeywordValue::Address),
+    word("forget", "The resources to forget: their objects stay live.").takes(KeywordValue::Address),
     word("read", "Exactly these are only read.").takes(KeywordValue::Address),
     word("count", "How many are created, updated, …, and `unchanged`."),
     word("monthly", "The monthly bill afterwards, in dollars.").takes(KeywordValue::Block(TEST_BILL)),

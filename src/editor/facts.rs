@@ -138,7 +138,7 @@ pub fn describe_change(attribute: &Attribute) -> Option<String> {
     let mut sentence = match attribute.change {
         UpdateStrategy::Never => return None,
         UpdateStrategy::Replace => "A change replaces the object".to_owned(),
-        UpdateStrategy::Upload { .. } => "A change uploads the directory anew".to_owned(),
+        UpdateStrategy::Upload { .. } => "A change uploads the directory again".to_owned(),
         UpdateStrategy::Patch { .. } | UpdateStrategy::Switch(_) | UpdateStrategy::Link { .. } => {
             "A change is made in place".to_owned()
         }

@@ -120,7 +120,7 @@ fn fault_of(word: &str) -> Result<Fault, &'static str> {
         "malformed" => Ok(Fault::Malformed),
         _ => {
             let time = word.strip_prefix("delay-").ok_or(
-                "what goes wrong must be 402, 403, 412, 429, 500, 503, reset-before, reset-after, truncate, malformed or delay-…",
+                "the fault must be one of 402, 403, 412, 429, 500, 503, reset-before, reset-after, truncate, malformed or delay-…",
             )?;
             let millis = match (time.strip_suffix("ms"), time.strip_suffix('s')) {
                 (Some(number), _) => number.parse().ok(),
@@ -263,8 +263,8 @@ mod tests {
             ("POST /vms", "no `=`"),
             ("FETCH /vms=500", "method"),
             ("vms=500", "begin with `/`"),
-            ("/vms=404", "must be 402"),
-            ("/vms=401", "must be 402"),
+            ("/vms=404", "must be one of 402"),
+            ("/vms=401", "must be one of 402"),
             ("/vms=500:101%", "percentage"),
             ("/vms=500:NaN%", "percentage"),
             ("/vms=500:-1", "percentage"),

@@ -39,7 +39,7 @@ pub enum WorldStoreError {
     },
     /// The file is damaged or is not a world file.
     #[error(
-        "{path} cannot be read as a cloud: {reason}. Restore it from a copy, or move it away to start anew"
+        "{path} cannot be read as a cloud: {reason}. Restore it from a copy, or move it away to start with an empty cloud"
     )]
     Corrupt {
         /// Path of the file.

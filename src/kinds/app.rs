@@ -181,7 +181,7 @@ pub(super) static APP: Kind = Kind {
         when: RevivalTrigger::AtOnceUnlessBy(&["patch", "deploy"]),
         needed_by: &[],
         effect: Effect::Deploys,
-        says: "its deployment failed, and it is deployed anew",
+        says: "its deployment failed, and it is deployed again",
     }),
     rollout: Some(&DEPLOYMENT),
     actions: ACTIONS,
@@ -374,7 +374,7 @@ static ACTIONS: &[Action] = &[
     Action::post(
         "redeploy",
         "/api/v1/apps/services/{id}/deployments",
-        "Deploys it anew: what it has, or another source once.",
+        "Deploys it again: the same source, or another source once.",
     )
     .assumed()
     .parameters(&[
@@ -410,7 +410,7 @@ static ACTIONS: &[Action] = &[
     Action::post(
         "redeploy-preview",
         "/api/v1/apps/previews/{preview}/redeploy",
-        "Deploys the preview of a pull request anew.",
+        "Deploys the preview of a pull request again.",
     )
     .assumed()
     .parameters(&[PREVIEW])

@@ -22,7 +22,7 @@ pub(super) static ROLE: Kind = Kind {
             "permissions",
             Type::Set { of: &Type::Text { min: 1, max: 128, format: TextFormat::Any }, max: 256 },
         )
-        .summary("What whoever has it may do.")
+        .summary("What a user with this role may do.")
         .on_change(UpdateStrategy::Patch { call: &PATCH, body: "permissions" })
         .assumed(),
         Attribute::computed("slug", TEXT).summary("Its short name.").assumed(),

@@ -110,7 +110,7 @@ pub enum AgeFileError {
     #[error("the recipient {0} cannot be used")]
     Recipient(Name),
     /// Its text is missing or too large.
-    #[error("the value is not at hand, or larger than {MAX_VALUE_BYTES} bytes")]
+    #[error("the value is not known here, or larger than {MAX_VALUE_BYTES} bytes")]
     Value,
     /// The age library reported a failure.
     #[error("it cannot be encrypted")]

@@ -261,7 +261,7 @@ fn a_second_stop_signal_ends_at_once_and_the_journal_suffices() {
     let machines = case.cloud().list("/api/v1/vms");
     assert_eq!(machines.len(), 1);
     assert_ne!(machines[0]["status"], "running", "it did not wait for the machine");
-    case.ok("lock status").says(&["Nobody has the lock"]);
+    case.ok("lock status").says(&["is free"]);
     case.cloud().control("POST", "/_emulator/clock", &json!({"speed": 1000}));
     case.ok("apply --yes");
     assert_eq!(case.cloud().list("/api/v1/vms").len(), 1, "what was asked for was found");

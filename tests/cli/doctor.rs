@@ -33,7 +33,7 @@ fn good_surroundings_pass_and_nothing_but_gets_is_sent() {
     case.ok("apply --yes");
     let before = case.cloud().last();
     let run = case.ok("doctor");
-    run.says(&["program", "service", "STEAD_API_KEY", "access", "shop/prod", "ledger", "Nobody has it"]);
+    run.says(&["program", "service", "STEAD_API_KEY", "access", "shop/prod", "ledger", "It is free"]);
     assert!(!run.all().contains(&case.cloud().key), "the key is never shown");
     let told = case.ok("doctor --output json");
     for name in ["service", "key", "access", "stack", "project", "ledger", "lock", "pinned names"] {

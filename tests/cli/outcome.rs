@@ -158,7 +158,7 @@ fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
     assert!(words.join(" ").contains("`stead do redeploy app.web` tries the same again"), "{}", run.all());
     run.says(&["app.web", &id, "failed"]);
     // The service shows the new value, and yet it does not run.
-    case.ok("plan").says(&["app.web", "did not see it come to rest"]);
+    case.ok("plan").says(&["app.web", "stopped waiting before it was ready"]);
     case.fails(1, "apply --yes").says(&[&id, "failed"]);
     case.ok("do redeploy app.web");
     case.ok("apply --yes");

@@ -104,7 +104,7 @@ fn a_sealed_ledger_is_pulled_pushed_and_moved() {
     case.0.edit("copy.json", "\"one\"", "\"six\"");
     case.exits(1, "state push copy.json --force --yes").says(&["copy.json is damaged"]);
     case.0.ok("state pull -o unproven.json");
-    case.exits(1, "state push unproven.json --force --yes").says(&["it bears no MAC"]);
+    case.exits(1, "state push unproven.json --force --yes").says(&["it has no MAC"]);
     case.ok("state migrate --to file:moved --yes");
     let mut command = case.0.command("state list --backend file:moved");
     let run = Run::of(&command.env("STEAD_LEDGER_KEY", "key").output().unwrap());

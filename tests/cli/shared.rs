@@ -61,7 +61,7 @@ impl Shared {
 
     /// Runners share nothing but the ledger; one that dies stands in nobody's way.
     fn runners_come_and_go(&self) {
-        self.exits(0, "lock status").says(&["Nobody has the lock"]);
+        self.exits(0, "lock status").says(&["is free"]);
         let mut first = self.applying();
         self.exits(8, "apply --yes").says(&["locked by tester@", "lock status"]);
         self.exits(8, "lock status").says(&["tester@", "runs out in"]);
@@ -73,7 +73,7 @@ impl Shared {
         // The next runner starts with an empty disk.
         fs::remove_dir_all(self.case.path(".stead")).unwrap_or_default();
         self.exits(0, "apply --yes").says(&["No changes"]);
-        self.exits(0, "lock status").says(&["Nobody has the lock"]);
+        self.exits(0, "lock status").says(&["is free"]);
         self.exits(0, "state verify").says(&["is whole"]);
         self.exits(0, "history").says(&["done"]);
     }

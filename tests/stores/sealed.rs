@@ -267,7 +267,7 @@ async fn at_postgresql() {
     // Whoever can write the tables, and has not the key.
     let mac = "\",\"mac\":\"[0-9a-f]{64}\"";
     for (stack, with, why) in [
-        ("added0", "\"", "it bears no MAC"),
+        ("added0", "\"", "it has no MAC"),
         ("changed1", &format!("\",\"mac\":\"{}\"", "0".repeat(64)), "its MAC does not match"),
     ] {
         let key = if stack == "added0" { "one" } else { "two" };

@@ -57,9 +57,9 @@ pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Ran
     };
     let strict = parts.context.strict;
     let why = match found.len() {
-        0 if strict => "nobody knows whether the request made anything, and nothing is presumed",
+        0 if strict => "it is not known whether the request created an object, and stead does not guess",
         0 if intent.foreign => {
-            "whoever sent the request lost the ledger and is not proven dead: nothing came of it yet"
+            "the process that sent the request lost the ledger and may still be running: the request has had no effect yet"
         }
         1 if lost_secret(parts, &intent.kind, &intent.address) => LOST_SECRET_REASON,
         1 if strict => "this object could be what the request made, or somebody else's",

@@ -30,7 +30,7 @@ const MAX_CALL_ATTEMPTS: usize = 3;
 
 /// The text of an ambiguous call in strict mode.
 pub(in crate::apply) const LOST_CALL_REASON: &str =
-    "its effect is not seen, and nobody knows whether it is still to come";
+    "it has shown no effect, and it is not known whether it will";
 
 /// Makes one call and verifies its effect. Returns the object after it.
 pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S: Store>(

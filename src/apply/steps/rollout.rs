@@ -217,7 +217,7 @@ async fn describe_failed_run<C: Transport, K: Clock, R: Random, S: Store>(
     } else {
         let tail = parts.context.client.run_tail(of.kind, &of.target.key, run).await.unwrap_or_default();
         if !tail.is_empty() {
-            text = format!("{text}; the last that was told: {}", tail.join(" · "));
+            text = format!("{text}; last messages: {}", tail.join(" · "));
         }
     }
     let address = &of.address;

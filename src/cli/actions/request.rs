@@ -175,7 +175,7 @@ async fn read_live_object(
         )
         .help("stead plan shows what an apply would do about it.")),
         None => Err(CliFailure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
-            .help("stead ls --unmanaged lists what nobody manages.")),
+            .help("List the unmanaged objects: stead ls --unmanaged")),
     }
 }
 

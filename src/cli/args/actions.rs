@@ -241,7 +241,7 @@ fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
     }
     if any(|deed| matches!(deed.action.answer, ResponseShape::Feed { .. })) {
         command =
-            command.arg(switch("follow", "Go on with what comes, until interrupted").conflicts_with("csv"));
+            command.arg(switch("follow", "Follow new output until interrupted").conflicts_with("csv"));
     }
     command
 }

@@ -134,6 +134,6 @@ fn read_signed_text(path: &Path) -> Result<SignedPlanText, CliFailure> {
 fn parse_saved_plan(path: &Path, signed: &SignedPlanText) -> Result<SavedPlan, CliFailure> {
     SavedPlan::parse(&signed.text, REGISTRY).map_err(|error| {
         CliFailure::new(Exit::Failed, format!("{}: {error}", stack_files::display_path(path)))
-            .help("Make it anew: stead plan -o FILE")
+            .help("Make a new one: stead plan -o FILE")
     })
 }

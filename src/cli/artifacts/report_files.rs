@@ -47,7 +47,9 @@ pub(in crate::cli) fn write_plan_reports(
 ) -> Result<(), CliFailure> {
     rewrite_plan_reports(session, wanted, plan, about)?;
     for (format, path) in wanted {
-        session.ui.write_message(&format!("{format} is written to {}", stack_files::display_path(path)));
+        session
+            .ui
+            .write_message(&format!("wrote the {format} report to {}", stack_files::display_path(path)));
     }
     Ok(())
 }
@@ -104,13 +106,14 @@ pub(in crate::cli) fn write_problem_reports(
     for (format, path) in wanted {
         if let Some(text) = format.render_problems(&problems) {
             stack_files::write_public(path, text.as_bytes())?;
-            session
-                .ui
-                .write_message(&format!("{format} is written to {}", stack_files::display_path(path)));
+            session.ui.write_message(&format!(
+                "wrote the {format} report to {}",
+                stack_files::display_path(path)
+            ));
         } else {
             // A report of an earlier run must not be taken for one of this run.
             stack_files::remove_report(path)?;
-            session.ui.write_message(&format!("{format} is not written: there is no plan to tell of"));
+            session.ui.write_message(&format!("{format} is not written: there is no plan to report"));
         }
     }
     Ok(())

@@ -140,8 +140,11 @@ async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFai
     let what =
         format!("{} {}: {}", scene.deed.action.name, scene.target.display_name(), effects.join("; "));
     if !session.ui.interactive {
-        return Err(CliFailure::new(Exit::Blocked, format!("{what}. Nobody is there to say yes"))
-            .help("Say it beforehand: --yes. Nothing was sent."));
+        return Err(CliFailure::new(
+            Exit::Blocked,
+            format!("{what}. Confirmation is required, but this is not a terminal"),
+        )
+        .help("Pass --yes. Nothing was sent."));
     }
     session.ui.write_message(laid_out(&what).trim_end());
     session.confirm_action(false, "Do it?").await

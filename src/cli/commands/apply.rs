@@ -111,12 +111,12 @@ pub(in crate::cli) async fn plan_and_apply(
     order: &ApplyRequest<'_>,
 ) -> Result<Exit, CliFailure> {
     if order.yes.is_none() && !session.ui.interactive {
-        let failure = CliFailure::new(Exit::Usage, "nobody is there to say yes");
+        let failure = CliFailure::new(Exit::Usage, "confirmation is required, but this is not a terminal");
         return Err(if order.destroy {
             failure.help(approval_hint(session, &session.open()?))
         } else {
             failure
-                .help(format!("Say it beforehand: {}", session.command_line("apply --yes")))
+                .help(format!("Confirm with a flag: {}", session.command_line("apply --yes")))
                 .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE agree to less.")
         });
     }
@@ -170,7 +170,7 @@ async fn open_ledger(
 /// Returns the hint how to approve a destroy without a prompt.
 fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
     let stack = &project.stack.name;
-    format!("Say it beforehand: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
+    format!("Confirm with a flag: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
 }
 
 fn check_confirmation(
@@ -301,7 +301,7 @@ impl<'a> ApplyCommand<'a> {
         if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
             let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
-                return Err(CliFailure::new(Exit::Failed, "the answer was no").help(text));
+                return Err(CliFailure::new(Exit::Failed, "canceled").help(text));
             }
             session.ui.write_message(text);
             return Ok(Exit::Failed);
@@ -417,7 +417,7 @@ impl<'a> ApplyCommand<'a> {
         let records = records_to_replay(&self.journal.ledger(), &kept);
         if !records.is_empty() {
             self.journal.commit(&records).await?;
-            self.session.ui.write_message("What the ledger did not take in an earlier run is in it now.");
+            self.session.ui.write_message("The records of the recovery file are in the ledger now.");
         }
         if !kept.is_empty() {
             self.rescue.clear();
@@ -504,7 +504,7 @@ impl<'a> ApplyCommand<'a> {
         {
             self.session
                 .ui
-                .write_message(&format!("warning: the reports tell of the plan only: {}", failure.message));
+                .write_message(&format!("warning: the reports contain the plan only: {}", failure.message));
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
     let client = &connection.client;
     let object = client.get(&key).await?.ok_or_else(|| {
         CliFailure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
-            .help("stead ls --unmanaged lists what nobody manages.")
+            .help("List the unmanaged objects: stead ls --unmanaged")
     })?;
     let mut alone = Snapshot::default();
     alone.objects.insert(key.clone(), object.clone());
@@ -123,9 +123,8 @@ fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Cl
 }
 
 fn managed_failure(shown: &str, owner: &str) -> CliFailure {
-    CliFailure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}")).help(
-        "Remove its block there, and apply; or let go of it first: stead rm --keep. Nothing was sent.",
-    )
+    CliFailure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}"))
+        .help("Remove its block there, and apply; or forget it first: stead rm --keep. Nothing was sent.")
 }
 
 /// Returns a description of the object: name, age and price.
@@ -179,7 +178,7 @@ async fn is_confirmed(
                 Exit::Blocked,
                 format!("this deletes {what}, and its id was not repeated as consent"),
             )
-            .help(format!("Say it beforehand: {line}"))
+            .help(format!("Confirm with a flag: {line}"))
             .help("Nothing was sent."))
         }
     }

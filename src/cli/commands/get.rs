@@ -34,7 +34,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &GetArgs) -> Res
             Some(address) => CliFailure::new(Exit::Failed, format!("the object of {address} is gone"))
                 .help("stead plan shows what an apply would do about it."),
             None => CliFailure::new(Exit::Failed, format!("there is no {}", target.display_name()))
-                .help("stead ls --unmanaged lists what nobody manages."),
+                .help("List the unmanaged objects: stead ls --unmanaged"),
         });
     };
     let (lock_file, ledger) = match &ground {

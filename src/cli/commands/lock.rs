@@ -55,7 +55,7 @@ async fn break_lock(
 ) -> Result<Exit, CliFailure> {
     let held = read_lock(session, project, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
-        session.ui.report_done("The lock stands in nobody's way: nothing was broken.");
+        session.ui.report_done("The lock blocks no run: nothing was broken.");
         return Ok(Exit::Done);
     };
     let who = held.holder.in_words();

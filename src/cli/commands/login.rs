@@ -162,7 +162,7 @@ fn read_piped_key() -> Result<Secret, CliFailure> {
 
 fn prompt_key(session: &CommandContext, origin: &str) -> Result<Secret, CliFailure> {
     if !session.ui.interactive {
-        return Err(CliFailure::new(Exit::Usage, "nobody is there to type the key")
+        return Err(CliFailure::new(Exit::Usage, "the key must be typed, but this is not a terminal")
             .help("Pipe it in: stead login --key-stdin < FILE. No flag takes it: flags can be seen by every process."));
     }
     let text = no_echo::ask_without_echo(&format!("API key for {origin} (it is not shown): "), "the key")?;

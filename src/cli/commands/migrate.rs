@@ -48,7 +48,7 @@ pub(super) async fn run(
         }
     }
     session.ui.write_message(&format!(
-        "The ledger goes from {from} to {to}. Nobody can use it at {from} afterwards."
+        "The ledger moves from {from} to {to}. It cannot be used at {from} afterwards."
     ));
     if !session.confirm_action(args.yes, "Move it?").await? {
         return Ok(Exit::Failed);

@@ -66,7 +66,7 @@ fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Resul
     }
     session.ui.write_result(&format!("{recipient}\n"));
     session.ui.hint(&format!(
-        "The identity is in {shown}. Whoever has it opens the kept secrets: store a copy elsewhere."
+        "The identity is in {shown}. It decrypts the kept secrets: store a copy elsewhere."
     ));
     session.ui.next("write the recipient into the stack: secrets: { recipients: [age1…] }");
     Ok(Exit::Done)

@@ -127,13 +127,13 @@ async fn push_ledger(
         if !args.force {
             return Err(CliFailure::new(
                 Exit::Failed,
-                format!("{shown} has no MAC, so nothing proves that nobody changed it, and `STEAD_LEDGER_KEY` is set"),
+                format!("{shown} has no MAC, so a change to it cannot be detected, and `STEAD_LEDGER_KEY` is set"),
             )
             .help("Push a copy that was pulled with the key. If there is none and you know who wrote this one: --force."));
         }
-        session.ui.write_message(&format!(
-            "warning: {shown} bears no MAC: nothing proves that nobody changed it"
-        ));
+        session
+            .ui
+            .write_message(&format!("warning: {shown} has no MAC: a change to it cannot be detected"));
     }
     let stack = &project.stack;
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;

@@ -66,7 +66,7 @@ impl RollbackDetected {
 
     const MACS_MISSING: Self = Self {
         what: "the ledger's lines do not bear the MACs any more that they bore when it was last seen here",
-        means: "whoever can write its place can have changed any of them",
+        means: "everyone who can write to its location can have changed any of them",
         remedy: "Put a copy back that bears them; or look at the plan, and go on knowingly: --accept-older-ledger.",
     };
 

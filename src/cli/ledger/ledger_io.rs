@@ -526,7 +526,7 @@ pub(in crate::cli) async fn open_with(
     let store = CommandStore::open(place, SystemClock, &opening).await?;
     let journal = Journal::open(store).await?;
     if journal.ledger().sealed.is_some() && journal.ledger().is_blank() {
-        Ui::write_error("The ledger's lines bear MACs from here on: nobody writes it without the key.");
+        Ui::write_error("The ledger's records have MACs from now on: writing it needs the key.");
     }
     Ok(journal)
 }

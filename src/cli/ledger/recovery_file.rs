@@ -42,14 +42,14 @@ impl RecoveryFile {
             if let Record::Bound { op, object } = record {
                 let what = address(*op).map_or_else(|| "a request".to_owned(), |a| a.to_string());
                 Ui::write_error(&format!(
-                    "The ledger did not take this: {what} was made as {}.",
+                    "Created {what} ({}), but could not record it in the ledger.",
                     object.id
                 ));
             }
         }
         match self.append_records(records) {
             Ok(path) => Ui::write_error(&format!(
-                "What it did not take is kept in {}; the next apply puts it in.",
+                "The missing records are in the recovery file {}; the next apply adds them to the ledger.",
                 stack_files::display_path(&path)
             )),
             Err(error) => Ui::write_error(&format!("It cannot be kept elsewhere either: {error:#}")),

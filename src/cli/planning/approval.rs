@@ -83,8 +83,7 @@ pub(in crate::cli) fn check_fingerprint(expected: Option<&Name>, plan: &Plan) ->
         Some(expected) if *expected != plan.fingerprint => Err(CliFailure::new(
             Exit::OutOfDate,
             format!(
-                "the plan is {} now, not {expected}: the configuration, its variables, the ledger or the \
-                 live world moved since",
+                "the plan is {} now, not {expected}: the configuration, its variables, the ledger or live objects changed since then",
                 plan.fingerprint
             ),
         )

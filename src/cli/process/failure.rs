@@ -110,7 +110,7 @@ const REQUESTS_SENT_NOTICE: &str =
 const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
     match error {
         StoreError::Locked { .. } => &[
-            "Wait for it to end; a process that died on this machine stands in nobody's way.",
+            "Wait for it to end; the lock of a process that died on this machine is broken automatically.",
             "stead lock status says more. If the holder is gone for good: stead lock break --reason TEXT",
         ],
         StoreError::Displaced { .. } => &[

@@ -73,11 +73,11 @@ pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> Cl
         return failure
             .help("Use the identity of a pinned recipient: `stead secret get --output json` lists them.");
     }
-    failure
-        .help("Find out who wrote the ledger. STEAD_LEDGER_KEY lets nobody write it without the key.")
-        .help(format!(
+    failure.help("Find out who wrote the ledger. With STEAD_LEDGER_KEY, writing it needs the key.").help(
+        format!(
             "A copy of the ledger may hold the right one; or replace it: stead secret rotate {address}."
-        ))
+        ),
+    )
 }
 
 /// Warning for stored secrets in a ledger that is not authenticated.

@@ -54,7 +54,7 @@ pub(in crate::cli) fn reject_unknown_scope(
         let is_there =
             ledger.kept.keys().chain(ledger.entries.keys()).any(|known| known.is_within(address));
         if !is_there {
-            let text = format!("the ledger remembers no object of {address} that was let go of");
+            let text = format!("the ledger has no forgotten object of {address}");
             let help =
                 format!("Say which one: --adopt {address}=ID. stead ls --unmanaged lists what there is.");
             return Err(CliFailure::new(Exit::Usage, text).help(help));

@@ -115,7 +115,7 @@ const ASSUMPTIONS: &[ContractAssumption] = &[
     untested_line("keyed catalog", "plans, versions and sizes need a key", "contract, 6.2"),
     untested_line("wrong state", "409, and 404 for an unknown id in a body", "contract, 6.3"),
     untested_line(
-        "what goes along",
+        "the objects that are deleted with another",
         "a deleted cluster takes its pools, a VM its schedules",
         "contract, 6.4 and 6.5",
     ),
@@ -126,7 +126,7 @@ const ASSUMPTIONS: &[ContractAssumption] = &[
     untested_line("limiter", "real time; a refused request costs nothing", "contract, 6.16"),
     untested_line(
         "scheduler",
-        "it names its backups auto-…, and keeps as many as it is told",
+        "it names its backups auto-…, and keeps as many as its setting says",
         "contract, 6.17",
     ),
 ];

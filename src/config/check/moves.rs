@@ -209,7 +209,7 @@ impl AddressIndex<'_, '_> {
     }
 
     fn report_move_cycle(&self, moved: &[MovedDeclaration], way: &[(usize, bool)]) {
-        let mut problem = Diagnostic::error(codes::MOVED_IN_CIRCLE, "moves lead round in a circle");
+        let mut problem = Diagnostic::error(codes::MOVED_IN_CIRCLE, "the `moved` entries form a cycle");
         for (n, _) in way {
             let MovedDeclaration { from, to, span, .. } = &moved[*n];
             problem = problem.with_label(*span, format!("{from} moves to {to}"));

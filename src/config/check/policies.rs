@@ -64,7 +64,8 @@ impl<'d> Evaluator<'d> {
             }
         }
         let (Some(deny), Some(message)) = (deny, message) else {
-            let detail = "A policy says what it denies, and a message for whoever is denied.";
+            let detail =
+                "A policy has a condition that denies a change, and a message that explains the denial.";
             return self.no_policy(entry.key_span, detail.to_owned());
         };
         let deny = self.read_denial(deny, &on)?;

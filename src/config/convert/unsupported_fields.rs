@@ -38,7 +38,7 @@ const REASONS: &[(&[&str], &str)] = &[
     (&["profiles"], "there are no profiles: remove the block where it is not wanted, or give it a `when`"),
     (&["extends"], "what it adds stands elsewhere: write it here"),
     (&["routes", "ingress"], "each app has an address of its own: there is no routing by path"),
-    (&["kind"], "a job runs when it is told to: stead do run"),
+    (&["kind"], "a job runs on request: stead do run"),
     (&["static_sites"], "there are no static sites: serve the files from a web app"),
     (&["functions"], "functions are a kind of their own here: write its block"),
     (

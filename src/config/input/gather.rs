@@ -322,7 +322,7 @@ impl<'g> SourceUnitLoader<'g> {
         knots.dedup();
         for knot in knots {
             let members: Vec<usize> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
-            let mut problem = Diagnostic::error(codes::MODULE_CYCLE, "modules use each other in a circle")
+            let mut problem = Diagnostic::error(codes::MODULE_CYCLE, "modules use each other in a cycle")
                 .detail("A module would hold itself, without end.")
                 .help("take what both need into a module of its own");
             let inside =

@@ -102,7 +102,7 @@ impl IncludedFiles {
             here = Some(before);
         }
         if here == Some(known) {
-            let problem = Diagnostic::error(codes::INCLUDE_CYCLE, "files include each other in a circle")
+            let problem = Diagnostic::error(codes::INCLUDE_CYCLE, "files include each other in a cycle")
                 .with_label(span, "leads back to where it began")
                 .help("remove this one: the file is part of the stack already");
             let others = way.iter().skip(1).rev().take(20);

@@ -286,7 +286,7 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
     let known: Vec<&str> = words.clone().collect();
     let slip = TypeMismatch::new(
         codes::UNKNOWN_WORD,
-        "this is none of the words it takes",
+        "invalid keyword",
         format!("It takes one of {}, and this is `{}`.", known.join(", "), shorten_for_message(text)),
     );
     // YAML 1.1 had other words for true and false.

@@ -106,7 +106,7 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     (
         "project_unknown",
         "Neither the ledger nor the service says the project of an object that would change.",
-        "Use a key that sees the project; or let go of the object: stead rm ADDRESS --keep.",
+        "Use a key that can read the project, or forget the object: stead rm ADDRESS --keep.",
     ),
     (
         "protected",

@@ -18,10 +18,10 @@ pub struct IllegalRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MacError {
     /// There is no key, and the lines would be written without MACs.
-    #[error("the ledger's lines bear MACs, and the key that makes them is not given")]
+    #[error("the ledger's records have MACs, and their key is not given")]
     MissingKey,
     /// The key differs from the ledger's key.
-    #[error("the ledger's lines bear MACs of the key {found}, and the one that is given is {given}")]
+    #[error("the ledger's records have MACs of the key {found}, and the given key is {given}")]
     WrongKey {
         /// The id of the ledger's key.
         found: Name,

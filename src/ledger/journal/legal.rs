@@ -79,7 +79,7 @@ fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str>
             let held = ledger.holder.is_some() && *epoch == ledger.epoch;
             require_legal(held, "the lease that is given back is not the one that is held")
         }
-        Record::Sealed { .. } => require_legal(ledger.sealed.is_none(), "the lines bear MACs already"),
+        Record::Sealed { .. } => require_legal(ledger.sealed.is_none(), "the records have MACs already"),
         Record::Pushed { ledger: copied, .. } => {
             let (copy, mine) = (&copied.identity, &ledger.identity);
             let same = copy.lineage == mine.lineage

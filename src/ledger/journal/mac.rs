@@ -24,7 +24,7 @@ const MIN_SECRET_BYTES: usize = 32;
 /// Number of characters of a MAC.
 pub(in crate::ledger) const MAC_CHARS: usize = 64;
 
-const MISSING_MAC: &str = "it bears no MAC, and the ledger's lines do";
+const MISSING_MAC: &str = "it has no MAC, and the ledger's other records have one";
 const UNEXPECTED_MAC: &str = "it bears a MAC, and the ledger's lines bear none";
 const WRONG_MAC: &str = "its MAC does not match: it is not what was written with the key";
 

@@ -114,7 +114,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
             },
             secret => secret.computable_text().map(CelValue::text),
         };
-        opened.ok_or_else(|| evaluation_failure("the secret's text is not at hand"))
+        opened.ok_or_else(|| evaluation_failure("the secret's text is not known here"))
     }
 
     /// Returns whether messages must not show values, because they may depend on a secret.

@@ -78,7 +78,7 @@ impl Effect {
             Self::Drain => "what runs on its nodes is moved to others first",
             Self::GoesBack => "its data goes back to what it was then, and what was written since is lost",
             Self::Stops => "it is out of use until it is started again",
-            Self::LocksOut => "whoever uses the old credentials is locked out",
+            Self::LocksOut => "clients with the old credentials are locked out",
             Self::Writes => "it may change data",
             Self::Deploys => "a new deployment takes the place of the running one",
             Self::Removes => "what is removed does not come back",

@@ -32,7 +32,7 @@ pub enum SignatureKeyError {
         wanted: &'static str,
     },
     /// The private key is encrypted with a password.
-    #[error("its private key is encrypted, and nobody is there to type the password")]
+    #[error("its private key is encrypted, and this is not a terminal that could ask for the password")]
     Encrypted,
     /// The key is not for Ed25519.
     #[error("its key is none for Ed25519")]

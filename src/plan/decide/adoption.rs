@@ -142,7 +142,7 @@ fn adoption_obstacle(
     (subject, address, id): (Option<&ResourceState<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
     if let Some(owned) = subject.and_then(ResourceState::owned_object) {
-        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
+        let help = "Forget that one first: `stead rm --keep`.".to_owned();
         return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
     }
     let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
@@ -154,8 +154,7 @@ fn adoption_obstacle(
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
     };
     if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
-        let help =
-            "Two ledgers would fight over it. Let go of it there first: `stead rm --keep`, and apply.";
+        let help = "Two ledgers would manage the same object. Forget it there first: `stead rm --keep`, and apply.";
         return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
     }
     if is_leaving(subject.kind, object) {

@@ -260,12 +260,12 @@ impl<'a> Classifier<'_, 'a> {
         if let Some(parent) = &resource.parent
             && verdict(parent).is_some_and(Decision::is_new)
         {
-            return Some(format!("{parent} is made anew, and it goes with the old one"));
+            return Some(format!("{parent} is replaced, and this is deleted with the old one"));
         }
         if let Some(parent) = &resource.parent
             && self.is_in_an_older_one(subject, parent)
         {
-            return Some(format!("{parent} was made anew, and it goes with the old one"));
+            return Some(format!("{parent} was replaced, and this was deleted with the old one"));
         }
         self.projects.wrong_project_reason(
             self.survey,
@@ -315,7 +315,7 @@ impl<'a> Classifier<'_, 'a> {
         };
         let held_first = subject.held.iter().chain(&subject.needs).any(goes_first);
         let forced = if verdict.downstream && held_first {
-            Some("what it stands on is deleted before it is made anew")
+            Some("a dependency is deleted before it is created again")
         } else if self.succession.circle.contains(&n) {
             Some("it and others take each other's place")
         } else {
@@ -527,7 +527,7 @@ fn left_to_do(
         return Some("its secret did not reach its sink, and is delivered again");
     }
     let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
-    unfinished.then_some("an earlier apply did not see it come to rest")
+    unfinished.then_some("an earlier apply stopped waiting before it was ready")
 }
 
 fn has_failed(subject: &ResourceState<'_>) -> bool {

@@ -309,7 +309,7 @@ pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey
             } else if let Some(owner) = material.foreign.get(&key) {
                 format!("It belongs to {owner}.")
             } else if kind.is_given(&object.attributes) {
-                "It is the service's own: nobody makes or removes it.".to_owned()
+                "It belongs to the service: it cannot be created or deleted.".to_owned()
             } else if kind.passes(&object.attributes) {
                 "It goes by itself, when its time is over.".to_owned()
             } else if is_leaving(kind, object) {

@@ -80,11 +80,11 @@ fn a_network_is_replaced_old_one_first() {
     world.set("vpc.main", "cidr", json!("10.20.0.0/17"));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
-    -/+ vm.web upstream: the API cannot change vpc in place; the old one goes first, because what it stands on is deleted before it is made anew
+    -/+ vm.web upstream: the API cannot change vpc in place; the old one goes first, because a dependency is deleted before it is created again
         vpc vpc-2 → (known once vpc.main exists) !
     -/+ vpc.main config: the API cannot change cidr in place; the old one goes first, because their cidr would overlap
         cidr 10.20.0.0/16 → 10.20.0.0/17 !
-    -/+ backup_schedule.nightly upstream: it goes when the old vm.web goes; the old one goes first, because what it stands on is deleted before it is made anew
+    -/+ backup_schedule.nightly upstream: it goes when the old vm.web goes; the old one goes first, because a dependency is deleted before it is created again
         vm vm-3 → (known once vm.web exists) !
     ~ database.main upstream
         vpc vpc-2 → (known once vpc.main exists)

@@ -421,7 +421,7 @@ fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_
     let texts: Vec<&str> = plan.blocks.iter().map(|block| block.text.as_str()).collect();
     assert_eq!(
         texts,
-        [format!("database.main is live already ({id}): an apply let go of it, and it stayed.")]
+        [format!("database.main is live already ({id}): an apply forgot it and kept the object.")]
     );
     assert!(plan.blocks[0].help.contains("apply --adopt database.main."), "{}", plan.blocks[0].help);
     world.options.taken_back = [Address::new("database", "main")].into();

@@ -111,21 +111,21 @@ fn an_app_that_failed_is_deployed_anew() {
     world.mutate("app.web", "status", json!("failed"));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @r#"
-    ~ app.web unfinished: its deployment failed, and it is deployed anew
+    ~ app.web unfinished: its deployment failed, and it is deployed again
     0 app.web deploy after []
     "#);
     insta::assert_snapshot!(effects(&plan).join("\n"), @r#"
-    its deployment failed, and it is deployed anew
+    its deployment failed, and it is deployed again
     "#);
     world.mutate("app.web", "status", json!("failed")).set("app.web", "port", json!(8081));
     insta::assert_snapshot!(show(&world.plan()), @r#"
-    ~ app.web config: its deployment failed, and it is deployed anew
+    ~ app.web config: its deployment failed, and it is deployed again
         port 8080 → 8081
     0 app.web patch after []
     "#);
     world.set("app.web", "port", json!(8080)).set("app.web", "instances", json!(2));
     insta::assert_snapshot!(show(&world.plan()), @r#"
-    ~ app.web config: its deployment failed, and it is deployed anew
+    ~ app.web config: its deployment failed, and it is deployed again
         instances null → 2
     0 app.web deploy + scale after []
     "#);

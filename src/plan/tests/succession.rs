@@ -55,9 +55,9 @@ fn networks_that_change_places_all_go_before_one_comes() {
     }
     world.set("vpc.a", "cidr", json!("10.2.0.0/16")).set("vpc.b", "cidr", json!("10.1.0.0/16"));
     insta::assert_snapshot!(settles(world), @r#"
-    -/+ vm.in_a upstream: the API cannot change vpc in place; the old one goes first, because what it stands on is deleted before it is made anew
+    -/+ vm.in_a upstream: the API cannot change vpc in place; the old one goes first, because a dependency is deleted before it is created again
         vpc vpc-2 → (known once vpc.a exists) !
-    -/+ vm.in_b upstream: the API cannot change vpc in place; the old one goes first, because what it stands on is deleted before it is made anew
+    -/+ vm.in_b upstream: the API cannot change vpc in place; the old one goes first, because a dependency is deleted before it is created again
         vpc vpc-1 → (known once vpc.b exists) !
     -/+ vpc.a config: the API cannot change cidr in place; the old one goes first, because it and others take each other's place
         cidr 10.1.0.0/16 → 10.2.0.0/16 !

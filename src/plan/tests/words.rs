@@ -221,8 +221,8 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
     insta::assert_snapshot!(show(&world.settle()), @"
     -/+ axle.a config: the API cannot change metal in place; the old one goes first, because two cannot have the same number
         metal null → iron !
-    -/+ axle.a.drawers.top upstream: axle.a is made anew, and it goes with the old one; the old one goes first, because what it stands on is deleted before it is made anew
-    -/+ oiling.o upstream: it goes when the old axle.a goes; the old one goes first, because what it stands on is deleted before it is made anew
+    -/+ axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one; the old one goes first, because a dependency is deleted before it is created again
+    -/+ oiling.o upstream: it goes when the old axle.a goes; the old one goes first, because a dependency is deleted before it is created again
         axle axle-1 → (known once axle.a exists)
     ~ gear.g upstream
         axle axle-1 → (known once axle.a exists)
@@ -240,7 +240,7 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
     +/- axle.a config: the API cannot change number, metal in place
         number 1 → 2 !
         metal iron → gold !
-    +/- axle.a.drawers.top upstream: axle.a is made anew, and it goes with the old one
+    +/- axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one
     +/- oiling.o upstream: it goes when the old axle.a goes
         axle axle-5 → (known once axle.a exists)
     ~ gear.g upstream
@@ -330,7 +330,7 @@ fn an_unfinished_update_goes_on() {
     world.ledger.entries.get_mut("gear.g").unwrap().unfinished = true;
     let plan = world.plan();
     assert_eq!((plan.steps.len(), plan.bookkeeping.len()), (1, 0), "waited for, without a call");
-    assert!(show(&plan).contains("did not see it come to rest"), "{}", show(&plan));
+    assert!(show(&plan).contains("stopped waiting before it was ready"), "{}", show(&plan));
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl PlanReview<'_> {
         ReviewFinding {
             rule: "unmanaged".to_owned(),
             level: FindingLevel::Note,
-            text: format!("{subject} is live, and nobody manages it{price}"),
+            text: format!("{subject} is live, and no ledger manages it{price}"),
             subject,
             place: FindingLocation::from_location(None, self),
         }

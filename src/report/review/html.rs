@@ -235,7 +235,7 @@ fn change_card(of: &PlanReview<'_>, change: &Change, open: bool) -> Markup {
             @if let Some(was) = &change.was { p { "was " code { (was.address) } } }
             @for effect in view::ordered_effects(change) { p.effect[view::affects_users(effect.code)] { (escape_text(&effect.text)) } }
             @if !change.hits.is_empty() {
-                p { "felt by "
+                p { "affects "
                     @for (at, hit) in change.hits.iter().enumerate() { @if at > 0 { ", " } a href=(format!("#{hit}")) { (hit) } }
                 }
             }

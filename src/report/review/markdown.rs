@@ -189,7 +189,7 @@ fn danger_alert(of: &PlanReview<'_>, change: &Change) -> String {
     let mut said: Vec<String> = change.reason.iter().map(|reason| escape_prose(reason)).collect();
     said.extend(view::ordered_effects(change).map(|effect| escape_prose(&effect.text)));
     if !change.hits.is_empty() {
-        said.push(format!("felt by {}", inline_code(&view::affected_addresses(change, 8))));
+        said.push(format!("affects {}", inline_code(&view::affected_addresses(change, 8))));
     }
     let place = location_suffix(of, view::decided_at(change));
     format!("> ❗ **{} {verb}**{place} {}\n", inline_code(change.address.as_str()), said.join("; "))

@@ -58,10 +58,16 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
 fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
     page.add_header("stead_managed_resources", "Resources that the ledger has.");
     page.add_sample("stead_managed_resources", &[], found.managed);
-    page.add_header("stead_unmanaged_objects", "Live objects in the stack's projects that nobody manages.");
+    page.add_header(
+        "stead_unmanaged_objects",
+        "Live objects in the stack's projects that no ledger manages.",
+    );
     page.add_sample("stead_unmanaged_objects", &[], found.unmanaged.len());
     if let Some((new, known, resolved)) = found.since_last_look() {
-        page.add_header("stead_findings", "Differences and unmanaged objects, as against the look before.");
+        page.add_header(
+            "stead_findings",
+            "Differences and unmanaged objects, compared with the previous run.",
+        );
         for (word, count) in [("new", new), ("known", known), ("resolved", resolved)] {
             page.add_sample("stead_findings", &[("since_last_look", word)], count);
         }

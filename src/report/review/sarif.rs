@@ -61,7 +61,7 @@ fn rule_entry(first: &ReviewFinding) -> Json {
             "drift" => "A live object was changed outside stead".to_owned(),
             "replace" => "An object is replaced by a new one".to_owned(),
             "delete" => "An object is deleted".to_owned(),
-            "unmanaged" => "A live object that nobody manages".to_owned(),
+            "unmanaged" => "A live object that no ledger manages".to_owned(),
             code if code.starts_with(|c: char| c.is_ascii_uppercase()) => {
                 format!("{code}; `stead explain {code}` says more")
             }

@@ -139,7 +139,7 @@ fn add_change(page: &mut TextPage, change: &Change, layout: ChangeLayout) {
         let most = if layout.verbose { usize::MAX } else { MAX_AFFECTED };
         let hits = phrases::join_words(change.hits.iter().map(Address::as_str), most);
         page.add_line(
-            TextLine::indent(6).push_styled(TextRole::Warning, "hits  ").push_text(hits).continue_at(12),
+            TextLine::indent(6).push_styled(TextRole::Warning, "affects  ").push_text(hits).continue_at(15),
         );
     }
 }
@@ -192,7 +192,7 @@ fn describe_change(change: &Change) -> String {
         Cause::Drift if change.action == Action::Create => ", it is gone",
         Cause::Drift => ", changed outside stead",
         Cause::Both => ", changed here and outside stead",
-        Cause::Upstream => ", follows what it refers to",
+        Cause::Upstream => ", because a resource that it refers to changes",
         Cause::Unfinished => ", completes an earlier apply",
         Cause::Unconfirmed => ", differs from what was applied",
         Cause::NotKept => ", sent again: the service did not keep it",

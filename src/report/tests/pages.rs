@@ -49,7 +49,7 @@ fn everything_at_once() {
           template             ubuntu-22.04 → ubuntu-24.04  forces the replacement              shop.stead.yaml:22
           public_ipv4_address  203.0.113.20 → (known once vm.web.a exists)
           ! its address changes
-          hits  volume.media, backup_schedule.nightly.a
+          affects  volume.media, backup_schedule.nightly.a
       - volume.old     DELETE vol-9                                                               -$8.00      ~1 s
           it is no longer in the configuration                                                  shop.stead.yaml:20
           ! its data is lost for good
@@ -60,7 +60,7 @@ fn everything_at_once() {
           password          (secret)  fingerprint 9a41 → c07d                                   shop.stead.yaml:22
           vpc               vpc-1 → (default)                                                   shop.stead.yaml:22
           ! the difference is charged at once
-      ~ volume.media   update in place, follows what it refers to                                             ~2 s
+      ~ volume.media   update in place, because a resource that it refers to changes                          ~2 s
           vm  5b1e09c2 → (known once vm.web.a exists)                                           shop.stead.yaml:22
       + vm.web.b       create                                                                    +$24.00    ~2 min
           plan cpu-4c-8g · template ubuntu-24.04 · user_data (secret) · vpc (known once vpc.main exists)
@@ -164,8 +164,8 @@ fn narrow_and_ascii() {
           public_ipv4_address  203.0.113.20 -> (known
                              once vm.web.a exists)
           ! its address changes
-          hits  volume.media,
-                backup_schedule.nightly.a
+          affects  volume.media,
+                   backup_schedule.nightly.a
       -  volume.old     DELETE vol-9  -$8.00      ~1 s
           it is no longer in the configuration
                                     shop.stead.yaml:20

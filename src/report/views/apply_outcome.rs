@@ -78,7 +78,7 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureCo
             "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",
         ),
         StepError::Ambiguous(_) => (
-            "Nobody can tell what became of the request, and guessing could make a second object.",
+            "The outcome of the request is not known, and a guess could create a second object.",
             "Look at the candidates that are named, and say it: stead resolve.",
         ),
         StepError::LeaseLost(_) => (

@@ -172,7 +172,7 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
 pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     let Some(holder) = holder else {
-        page.add_line(TextLine::indent(0).push_text(format!("Nobody has the lock of {place}.")));
+        page.add_line(TextLine::indent(0).push_text(format!("The lock of {place} is free.")));
         return page.finish();
     };
     page.add_line(TextLine::indent(0).push_text(format!("{} has the lock of {place}.", holder.who)));
@@ -270,6 +270,6 @@ mod tests {
         assert!(text(&LockHolder { standing: "dead", ..holder.clone() }).contains("process is gone"));
         assert!(text(&LockHolder { standing: "run_out", ..holder.clone() }).contains("it ran out"));
         assert!(text(&LockHolder { left: None, ..holder }).contains("as long as its process"));
-        assert_eq!(lock_page(None, "file:x", TextStyle::plain(80)), "Nobody has the lock of file:x.\n");
+        assert_eq!(lock_page(None, "file:x", TextStyle::plain(80)), "The lock of file:x is free.\n");
     }
 }

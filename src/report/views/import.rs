@@ -95,7 +95,7 @@ fn in_clear(page: &mut TextPage, accepted: &ImportResult) {
     }
     if let Some(first) = accepted.in_clear.first() {
         let text = format!(
-            "Whoever reads the files reads these. A secret among them becomes a variable: --secret {}, or --secret '*'",
+            "These values are stored in plain text. To make a secret among them a variable: --secret {}, or --secret '*'",
             first.key
         );
         page.add_line(TextLine::indent(4).push_text(text).continue_at(4));

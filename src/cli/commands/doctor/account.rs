@@ -51,9 +51,7 @@ pub(super) async fn check_account(
     let here = local
         || matches!(&session.settings.cloud, CloudEndpoint::Remote(url) if url.starts_with("http://"));
     let clock = match link.client.skew().await {
-        _ if here => {
-            DoctorCheck::new_skipped("clock", "A service on this machine has the time that it is told.")
-        }
+        _ if here => DoctorCheck::new_skipped("clock", "The clock of a local emulator is not compared."),
         Ok(skew) => check_clock(skew),
         Err(error) => {
             DoctorCheck::new_skipped("clock", super::failure_text::to_sentence(&error.to_string()))

@@ -104,7 +104,7 @@ pub(super) async fn check_ledger_state(
     link: Option<&ServiceConnection>,
 ) -> Vec<DoctorCheck> {
     let StackLoadResult::Loaded(project) = opened else {
-        let skipped = |name| DoctorCheck::new_skipped(name, "There is no stack that holds together.");
+        let skipped = |name| DoctorCheck::new_skipped(name, "Not checked: the configuration has errors.");
         return ["ledger", "open requests", "lock", "pinned names"].map(skipped).to_vec();
     };
     let place = match session.ledger_location(project) {
@@ -221,12 +221,12 @@ async fn check_lock_status(
         // A state server tells only whoever tries to take it.
         return DoctorCheck::new_skipped(
             NAME,
-            "A state server tells of its lock only whoever tries to take it.",
+            "A state server reports its lock only to a process that tries to take it.",
         )
         .with_remedy("stead lock status");
     }
     match lock::read_lock(session, project, place).await {
-        Ok(None) => DoctorCheck::new_ok(NAME, "Nobody has it."),
+        Ok(None) => DoctorCheck::new_ok(NAME, "It is free."),
         Ok(Some(held)) => check_lock_holder(&held),
         Err(failure) => {
             let (detail, remedy) = failure_and_remedy(&failure);
@@ -241,7 +241,7 @@ fn check_lock_holder(held: &LeaseInfo) -> DoctorCheck {
     match held.standing {
         LeaseStatus::Held(_) => DoctorCheck::new_warning(NAME, format!("{who} has it."))
             .with_remedy("Wait for it to end. If it is gone for good: stead lock break --reason TEXT"),
-        LeaseStatus::Free => DoctorCheck::new_ok(NAME, "Nobody has it."),
+        LeaseStatus::Free => DoctorCheck::new_ok(NAME, "It is free."),
         LeaseStatus::HolderDead => {
             DoctorCheck::new_ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
         }

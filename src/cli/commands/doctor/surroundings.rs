@@ -40,7 +40,7 @@ pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     match &settings.profile {
         Some(name) => DoctorCheck::new_ok(NAME, format!("Profile {name} of {shown}.")),
         None if stack_files::path_exists(&path) => {
-            DoctorCheck::new_ok(NAME, format!("{shown} holds together; no profile of it is used."))
+            DoctorCheck::new_ok(NAME, format!("{shown} is valid; no profile of it is used."))
         }
         None => DoctorCheck::new_ok(NAME, format!("There is no {shown}; flags and variables decide.")),
     }

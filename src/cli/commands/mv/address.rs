@@ -123,7 +123,7 @@ pub(super) fn wrong_prefix_failure(
         && was != wanted
     {
         let text = format!("{from} is a {was}, and cannot become a {wanted}: only a name can be changed");
-        let help = "Write the new block, and let go of the old one: stead rm";
+        let help = "Write the new block, and forget the old one: stead rm";
         return CliFailure::new(Exit::Usage, text).help(format!("{help} {from}."));
     }
     let help = format!("Move the block by hand, and write `moved: [{{ from: {from}, to: {to} }}]`.");

@@ -76,7 +76,7 @@ pub(super) fn lost_resources_failure(
     let failure = CliFailure::new(Exit::Failed, format!("other resources than {from} would change"));
     let told = gone.into_iter().chain(new).fold(failure, CliFailure::help);
     told.help(
-        "Nothing was written. Change what goes through it first, or do it by hand with a `moved` entry.",
+        "Nothing was written. Change the references through it first, or move it by hand with a `moved` entry.",
     )
 }
 

@@ -189,7 +189,7 @@ fn blocks() {
     # gate: { a: {} }
     S0230 3:1 this block is not known | A gate is written inside its yard, under `gates`. | write `yard: { NAME: { gates: { … } } }`
     # policy: { a: {} }
-    S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    S0295 3:11 a policy is wrong | A policy has a condition that denies a change, and a message that explains the denial. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # crane: [a]
     S0236 3:8 a map was expected | `crane` holds named entries. | each entry is a key, not an item: write `crane: { a: { … } }`
     # crane: { a: 5 }
@@ -212,7 +212,7 @@ fn blocks() {
     S0224 3:20 this text does not have the form it needs | `10.0.0.1/16` is an address inside the network 10.0.0.0/16. | write 10.0.0.0/16 | fix: 10.0.0.0/16
     # crane: { a: { tons: '5', power: no, painted: yes } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a quoted text. | write 5 without quotes | fix: 5
-    S0225 3:33 this is none of the words it takes | It takes one of on, off, and this is `no`. | write `off` | fix: off
+    S0225 3:33 invalid keyword | It takes one of on, off, and this is `no`. | write `off` | fix: off
     S0222 3:46 this value has the wrong type | It takes true or false, and this is `yes`. | write true | fix: true
     # crane: { a: { tons: [5], tags: x, rig: { hok: a }, labels: 5 } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a list.

@@ -148,7 +148,7 @@ fn every_mistake_is_told_once() {
     # moved: [{ from: crane.x, to: crane.y }, { from: crane.y, to: crane.z }]
     S0292 6:41 a declaration leads nowhere | No block declares crane.z. | did you mean `crane.one`? Else write its block, or remove the entry
     # moved: [{ from: crane.x, to: crane.y }, { from: crane.y, to: crane.x }]
-    S0293 6:9 moves lead round in a circle [6:9 crane.x moves to crane.y] [6:41 crane.y moves to crane.x] | remove one of the entries; to swap two resources, apply a move to a third address first
+    S0293 6:9 the `moved` entries form a cycle [6:9 crane.x moves to crane.y] [6:41 crane.y moves to crane.x] | remove one of the entries; to swap two resources, apply a move to a third address first
     # moved: [{ from: crane.x, to: crane.one }, { from: crane.x, to: crane.web.a }]
     S0294 6:43 two declarations contradict each other [6:43 said again here] [6:9 said here first] | crane.x moves to two addresses. | keep one of the two
     # moved: [{ from: crane.x, to: crane.one }, { from: crane.y, to: crane.one }]

@@ -203,7 +203,7 @@ fn every_mistake_of_an_include_has_one_message() {
         (
             "include: [a.stead.yaml]",
             &[],
-            "S0311 3:11 files include each other in a circle [3:11 leads back to where it began] | remove this one: the file is part of the stack already",
+            "S0311 3:11 files include each other in a cycle [3:11 leads back to where it began] | remove this one: the file is part of the stack already",
         ),
         (
             "include: [../a.stead.yaml]",
@@ -211,7 +211,7 @@ fn every_mistake_of_an_include_has_one_message() {
                 ("stacks/a.stead.yaml", "include: [b.stead.yaml]"),
                 ("stacks/b.stead.yaml", "include: [a.stead.yaml]"),
             ],
-            "S0311 1:11 files include each other in a circle [1:11 leads back to where it began] [1:11 is on the way] | remove this one: the file is part of the stack already",
+            "S0311 1:11 files include each other in a cycle [1:11 leads back to where it began] [1:11 is on the way] | remove this one: the file is part of the stack already",
         ),
     ] {
         let config = files.iter().fold(shop(text), |config, (path, text)| config.shared(path, text));
@@ -255,8 +255,8 @@ fn every_mistake_of_a_module_has_one_message() {
     S0317 4:54 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
     S0211 4:70 this name means nothing here | `a` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | read what the module gives: `$use.a.OUTPUT`
     S0208 4:33 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
-    S0314 1:21 modules use each other in a circle [1:21 uses ../../n] [1:21 uses ../../m] | A module would hold itself, without end. | take what both need into a module of its own
-    S0314 3:21 modules use each other in a circle [3:21 uses .] | A module would hold itself, without end. | take what both need into a module of its own
+    S0314 1:21 modules use each other in a cycle [1:21 uses ../../n] [1:21 uses ../../m] | A module would hold itself, without end. | take what both need into a module of its own
+    S0314 3:21 modules use each other in a cycle [3:21 uses .] | A module would hold itself, without end. | take what both need into a module of its own
     S0315 1:1 only a stack has this block | This directory is used as a module, and a module has no `stack`. | give a module what it needs by `with`, and take from it what it has in `outputs`
     S0315 2:1 only a stack has this block | This directory is used as a module, and a module has no `environments`. | give a module what it needs by `with`, and take from it what it has in `outputs`
     S0207 3:11 modules are given what they give [3:11 use.a uses use.b] [3:63 use.b uses use.a] | give one of them a value that uses none of the others

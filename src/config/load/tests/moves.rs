@@ -188,9 +188,9 @@ fn every_mistake_of_a_module_is_told_once() {
     # moved: [{ from: crane.x, to: eu.crane.wep }]
     S0292 9:9 a declaration leads nowhere | No block declares eu.crane.wep. | did you mean `eu.crane.web`? Else write its block, or remove the entry
     # moved: [{ from: us, to: uk }, { from: uk, to: us }]
-    S0293 9:9 moves lead round in a circle [9:9 us moves to uk] [9:31 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
+    S0293 9:9 the `moved` entries form a cycle [9:9 us moves to uk] [9:31 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
     # moved: [{ from: us, to: uk.one }, { from: uk, to: us }]
-    S0293 9:9 moves lead round in a circle [9:9 us moves to uk.one] [9:35 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
+    S0293 9:9 the `moved` entries form a cycle [9:9 us moves to uk.one] [9:35 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
     # moved: [{ from: us, to: eu }, { from: us, to: fleet.a }]
     S0294 9:31 two declarations contradict each other [9:31 said again here] [9:9 said here first] | us moves to two addresses. | keep one of the two
     # moved: [{ from: us, to: eu }, { from: uk, to: eu }]

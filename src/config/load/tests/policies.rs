@@ -62,7 +62,7 @@ fn every_mistake_is_told_once() {
     # policy: { a: x }
     S0236 3:14 a map was expected | `a` holds named entries. | write `a: { NAME: … }`
     # policy: { a: { deny: '${true}' } }
-    S0295 3:11 a policy is wrong | A policy says what it denies, and a message for whoever is denied. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    S0295 3:11 a policy is wrong | A policy has a condition that denies a change, and a message that explains the denial. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: true, message: m } }
     S0295 3:22 a policy is wrong | `deny` is one expression. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true', message: m } }

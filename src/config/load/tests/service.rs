@@ -102,7 +102,7 @@ fn the_services_rules_are_checked() {
     # ssh_key: { a: { public_key: '-----BEGIN PRIVATE KEY-----' } }
     S0224 3:29 this text does not have the form it needs | This is a private key. | give the public one, the file ending in .pub
     # database: { a: { plan: p, engine_version: 9.10, region: eu, storage_gb: 5GB } }
-    S0225 3:57 this is none of the words it takes | It takes one of us-east, and this is `eu`.
+    S0225 3:57 invalid keyword | It takes one of us-east, and this is `eu`.
     S0222 3:73 this value has the wrong type | It takes a whole number (GB), and this is `5GB`. | the unit is GB already: write 5 | fix: 5
     "#);
 }

@@ -87,7 +87,7 @@ fn mistakes() {
     S0252 1:1 this variable is not declared | vars0.yaml gives a value, on this line, to a variable that no `vars` block declares. | declare it under `vars`, or leave the value out
     S0252 4:30 this variable is not declared | environments.p gives a value to `xx`, and no `vars` block declares it. | declare it under `vars`, or leave the value out
     S0298 3:9 nothing uses this variable | No expression and no reference names vars.x. | use it, as in `$vars.x`, or remove it
-    S0255 3:37 a secret is written in a file of the stack | Whoever can read the files, or their history, can read it. | give it by STEAD_VAR_X, a variable file or `from_file`
+    S0255 3:37 a secret is written in a file of the stack | Everyone who can read the files, or their history, can read it. | give it by STEAD_VAR_X, a variable file or `from_file`
     S0298 3:9 nothing uses this variable | No expression and no reference names vars.x. | use it, as in `$vars.x`, or remove it
     S0253 3:39 a variable's value has the wrong type | vars.x, set by from_file: `../up` cannot be read: the path leaves the stack's directory: it must be relative, without `..`.
     "#);

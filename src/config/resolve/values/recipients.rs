@@ -103,7 +103,7 @@ impl<'d> Evaluator<'d> {
             Recipient::parse(text).map_err(|error| {
                 Box::new(match error {
                     RecipientError::Identity => recipients_problem(&error.to_string())
-                        .detail("Whoever can read the file has the key: make another one."),
+                        .detail("Everyone who can read the file has the key: generate another one."),
                     _ => recipients_problem(&error.to_string()).with_label(item.span, ""),
                 })
             })

@@ -265,7 +265,7 @@ impl<'d> Evaluator<'d> {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
                     .with_label(place, "")
-                    .detail("Whoever can read the files, or their history, can read it.")
+                    .detail("Everyone who can read the files, or their history, can read it.")
                     .help(format!(
                         "give it by {}, a variable file or `from_file`",
                         environment_variable_name(name)

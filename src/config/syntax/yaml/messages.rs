@@ -200,7 +200,7 @@ pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
                 "It holds U+{:04X}, which looks like a space or like nothing.",
                 u32::from(letter)
             ))
-            .help(format!("Type it anew: `{}`; text that shall keep it needs quotes.", right.trim())),
+            .help(format!("Type it again: `{}`; text that shall keep it needs quotes.", right.trim())),
     )
 }
 

@@ -139,8 +139,7 @@ fn another_key_reads_and_writes_nothing_and_none_only_reads() {
     let root = tempfile::tempdir().unwrap();
     let ledger = sealed(root.path());
     let (one, other) = (key(1).id, key(2).id);
-    let text =
-        format!("the ledger's lines bear MACs of the key {one}, and the one that is given is {other}");
+    let text = format!("the ledger's records have MACs of the key {one}, and the given key is {other}");
     assert_eq!(read(root.path(), Some(&key(2))).unwrap_err(), text);
     assert_eq!(open(root.path(), Some(&key(2))).err().unwrap().to_string(), text);
     assert_eq!(
@@ -233,7 +232,7 @@ fn a_change_of_the_key_is_whole_and_remembers_the_keys_before() {
     let (one, two, three) = (key(1), key(2), key(3));
     plain(root.path(), true);
     let first = seal(root.path(), None, &one);
-    let text = "the ledger's lines bear MACs of the key";
+    let text = "the ledger's records have MACs of the key";
     assert!(
         open(root.path(), Some(&two)).err().unwrap().to_string().contains(text),
         "not without the old one"
@@ -444,7 +443,7 @@ fn summaries_and_copies_are_sealed_too() {
     doctored.entries.remove(&address(2));
     let theirs = checkpoint::serialize_checkpoint(Vec::new(), &doctored, &head, Some(&key(2))).unwrap();
     let bare = checkpoint::serialize_checkpoint(Vec::new(), &doctored, &head, None).unwrap();
-    for (forged, why) in [(theirs, "its MAC does not match"), (bare, "it bears no MAC")] {
+    for (forged, why) in [(theirs, "its MAC does not match"), (bare, "it has no MAC")] {
         fs::write(&place, forged).unwrap();
         let error = read(root.path(), Some(&key(1))).unwrap_err();
         assert!(error.contains(why) && error.contains(".json"), "{error}");

@@ -68,7 +68,7 @@ mod tests {
         assert!(!is_dead(&me));
         assert!(
             is_dead(&ProcessIdentity { started: me.started + 1, ..me.clone() }),
-            "its number was given anew"
+            "its process id was reused"
         );
         assert!(!is_dead(&ProcessIdentity { boot: "elsewhere".into(), started: 0, ..me.clone() }));
         assert!(!is_dead(&ProcessIdentity { namespace: "pid:[1]".into(), started: 0, ..me.clone() }));

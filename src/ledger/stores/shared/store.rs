@@ -209,7 +209,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let lease = self.own_lease(Some(&self.holder));
         match self.shelf.put_lease(&lease, None).await {
             Err(BackendError::Conflict) => {}
-            Ok(_) => return Err(lax("it made anew what was there already")),
+            Ok(_) => return Err(lax("it created an object that existed already")),
             Err(error) => return Err(probed(error)),
         }
         let stale = if let Some(mark) = before {

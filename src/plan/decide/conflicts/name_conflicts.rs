@@ -76,7 +76,8 @@ pub(in crate::plan) fn block_name_conflicts(
         let text = format!("{there}, and this stack's ledger does not have it.");
         if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
             let text = format!("{there}, and it belongs to {owner}.");
-            let help = "Choose another name. To take it over, let go of it there first: stead rm --keep, and apply.";
+            let help =
+                "Choose another name. To adopt it, forget it there first: stead rm --keep, and apply.";
             let span = want.setting.map(|setting| setting.span);
             blocks.add_for_subject("exists", subject, span, text, help.to_owned());
             continue;
@@ -104,7 +105,7 @@ fn let_go(
     let when = kept.at.map(|at| at.strftime(" on %-d %b %Y").to_string()).unwrap_or_default();
     let address = subject.address;
     let text =
-        format!("{address} is live already ({}): an apply let go of it{when}, and it stayed.", kept.id);
+        format!("{address} is live already ({}): an apply forgot it{when} and kept the object.", kept.id);
     let help =
         format!("Take it back, and what is part of it: apply --adopt {address}. Or choose another name.");
     Some((text, help))
@@ -302,7 +303,7 @@ fn block_nonempty_projects(
         }
         if let Some(stranger) = stranger {
             let (kind, id) = (&stranger.kind, &stranger.id);
-            let way = format!("what nobody needs: `stead do delete {kind} {id}`.");
+            let way = format!("if it is not needed: `stead do delete {kind} {id}`.");
             help = format!("{help} Move what belongs to others; {way}");
         }
         blocks.add_for_subject("rule", subject, None, text, help);

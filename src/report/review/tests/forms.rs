@@ -55,7 +55,7 @@ fn markdown_says_the_worst_first() {
     >
     > ⛔ **policy budget** says no: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
     >
-    > ❗ **`vm.web.a` is replaced** `infra/shop.stead.yaml:22` the API cannot change template in place; its address changes; felt by `volume.media, backup_schedule.nightly.a`
+    > ❗ **`vm.web.a` is replaced** `infra/shop.stead.yaml:22` the API cannot change template in place; its address changes; affects `volume.media, backup_schedule.nightly.a`
     >
     > ❗ **`volume.old` is deleted** `infra/shop.stead.yaml:20` it is no longer in the configuration; its data is lost for good
     >

@@ -134,7 +134,7 @@ fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
     let forged = document.with_records(&[account("a")], &of(&records), None).unwrap();
     assert_eq!(
         read(&forged, Some(&key)).unwrap_err(),
-        "line 3: it bears no MAC, and the ledger's lines do"
+        "line 3: it has no MAC, and the ledger's other records have one"
     );
     let other = MacKey::new(&[8; 32]).unwrap();
     let forged = document.with_records(&[account("a")], &of(&records), Some(&other)).unwrap();
@@ -142,7 +142,7 @@ fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
     let short = document.to_condensed(&of(&records), Some(&key)).unwrap();
     assert_eq!(read(&short, Some(&key)).unwrap().records.len(), 1);
     let forged = document.to_condensed(&of(&records), None).unwrap();
-    assert!(read(&forged, Some(&key)).unwrap_err().starts_with("the summary: it bears no MAC"));
+    assert!(read(&forged, Some(&key)).unwrap_err().starts_with("the summary: it has no MAC"));
 }
 
 #[test]

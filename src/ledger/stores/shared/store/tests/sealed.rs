@@ -42,7 +42,7 @@ fn a_line_that_was_written_without_the_key_is_refused_with_its_number() {
         let stripped = [&line[..bare], b"\n"].concat();
         let mut doctored = line.clone();
         doctored[bare + 1] = if doctored[bare + 1] == b'0' { b'1' } else { b'0' };
-        for (text, why) in [(stripped, "it bears no MAC"), (doctored, "its MAC does not match")] {
+        for (text, why) in [(stripped, "it has no MAC"), (doctored, "its MAC does not match")] {
             lines.borrow_mut().insert(*number, text);
             let error = read(&world, Some(&key)).unwrap_err().to_string();
             assert!(error.contains(&format!("line {number} is damaged: {why}")), "{error}");
