@@ -40,8 +40,8 @@ pub struct ExecutionContext<'a, C, K, R, S> {
     pub wants_secret: &'a dyn Fn(&Address) -> bool,
     /// Returns the secret of an object that was kept because its sink did not take it.
     pub kept: &'a dyn Fn(&Address, &str) -> Option<Secret>,
-    /// Returns the record that keeps a shown-once secret in the ledger, encrypted; `None` where the ledger keeps no
-    /// secrets.
+    /// Returns the record that keeps a shown-once secret in the ledger, encrypted; `None` where
+    /// the ledger keeps no secrets.
     pub keep: &'a dyn Fn(&Address, &str, &Secret) -> Option<Record>,
     /// Writes facts that the ledger did not take to the recovery file; the next run replays them.
     pub rescue: &'a dyn Fn(&[Record]),
@@ -57,8 +57,8 @@ pub struct ExecutionContext<'a, C, K, R, S> {
 
 /// Packs the source directories of a configuration.
 pub trait ArchivePacker {
-    /// Packs the directory of an attribute, chunk by chunk. The iterator ends in an error if the directory's digest is
-    /// not `digest`.
+    /// Packs the directory of an attribute, chunk by chunk. The iterator ends in an error if the
+    /// directory's digest is not `digest`.
     fn pack(&self, address: &Address, attribute: &str, digest: &str) -> ArchiveChunks<'_>;
 }
 

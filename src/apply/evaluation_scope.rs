@@ -1,6 +1,6 @@
 //! `EvaluationScope`: what expressions see while an apply runs: ids from the ledger, attributes from the
-//! objects as they were last read. `ReadyObjects`: the objects that this run has seen at rest, as far as expressions look
-//! into them.
+//! objects as they were last read. `ReadyObjects`: the objects that this run has seen at rest, as far
+//! as expressions look into them.
 
 use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

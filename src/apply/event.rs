@@ -166,8 +166,8 @@ impl StepError {
         }
     }
 
-    /// Returns the error for a request without a known outcome: `ServerError` if the service answered with a server
-    /// error.
+    /// Returns the error for a request without a known outcome: `ServerError` if the service
+    /// answered with a server error.
     pub(super) fn from_unanswered(reason: impl Into<String>, answer: Option<ApiError>) -> Self {
         answer.map_or_else(|| Self::Unreachable(reason.into()), Self::ServerError)
     }

@@ -315,8 +315,8 @@ fn tell_end<C: Transport, K: Clock, R: Random, S: Store>(
     });
 }
 
-/// Returns whether the object of a creation was found after a lost answer: it exists, but nothing proves that this
-/// apply created it.
+/// Returns whether the object of a creation was found after a lost answer: it exists, but nothing proves
+/// that this apply created it.
 fn is_found<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     step: &Step,
@@ -404,8 +404,8 @@ fn is_sent_again(plan: &Plan, step: usize) -> bool {
     changes.any(|change| change.attributes.iter().any(|line| line.cause == Cause::NotKept))
 }
 
-/// Adds the values that the service did not keep before, and that no step sent again: their resources are not as
-/// declared.
+/// Adds the values that the service did not keep before, and that no step sent again: their
+/// resources are not as declared.
 fn add_not_kept(plan: &Plan, outcome: &mut Outcome) {
     for note in plan.notes.iter().filter(|note| note.code == NoteCode::NotKept) {
         let Some(address) = &note.address else { continue };

@@ -1,5 +1,5 @@
-//! Encoding of attribute values: request bodies, the values that an answer must show, and the values that the ledger
-//! may store. Pure.
+//! Encoding of attribute values: request bodies, the values that an answer must show, and the values that
+//! the ledger may store. Pure.
 
 use std::collections::BTreeSet;
 
@@ -194,8 +194,8 @@ pub(super) fn is_equivalent(attribute: &Attribute, one: &Value, other: &Value) -
     meaning::same_of(attribute, one, other)
 }
 
-/// Returns whether two values are equal, also where one holds a secret's text and the other its fingerprint under
-/// `key`.
+/// Returns whether two values are equal, also where one holds a secret's text and the
+/// other its fingerprint under `key`.
 pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     let comparable = |value| canonical_value(attribute, &fingerprint_value(attribute, value, key));
     is_equal_by_fingerprint(&comparable(one), &comparable(other), key)

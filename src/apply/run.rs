@@ -1,5 +1,5 @@
-//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open. Both own the parts that their
-//! steps share.
+//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open. Both own the
+//! parts that their steps share.
 
 use std::pin::pin;
 
@@ -39,8 +39,8 @@ pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Runs a plan's steps to the end, or as far as possible. Never fails as a whole: the outcome states what happened to
-/// each resource.
+/// Runs a plan's steps to the end, or as far as possible. Never fails as a whole: the outcome states
+/// what happened to each resource.
 pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
     context: &ExecutionContext<'_, C, K, R, S>,
     plan: &Plan,

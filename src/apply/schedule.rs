@@ -39,8 +39,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Returns the schedule of a plan's steps. A dependency on a later step can never be met: a step with one is never
-    /// returned.
+    /// Returns the schedule of a plan's steps. A dependency on a later step can never be met: a step
+    /// with one is never returned.
     #[must_use]
     pub fn new(steps: &[Step]) -> Self {
         let (first, followers) = index_followers(steps);

@@ -83,8 +83,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.writer.commit(self.context.journal, records, self.context.rescue).await
     }
 
-    /// Records an intent and returns it once it is durable: only then may its request be sent. Each address has at most
-    /// one open intent.
+    /// Records an intent and returns it once it is durable: only then may its request be sent. Each address has
+    /// at most one open intent.
     pub(super) async fn record_intent(
         &self,
         job: &StepContext<'_>,

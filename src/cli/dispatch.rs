@@ -217,8 +217,8 @@ fn dispatch_command(session: &CommandContext, command: &Command) -> Result<Exit,
     ended
 }
 
-/// Prints help and version to standard output, and other messages as usage errors, with exit code 64 instead of clap's
-/// 2.
+/// Prints help and version to standard output, and other messages as usage errors, with exit code
+/// 64 instead of clap's 2.
 fn print_usage(error: &clap::Error) -> Exit {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.render().to_string();

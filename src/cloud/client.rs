@@ -162,8 +162,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         find_object(&self.reader, key).await
     }
 
-    /// Reads again the secret that an object's creation showed; `None` when the kind does not support that, or the
-    /// response has none.
+    /// Reads again the secret that an object's creation showed; `None` when the kind does not support that,
+    /// or the response has none.
     ///
     /// # Errors
     /// As `refresh`.
@@ -175,8 +175,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.reveal_secret(kind, key).await
     }
 
-    /// Names the objects that sent values refer to as lists and by-id reads do, and keeps a name that cannot be looked
-    /// up.
+    /// Names the objects that sent values refer to as lists and by-id reads do, and keeps a name
+    /// that cannot be looked up.
     pub async fn name_references(&self, kind: &'static Kind, attributes: &mut Attributes) {
         self.reader.name_references(kind, attributes).await;
     }
@@ -225,8 +225,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         probe::collect_evidence(&self.reader.requests, self.reader.registry).await
     }
 
-    /// Sends a request that changes nothing, whatever its method, and returns its whole response; retries while that
-    /// can help.
+    /// Sends a request that changes nothing, whatever its method, and returns its whole response;
+    /// retries while that can help.
     ///
     /// # Errors
     /// When it is refused, or has no usable answer.
@@ -234,8 +234,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         action_request::send_query(&self.reader.requests, ask).await
     }
 
-    /// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
-    /// no list.
+    /// Returns the records of a list, page by page, as far as `enough` lets it; `None` when
+    /// the answer is no list.
     ///
     /// # Errors
     /// When it is refused, or has no usable answer.

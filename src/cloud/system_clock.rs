@@ -37,8 +37,8 @@ fn since_boot() -> Duration {
     Duration::new(seconds, nanos)
 }
 
-/// Returns the time since the first call; on systems other than Linux, the monotonic clock decides whether suspended
-/// time counts.
+/// Returns the time since the first call; on systems other than Linux, the monotonic clock
+/// decides whether suspended time counts.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn since_boot() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();

@@ -308,8 +308,8 @@ fn run_phases(
 ) -> ResolvedConfig {
     let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
     let merged: MergedDocuments<'_> = merge_documents(&registry, own, &problems);
-    // Module calls hold unit numbers, in which the stack itself is 0: a placeholder keeps the indices
-    // aligned.
+    // Module calls hold unit numbers, in which the stack itself is 0: a
+    // placeholder keeps the indices aligned.
     let mut modules = vec![MergedDocuments::default()];
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = resolve_header(&merged, &problems);

@@ -16,15 +16,15 @@ pub struct LoadRequest {
     pub vars: BTreeMap<Name, String>,
     /// Variables from the process environment (`STEAD_VAR_x`), as text. Names are lower case.
     pub env_vars: BTreeMap<Name, Secret>,
-    /// Variable files: `(shown path, text)`, YAML or KDL mappings, weaker than `vars` and `env_vars`.
-    /// Later files win.
+    /// Variable files: `(shown path, text)`, YAML or KDL mappings, weaker than `vars`
+    /// and `env_vars`. Later files win.
     pub var_files: Vec<(String, String)>,
     /// Pinned catalog names, for checks without a network.
     pub pinned: Option<Catalog>,
     /// Deferred secrets whose values this run has, by the paths of their variables.
     pub at_hand: BTreeMap<Name, Secret>,
-    /// Whether placeholders of deferred secrets are used as if they were the secrets, because the run
-    /// creates nothing real.
+    /// Whether placeholders of deferred secrets are used as if they were the secrets, because
+    /// the run creates nothing real.
     pub pretend: bool,
     /// Access of this run to secrets.
     pub secrets: SecretAccess,

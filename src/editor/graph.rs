@@ -139,8 +139,8 @@ impl DependencyGraph {
         found
     }
 
-    /// Returns the nodes that are reachable from some nodes in one direction within `depth` steps, without the
-    /// starting nodes.
+    /// Returns the nodes that are reachable from some nodes in one direction within `depth`
+    /// steps, without the starting nodes.
     #[must_use]
     pub fn reachable_from(&self, from: &[usize], way: TraversalDirection, depth: usize) -> Vec<usize> {
         let neighbours = self.adjacent_nodes(way);

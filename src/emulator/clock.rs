@@ -20,8 +20,8 @@ pub enum ClockError {
     Step,
 }
 
-/// Virtual time as a linear function of real time. The caller passes in the real time; the clock never reads
-/// it.
+/// Virtual time as a linear function of real time. The caller passes in the real time;
+/// the clock never reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VirtualClock {
     base_real: Timestamp,
@@ -38,8 +38,8 @@ impl VirtualClock {
         Self { base_real: real, base_virtual: real, speed: 1.0 }.with_speed(real, speed)
     }
 
-    /// Returns the virtual time at a real time. If the real clock was set back, virtual time stops until it catches
-    /// up.
+    /// Returns the virtual time at a real time. If the real clock was set back, virtual time
+    /// stops until it catches up.
     #[must_use]
     pub fn now(&self, real: Timestamp) -> Timestamp {
         let elapsed = real.duration_since(self.base_real).max(SignedDuration::ZERO);
@@ -74,8 +74,8 @@ impl VirtualClock {
         Ok(Self { base_virtual: self.virtual_time_after(seconds), ..self })
     }
 
-    /// Returns the clock, moved ahead to `seen` if it shows an earlier time, so that the world's time never runs
-    /// back.
+    /// Returns the clock, moved ahead to `seen` if it shows an earlier time, so that the
+    /// world's time never runs back.
     #[must_use]
     pub fn not_before(self, real: Timestamp, seen: Timestamp) -> Self {
         if self.now(real) >= seen {

@@ -15,8 +15,8 @@ const EXPORT_FORMAT: u32 = 1;
 
 type ControlResult = Result<Value, ApiResponse>;
 
-/// Answers a request to one of the emulator's own endpoints. They need no API key, and accept requests from
-/// this machine only.
+/// Answers a request to one of the emulator's own endpoints. They need no API key, and accept
+/// requests from this machine only.
 pub(super) fn handle_control_request(
     shell: &mut HttpService,
     incoming: &IncomingRequest,

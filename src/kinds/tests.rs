@@ -198,8 +198,8 @@ fn defaults_have_the_type_of_their_attribute() {
     }
 }
 
-/// What answers with a secret is marked, so that a plan for a stranger never asks for it; and no plan
-/// needs it.
+/// What answers with a secret is marked, so that a plan for a stranger never asks for it;
+/// and no plan needs it.
 #[test]
 fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
     for kind in REGISTRY.kinds {

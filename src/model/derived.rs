@@ -1,6 +1,6 @@
 //! `Derived`: a value computed from secrets. In: the digest of the expression, the secrets that it uses, and its
-//! result. Out: an id that changes when the expression or an input changes, and the value itself for the one request
-//! that needs it.
+//! result. Out: an id that changes when the expression or an input changes, and the value itself for the
+//! one request that needs it.
 //!
 //! Invariant: nothing that leaves the process depends on the value, except its fingerprint in the ledger. Otherwise a
 //! plan of `${vars.s == 'guess' ? 'y' : 'n'}` would show by comparison whether the guess is right.
@@ -185,8 +185,8 @@ impl DerivedSecret {
         Self { form: DerivedForm::InMemory { derivation, content } }
     }
 
-    /// Returns the substitute for an expression that cannot be computed in this run: not even whether it is a text or a
-    /// list is known.
+    /// Returns the substitute for an expression that cannot be computed in this run: not even whether it is a text
+    /// or a list is known.
     #[must_use]
     pub fn unavailable(derivation: Derivation) -> Self {
         let content = DerivedContent::Placeholder(Box::new(Value::text(DERIVED_PLACEHOLDER)));

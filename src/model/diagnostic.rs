@@ -34,8 +34,8 @@ pub struct SuggestedEdit {
 
 /// One problem. The first label is the main one.
 ///
-/// `summary` is a constant sentence without full stop; `detail` states what happened and why in sentences; `help`
-/// states the correction.
+/// `summary` is a constant sentence without full stop; `detail` states what happened and why in
+/// sentences; `help` states the correction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Stable code, such as `S0201`.

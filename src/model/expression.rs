@@ -47,8 +47,8 @@ pub struct Reference {
 pub struct CelExpression {
     /// The expression's text, without `${` and `}`.
     pub source: String,
-    /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. Secrets among them make the result
-    /// sensitive.
+    /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. Secrets among
+    /// them make the result sensitive.
     pub bindings: BTreeMap<Name, Value>,
     /// The resources whose live attributes it reads. `vm.web.a` is bound at `vm` → `web` → `a`.
     pub objects: Vec<Address>,

@@ -2,8 +2,8 @@
 //!
 //! A `Redactor` has the secrets of one run and replaces them in such text by `(secret)`. `SentSecrets` has the secrets
 //! of one request: a response that repeats a part of one is not shown at all. Both decode the encodings that text may
-//! have (`forms`). The text of the configuration is never redacted: whether a guess in it disappears would show whether
-//! it is right.
+//! have (`forms`). The text of the configuration is never redacted: whether a guess in it disappears would
+//! show whether it is right.
 
 mod address;
 mod forms;
@@ -23,8 +23,8 @@ pub use address::redact_address;
 /// The replacement for a secret in text.
 pub const REDACTED: &str = "(secret)";
 
-/// Minimum length of a secret, or of one of its lines, that is replaced. Replacing shorter ones garbles other text and
-/// confirms guesses.
+/// Minimum length of a secret, or of one of its lines, that is replaced. Replacing shorter ones garbles
+/// other text and confirms guesses.
 const MIN_SECRET_BYTES: usize = 8;
 
 /// A text that shares this many bytes with a secret counts as a repetition of it.

@@ -27,8 +27,8 @@ pub const fn choose_authorities(platform_has_some: bool, some_are_named: bool) -
     }
 }
 
-/// Returns TLS settings with the platform's verifier, or, where it has no authorities and none are named, with those of
-/// the program.
+/// Returns TLS settings with the platform's verifier, or, where it has no authorities and none are named,
+/// with those of the program.
 ///
 /// # Errors
 /// When the platform's verifier does not start, and authorities are named.

@@ -40,8 +40,8 @@ impl fmt::Debug for FingerprintKey {
     }
 }
 
-/// A secret: its text while it is in memory, its fingerprint after it was stored, or a substitute text while it has no
-/// value yet.
+/// A secret: its text while it is in memory, its fingerprint after it was stored, or a substitute text while
+/// it has no value yet.
 ///
 /// Serializes as `{"secret": true, "fingerprint": …}` without the text.
 #[derive(Clone)]
@@ -111,8 +111,8 @@ impl Secret {
         Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin })
     }
 
-    /// Returns another resource's attribute as seen by an expression that refers to it: identified by its path, in
-    /// every run.
+    /// Returns another resource's attribute as seen by an expression that refers to it: identified by
+    /// its path, in every run.
     #[must_use]
     pub(super) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
@@ -218,8 +218,8 @@ impl Secret {
         Self::Deferred { text: WITHHELD_PLACEHOLDER.into(), name: None }
     }
 
-    /// Returns the substitute for the result of an expression over a withheld secret: even whether it is a text or a
-    /// list is unknown.
+    /// Returns the substitute for the result of an expression over a withheld secret: even whether it is a text
+    /// or a list is unknown.
     #[must_use]
     pub fn new_undecided() -> Self {
         Self::Deferred { text: DERIVED_PLACEHOLDER.into(), name: None }
@@ -340,8 +340,8 @@ pub(super) struct SecretMarker {
     /// The id of a computed value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) derived: Option<SmolStr>,
-    /// A number that an earlier version cannot read: it then refuses a ledger with computed values instead of reading
-    /// them as maps.
+    /// A number that an earlier version cannot read: it then refuses a ledger with computed values instead
+    /// of reading them as maps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) form: Option<u64>,
     /// The fingerprints of a computed value's inputs, by variable name.

@@ -130,8 +130,8 @@ impl Sources {
         self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp_to_u32(i)), s))
     }
 
-    /// Replaces the characters of these spans by stars of the same length in bytes, so that every other span still
-    /// fits.
+    /// Replaces the characters of these spans by stars of the same length in bytes, so that
+    /// every other span still fits.
     pub fn hide(&mut self, spans: &[Span]) {
         for (number, source) in self.all.iter_mut().enumerate() {
             let inside = spans.iter().filter(|span| span.source.0 as usize == number);

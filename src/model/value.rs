@@ -16,8 +16,8 @@ use super::secret::{COMPUTED_FORM, Secret, SecretMarker};
 /// Attributes by name, under the language's names (`plan`, not `pricing_id`).
 pub type Attributes = BTreeMap<Name, Value>;
 
-/// A value. Numbers are exact; text is shared; a secret cannot be displayed; an unknown has the addresses that it
-/// depends on.
+/// A value. Numbers are exact; text is shared; a secret cannot be displayed; an unknown has the
+/// addresses that it depends on.
 ///
 /// In JSON a secret is `{"secret": true, …}` and an unknown `{"unknown": ["vm.web"]}`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -173,8 +173,8 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(Secret::Fingerprint(None))))
     }
 
-    /// Returns whether the value, or a part of it, is a secret with a fingerprint of 16 digits, which an earlier
-    /// version recorded.
+    /// Returns whether the value, or a part of it, is a secret with a fingerprint of 16 digits,
+    /// which an earlier version recorded.
     #[must_use]
     pub fn has_legacy_fingerprint(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(secret) if secret.has_legacy_fingerprint()))
@@ -228,8 +228,8 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(Secret::Derived(_))))
     }
 
-    /// Returns the sort key for the items of a set: secrets have the same display text, and their fingerprints
-    /// distinguish them.
+    /// Returns the sort key for the items of a set: secrets have the same display text,
+    /// and their fingerprints distinguish them.
     #[must_use]
     pub fn sort_key(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
@@ -316,8 +316,8 @@ impl Value {
     }
 
     /// Returns the JSON of a request body. Secrets are written as plaintext and added to `secrets`, so that a response
-    /// that repeats one is recognized. `None` when a secret has no text or a part is unknown, because such a value must
-    /// never be sent.
+    /// that repeats one is recognized. `None` when a secret has no text or a part is unknown, because such a
+    /// value must never be sent.
     #[must_use]
     pub fn to_body(&self, secrets: &mut SentSecrets) -> Option<serde_json::Value> {
         Some(match self {

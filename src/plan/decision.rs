@@ -106,8 +106,8 @@ pub(super) struct Decision<'a> {
     pub project: TargetProject,
     /// Whether its new object waits until an object of another address is deleted, because of a name or a network.
     pub waits: bool,
-    /// Whether it depends, directly or not, on a resource that is deleted before it is created again, or that waits for
-    /// another one.
+    /// Whether it depends, directly or not, on a resource that is deleted before it is created again, or
+    /// that waits for another one.
     pub downstream: bool,
     /// Whether the object is in a state that it cannot leave by itself.
     pub broken: bool,

@@ -235,8 +235,8 @@ fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
     Drift { blocked_by, ..drift }
 }
 
-/// Returns the sort key of a change: deletions and replacements come first, and within each action those with the worst
-/// effect.
+/// Returns the sort key of a change: deletions and replacements come first, and within each action
+/// those with the worst effect.
 pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Action) {
     let sort = match change.action {
         Action::Replace | Action::Delete => Action::Replace,

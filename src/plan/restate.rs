@@ -1,5 +1,5 @@
-//! `secret same`: records a new expression for an attribute that was computed from secrets, if its result is the
-//! applied value. Pure.
+//! `secret same`: records a new expression for an attribute that was computed from secrets, if its result
+//! is the applied value. Pure.
 //!
 //! In: the inputs of a plan, and an attribute. Out: the attribute's value for the ledger. Invariant: only a value that
 //! was compared by its fingerprint is recorded; nothing else of the entry changes.

@@ -1,5 +1,5 @@
-//! Values as documents show them: numbers, secrets as fingerprints, unknowns as what they
-//! wait for.
+//! Values as documents show them: numbers, secrets as fingerprints, unknowns
+//! as what they wait for.
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

@@ -1,5 +1,5 @@
-//! The lines of a plan: one per change, and a single one for a module whose resources all move without any
-//! other change.
+//! The lines of a plan: one per change, and a single one for a module whose resources all
+//! move without any other change.
 
 use std::collections::BTreeMap;
 

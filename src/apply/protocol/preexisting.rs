@@ -12,8 +12,8 @@
 //! - An intent holds only the ids of objects with the same distinguishing attribute (the name, where there is one): no
 //!   other object is a candidate. All ids in every intent would be quadratic.
 //!
-//! Two creations of ours with the same distinguishing attribute could each be mistaken for the other: they run one
-//! after the other.
+//! Two creations of ours with the same distinguishing attribute could each be mistaken for the other: they
+//! run one after the other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};

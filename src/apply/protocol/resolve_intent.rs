@@ -43,8 +43,8 @@ pub(in crate::apply) async fn find_created_object<C: Transport, K: Clock, R: Ran
 
 /// Decides by a list that was read after the bounds have passed.
 ///
-/// In strict mode only the user can decide. A foreign request may still be sent, so it is never presumed to have
-/// made nothing.
+/// In strict mode only the user can decide. A foreign request may still be sent, so it is never
+/// presumed to have made nothing.
 pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,

@@ -426,8 +426,8 @@ async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     if needs_come_to_rest(parts, job).await? { Ok(CreateAttempt::NoEffect(error)) } else { Err(error) }
 }
 
-/// Waits until a bound object is ready, sets the attributes that a creation does not take, and records the finished
-/// entry.
+/// Waits until a bound object is ready, sets the attributes that a creation does not take,
+/// and records the finished entry.
 async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

@@ -66,8 +66,8 @@ pub(in crate::apply) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     object_readiness(kind, object) == Readiness::Deleting
 }
 
-/// Waits until an object is ready, beginning with its state as just read. Returns at least the attributes that a
-/// list shows.
+/// Waits until an object is ready, beginning with its state as just read. Returns at least the
+/// attributes that a list shows.
 pub(in crate::apply) async fn wait_until_ready<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

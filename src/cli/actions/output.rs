@@ -122,8 +122,8 @@ impl CompletedAction<'_> {
         Ok(self.over.exit.unwrap_or(Exit::Done))
     }
 
-    /// Parses the response if it is a kubeconfig. One with fields that do more than connect is an error and is not
-    /// written anywhere.
+    /// Parses the response if it is a kubeconfig. One with fields that do more than connect is an error
+    /// and is not written anywhere.
     fn read_connection(&self) -> Result<Option<KubeconfigContext>, CliFailure> {
         if !matches!(
             self.scene.deed.action.answer,
@@ -221,8 +221,8 @@ impl CompletedAction<'_> {
             .collect()
     }
 
-    /// Returns the text for a file: the document, the one field that was requested or is secret, or the whole record as
-    /// JSON.
+    /// Returns the text for a file: the document, the one field that was requested or is secret, or
+    /// the whole record as JSON.
     fn file_text(&self) -> Result<String, CliFailure> {
         let payload = self.payload();
         let hidden = ActionOutput::new(self.scene.deed.action.answer, &payload, self.is_secret(), false);

@@ -26,8 +26,8 @@ pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static s
 }
 
 impl KindAction {
-    /// Returns the parameters of the action: those in its table, and the attributes that its call or its creation
-    /// sends.
+    /// Returns the parameters of the action: those in its table, and the attributes that its
+    /// call or its creation sends.
     pub(in crate::cli) fn parameters(self, registry: Registry) -> Vec<Parameter> {
         let mut found: Vec<Parameter> = match self.action.request {
             ActionRequest::Send(_) => Vec::new(),
@@ -72,8 +72,8 @@ impl KindAction {
         self.effects(registry).into_iter().chain(given).any(Effect::disrupts)
     }
 
-    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an endpoint that does
-    /// not exist.
+    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an
+    /// endpoint that does not exist.
     pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
         match self.action.request {
             ActionRequest::Send(endpoint) => Some(endpoint),

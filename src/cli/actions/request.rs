@@ -179,8 +179,8 @@ async fn read_live_object(
     }
 }
 
-/// Returns the id for the request path and the kind of the object in the response; adds the fields that follow from the
-/// target.
+/// Returns the id for the request path and the kind of the object in the response; adds the fields
+/// that follow from the target.
 async fn resolve_path_id(
     ground: &ActionScope,
     deed: KindAction,

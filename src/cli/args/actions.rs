@@ -1,5 +1,5 @@
-//! The command line of `do`, built from the kinds' action tables: each action is a subcommand, each of its parameters a
-//! flag.
+//! The command line of `do`, built from the kinds' action tables: each action is a subcommand, each
+//! of its parameters a flag.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

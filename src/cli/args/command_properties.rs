@@ -1,5 +1,5 @@
-//! What holds of each command as a whole: whether it needs the secrets of the stack, and in which forms it writes its
-//! results.
+//! What holds of each command as a whole: whether it needs the secrets of the stack, and in which
+//! forms it writes its results.
 
 use super::{Command, SecretAction};
 

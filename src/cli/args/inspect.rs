@@ -1,5 +1,5 @@
-//! The command line of what only shows: the configuration and what it is made of, the managed resources, their cost and
-//! their drift.
+//! The command line of what only shows: the configuration and what it is made of, the managed resources,
+//! their cost and their drift.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The command line of `plan`, `show`, `apply` and `destroy`: what a plan covers, how it is saved, and how its apply
-//! runs.
+//! The command line of `plan`, `show`, `apply` and `destroy`: what a plan covers, how it is saved,
+//! and how its apply runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -198,8 +198,8 @@ fn parse_parallelism(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make their first
-/// eight digits equal.
+/// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make
+/// their first eight digits equal.
 fn parse_fingerprint(text: &str) -> Result<Name, String> {
     const FULL_FINGERPRINT_HINT: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
                          and the last line of a plan's Markdown report have it";

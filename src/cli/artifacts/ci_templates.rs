@@ -1,5 +1,5 @@
-//! Templates of the files that `ci` writes: pipelines for GitHub and GitLab, and the Git hook. Pure: returns texts,
-//! writes nothing.
+//! Templates of the files that `ci` writes: pipelines for GitHub and GitLab, and the Git hook.
+//! Pure: returns texts, writes nothing.
 
 use crate::cli::args::CiSystem;
 use crate::model::address::{Name, is_legal_segment};
@@ -142,8 +142,8 @@ fn path_pattern(path: &str) -> String {
 }
 
 /// Replaces the placeholders of a template. A placeholder alone on a line becomes several lines at its indentation, or
-/// no line if its text is empty. Each position is replaced once, so that inserted text is never taken for a
-/// placeholder.
+/// no line if its text is empty. Each position is replaced once, so that inserted text is
+/// never taken for a placeholder.
 fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
     let mut out = String::new();
     for line in template.lines() {

@@ -1,5 +1,5 @@
-//! `stead do`: runs one action immediately: confirms it if it disrupts something, sends it, waits for it, and prints
-//! the result.
+//! `stead do`: runs one action immediately: confirms it if it disrupts something, sends it, waits for
+//! it, and prints the result.
 
 use std::cell::Cell;
 

@@ -86,8 +86,8 @@ async fn read_unit(
     }))
 }
 
-/// Reads the ledgers of all stacks of the repository, without those that differ from it by more than the repository's
-/// name.
+/// Reads the ledgers of all stacks of the repository, without those that differ from it by
+/// more than the repository's name.
 async fn of_repository(
     session: &CommandContext,
     directory: &Path,

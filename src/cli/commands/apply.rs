@@ -54,8 +54,8 @@ use crate::report::views::apply_outcome::{self, OutcomeFooter};
 /// Timeout for releasing the ledger's lock after the second stop signal.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Explains what `--expect` does not cover before the ledger exists: without its key there are no fingerprints of
-/// values.
+/// Explains what `--expect` does not cover before the ledger exists: without its key there
+/// are no fingerprints of values.
 const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect binds the expressions and the names of secrets, and not \
                       their values. A saved plan binds these, too.";
 
@@ -492,8 +492,8 @@ impl<'a> ApplyCommand<'a> {
         Ok(exit)
     }
 
-    /// Writes the reports again, with the outcome of the apply. An error is only reported, because the changes are
-    /// already made.
+    /// Writes the reports again, with the outcome of the apply. An error is only reported, because
+    /// the changes are already made.
     fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
         let about = ReportContext {
             told: ReviewSubject::Run(ran),

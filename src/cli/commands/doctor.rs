@@ -1,5 +1,5 @@
-//! `stead doctor`: runs checks and prints remedies; with `--api`, compares the service with the contract that stead
-//! assumes.
+//! `stead doctor`: runs checks and prints remedies; with `--api`, compares the service with
+//! the contract that stead assumes.
 
 mod account;
 mod contract;

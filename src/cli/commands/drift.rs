@@ -127,8 +127,8 @@ async fn find_unmanaged(
     Ok((strangers, false))
 }
 
-/// Returns only the drift of a plan, without its changes: a drift check reads no secrets, so it could not compute
-/// those.
+/// Returns only the drift of a plan, without its changes: a drift check reads no secrets, so
+/// it could not compute those.
 fn looked_at(plan: &Plan) -> Plan {
     let bill = plan.cost.monthly_before;
     Plan {

@@ -52,8 +52,8 @@ type AdoptedEntries = Vec<(Address, Box<Entry>)>;
 /// Imports one object, all of them, or those of declared resources.
 ///
 /// # Errors
-/// When the stack has errors, the service or the ledger cannot be read or written, or the written configuration would
-/// change an object.
+/// When the stack has errors, the service or the ledger cannot be read or written, or the written
+/// configuration would change an object.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> Result<Exit, CliFailure> {
     let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
     let begun = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {

@@ -1,5 +1,5 @@
-//! `stead plan`: shows all changes that an apply would make. Sends only GET requests, and writes no file but the
-//! requested ones.
+//! `stead plan`: shows all changes that an apply would make. Sends only GET requests, and writes no
+//! file but the requested ones.
 
 use std::io::{BufWriter, stdout};
 use std::time::Duration;

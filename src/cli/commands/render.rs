@@ -42,8 +42,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &RenderArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// Returns the values at a path: of a resource or attribute, of all instances of a block, of an entry of a map, of a
-/// variable or local.
+/// Returns the values at a path: of a resource or attribute, of all instances of a block, of an entry of a map,
+/// of a variable or local.
 fn values_at(stack: &Stack, values: &[ConfigValue], path: &str) -> Result<Vec<ConfigValue>, CliFailure> {
     let within: Vec<ConfigValue> =
         values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();

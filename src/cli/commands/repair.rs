@@ -48,8 +48,8 @@ pub(super) async fn verify_ledger(
     Ok(Exit::Failed)
 }
 
-/// Returns the problem of an undamaged ledger that lacks the MACs which this machine has seen on it; `None` if there is
-/// none.
+/// Returns the problem of an undamaged ledger that lacks the MACs which this machine has seen on it;
+/// `None` if there is none.
 async fn unlike_last_time(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -79,8 +79,8 @@ pub(super) async fn read_checked(
         let report = verify::check_directory(directory, environment, key.as_ref())?;
         return Ok(LedgerReadResult { unproven: report.unproven, found: checked_report(report, place) });
     }
-    // Reading replays every record: it verifies the digest, the position in the chain, and that the transition is
-    // legal.
+    // Reading replays every record: it verifies the digest, the position in the chain, and
+    // that the transition is legal.
     let LedgerReadResult { found: ledger, unproven } = ledger_io::inspect_ledger(project, place).await?;
     let flaws = ledger.as_ref().map(invariants::find_contradictions).unwrap_or_default();
     let flaw = |reason| LedgerFlaw { place: place.to_string(), reason };

@@ -1,5 +1,5 @@
-//! `stead resolve`: lists ambiguous intents, or resolves one: the user states which live object a lost request created,
-//! if any.
+//! `stead resolve`: lists ambiguous intents, or resolves one: the user states which live object a
+//! lost request created, if any.
 
 use uuid::Uuid;
 
@@ -283,8 +283,8 @@ fn told_lost(lost: &LostSecret<'_>) -> String {
     format!("{}\n{lines}", escape::escape_line(&lost.text()))
 }
 
-/// Returns the description of an ambiguous intent or a watched request, with one command line for each possible
-/// resolution.
+/// Returns the description of an ambiguous intent or a watched request, with one command
+/// line for each possible resolution.
 fn render_intent(ledger: &Ledger, op: Uuid) -> String {
     let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => question.text.clone(),

@@ -50,8 +50,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit,
     Ok(if failed || tested.is_empty() { Exit::Failed } else { Exit::Done })
 }
 
-/// Runs the tests, and again when one of their files changes. A stop signal ends the loop with the outcome of the last
-/// run.
+/// Runs the tests, and again when one of their files changes. A stop signal ends the loop with the
+/// outcome of the last run.
 ///
 /// # Errors
 /// When the process cannot watch for stop signals. A failed run is reported and does not end the loop.

@@ -87,8 +87,8 @@ fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diag
     }
 }
 
-/// Adds the diagnostics of the other environments, since each can use other blocks, and those of policies that need no
-/// live state.
+/// Adds the diagnostics of the other environments, since each can use other blocks, and those of policies
+/// that need no live state.
 fn add_other_environments(
     session: &CommandContext,
     opened: Result<LoadedStack, CliFailure>,
@@ -121,8 +121,8 @@ fn add_other_environments(
     }
 }
 
-/// Returns the chosen environment and the diagnostics of the others. Denials of policies are reported only for the
-/// chosen one.
+/// Returns the chosen environment and the diagnostics of the others. Denials of policies are reported
+/// only for the chosen one.
 fn check_environments(
     session: &CommandContext,
     begun: &InitialEnvironment,

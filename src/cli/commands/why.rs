@@ -1,5 +1,5 @@
-//! `stead why ADDRESS`: explains why a resource exists, its dependencies and its dependents; with a saved plan, why it
-//! changes.
+//! `stead why ADDRESS`: explains why a resource exists, its dependencies and its dependents; with a
+//! saved plan, why it changes.
 
 use std::path::Path;
 

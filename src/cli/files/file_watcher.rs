@@ -1,5 +1,5 @@
-//! Waits for changes of files by polling their sizes and timestamps a few times a second, which works on every system
-//! and file system.
+//! Waits for changes of files by polling their sizes and timestamps a few times a second, which works on
+//! every system and file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -238,8 +238,8 @@ pub(in crate::cli) fn read_optional_below(root: &Path, relative: &Path) -> io::R
 /// even one that is created during the write.
 ///
 /// # Errors
-/// When the path leaves the root or contains a link, the file is not text or cannot be written, or `change` refuses the
-/// present text.
+/// When the path leaves the root or contains a link, the file is not text or cannot be written, or
+/// `change` refuses the present text.
 pub(in crate::cli) fn change_private_below(
     root: &Path,
     relative: &Path,
@@ -283,8 +283,8 @@ pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result
     write_with_mode(path, bytes, 0o600)
 }
 
-/// Writes a new file, readable only by its owner; durable on return. Returns `false`, and writes nothing, if the path
-/// exists.
+/// Writes a new file, readable only by its owner; durable on return. Returns `false`, and writes
+/// nothing, if the path exists.
 ///
 /// # Errors
 /// When a directory or the file cannot be written.

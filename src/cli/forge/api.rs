@@ -277,8 +277,8 @@ pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<PullRequest, serd
     Ok(PullRequest { head: change.head.map(|head| head.sha).or(change.sha), is_merged })
 }
 
-/// Parses the number of the merged pull or merge request that produced a commit: the one with this merge commit, else
-/// the only one.
+/// Parses the number of the merged pull or merge request that produced a commit: the one with this merge
+/// commit, else the only one.
 ///
 /// # Errors
 /// When the response is not a list of them.

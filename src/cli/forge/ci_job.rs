@@ -98,8 +98,8 @@ impl CiJob {
             home: set("CI_PROJECT_URL"),
             review: set("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
             event: None,
-            // A merged-results pipeline checks out a temporary merge commit; the commit of the source branch is in
-            // another variable.
+            // A merged-results pipeline checks out a temporary merge commit; the commit of the source
+            // branch is in another variable.
             head: set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
                 .or_else(|| set("CI_MERGE_REQUEST_IID").and_then(|_| set("CI_COMMIT_SHA"))),
             commit: set("CI_COMMIT_SHA"),

@@ -114,8 +114,8 @@ impl CommentWriter {
         Ok(Self { job, author, base, client, headers })
     }
 
-    /// Returns the number of the job's pull or merge request: from the job's variables, or the one that its commit came
-    /// from.
+    /// Returns the number of the job's pull or merge request: from the job's variables, or the one
+    /// that its commit came from.
     ///
     /// # Errors
     /// When there is none, or the API refuses.
@@ -238,8 +238,8 @@ impl CommentWriter {
         }
     }
 
-    /// Refuses to continue if a new note has another author than the trusted account, because the next run would not
-    /// find it.
+    /// Refuses to continue if a new note has another author than the trusted account, because the next
+    /// run would not find it.
     async fn check_author(&self, note: &ForgeComment) -> Result<(), CliFailure> {
         match note.author.id {
             Some(id) if id != self.note_author().await? => {

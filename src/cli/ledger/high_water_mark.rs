@@ -211,8 +211,8 @@ impl HighWaterMarkStore {
         Ok(self.read_filed()?.into_iter().chain(moved).any(|mark| mark.sealed.is_some()))
     }
 
-    /// Returns whether this machine could detect an older version: it has a mark, or the ledger belongs to this machine
-    /// alone.
+    /// Returns whether this machine could detect an older version: it has a mark, or the ledger
+    /// belongs to this machine alone.
     ///
     /// # Errors
     /// As `objection`.

@@ -328,8 +328,8 @@ fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     ledger.entries.iter().flat_map(of).collect()
 }
 
-/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that use the
-/// repository's built-in cloud.
+/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that
+/// use the repository's built-in cloud.
 fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
     let settings = &project.settings;
     if settings.cloud == CloudEndpoint::Local {

@@ -1,5 +1,5 @@
-//! Ledger access of the commands: opening and reading, rollback detection, recovery file, remote stacks and ambiguous
-//! intents.
+//! Ledger access of the commands: opening and reading, rollback detection, recovery file,
+//! remote stacks and ambiguous intents.
 
 pub(super) mod ambiguous_intents;
 pub(super) mod high_water_mark;

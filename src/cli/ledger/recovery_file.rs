@@ -31,8 +31,8 @@ impl RecoveryFile {
         Self { directory: state.map(|state| state.join("rescue")), lineage }
     }
 
-    /// Stores facts and reports them; without a state directory it only reports them. `address` returns the resource of
-    /// a request.
+    /// Stores facts and reports them; without a state directory it only reports them. `address` returns
+    /// the resource of a request.
     pub(in crate::cli) fn save_records(
         &self,
         records: &[Record],
@@ -127,8 +127,8 @@ impl RecoveryFile {
     }
 }
 
-/// Returns the file name for the secret of an object. The id comes from the service, so characters that are special in
-/// paths are removed.
+/// Returns the file name for the secret of an object. The id comes from the service, so characters that are
+/// special in paths are removed.
 fn secret_of((address, id): (&Address, &str)) -> String {
     let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     format!("secret-{address}-{}", id.chars().filter(safe).take(64).collect::<String>())

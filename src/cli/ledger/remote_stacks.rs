@@ -116,8 +116,8 @@ fn unreadable_stack_failure(
     Box::new(LoadFailure { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }
 
-/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only
-/// one.
+/// Returns the environment whose outputs are read: the configured one, else the one of the same
+/// name, else the only one.
 fn remote_environment(
     project: &LoadedStack,
     name: &Name,

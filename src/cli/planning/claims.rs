@@ -14,8 +14,8 @@ use crate::model::schema::Method;
 use crate::model::snapshot::{ObjectKey, Snapshot};
 use crate::model::value::Value;
 
-/// Returns the objects that workloads inside other objects created, each with its owner. A list that the key may not
-/// read is skipped.
+/// Returns the objects that workloads inside other objects created, each with its owner. A list that the key
+/// may not read is skipped.
 ///
 /// # Errors
 /// When the service does not respond.

@@ -39,8 +39,8 @@ struct DeclarationStatuses {
 /// Removes the obsolete declarations from a stack's files, in memory. One that some environment still needs stays.
 ///
 /// # Errors
-/// When the stack has errors in one of its environments, a ledger cannot be read, or a declaration cannot be removed
-/// without another change.
+/// When the stack has errors in one of its environments, a ledger cannot be read, or a declaration cannot
+/// be removed without another change.
 pub(in crate::cli) async fn prune_declarations(
     settings: &Settings,
 ) -> Result<PrunedDeclarations, CliFailure> {

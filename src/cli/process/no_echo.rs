@@ -13,8 +13,8 @@ struct EchoGuard {
 }
 
 impl EchoGuard {
-    /// Disables echo and signal keys. A signal that ended the program here would leave the user with a terminal without
-    /// echo.
+    /// Disables echo and signal keys. A signal that ended the program here would leave the user
+    /// with a terminal without echo.
     fn disable_echo() -> io::Result<Self> {
         let input = io::stdin();
         let usual = tcgetattr(&input)?;

@@ -75,8 +75,8 @@ impl Ui {
         }
     }
 
-    /// Asks for confirmation: yes, or a text that must be typed. Enter alone means no, and so does the absence of a
-    /// terminal.
+    /// Asks for confirmation: yes, or a text that must be typed. Enter alone means no, and so does
+    /// the absence of a terminal.
     ///
     /// # Errors
     /// When the terminal cannot be read.

@@ -1,7 +1,7 @@
 //! Parses the user's own `settings.toml`. Pure.
 //!
-//! It is read only from the user's directory, never from a stack's: it names the host that the API key is sent to, and
-//! programs to run.
+//! It is read only from the user's directory, never from a stack's: it names the host that the API key is sent
+//! to, and programs to run.
 
 use std::collections::BTreeMap;
 

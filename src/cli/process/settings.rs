@@ -33,8 +33,8 @@ pub struct Settings {
     pub dir: PathBuf,
     /// Values of variables from `--var`.
     pub vars: BTreeMap<Name, String>,
-    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets, since each may be
-    /// one.
+    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets,
+    /// since each may be one.
     pub env_vars: BTreeMap<Name, Secret>,
     /// Files with values of variables.
     pub var_files: Vec<PathBuf>,
@@ -74,8 +74,8 @@ pub struct Settings {
     pub allowed_recipients: Option<BTreeSet<Name>>,
     /// Whether the stack is untrusted.
     pub untrusted: bool,
-    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed to equal those
-    /// in use.
+    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed
+    /// to equal those in use.
     pub needs_secrets: bool,
     /// Project for a stack without a project block.
     pub project: Option<Name>,
@@ -124,8 +124,8 @@ pub enum CloudEndpoint {
 }
 
 impl Settings {
-    /// Sets whether the stack is trusted. An untrusted stack gets no value from the environment, because it could print
-    /// it.
+    /// Sets whether the stack is trusted. An untrusted stack gets no value from the environment,
+    /// because it could print it.
     pub fn set_trust(&mut self, trusted: bool) {
         if trusted {
             return;
@@ -268,8 +268,8 @@ fn state_directory(variables: &EnvVariables) -> Option<PathBuf> {
         .or_else(|| path("HOME").map(|home| home.join(".local/state/stead")))
 }
 
-/// Returns the service: both flags take precedence over both variables, and these over the profile; `STEAD_CLOUD` takes
-/// precedence over `STEAD_API_URL`.
+/// Returns the service: both flags take precedence over both variables, and these over the profile;
+/// `STEAD_CLOUD` takes precedence over `STEAD_API_URL`.
 fn choose_cloud(
     flag: Option<CloudChoice>,
     url: Option<String>,

@@ -67,8 +67,8 @@ pub(in crate::cli) fn collect_available_secrets(
                             None => known.decrypt_ledger_secret(&keyring, ledger, name)?,
                         }
                     }
-                    // A rebuilt ledger has no fingerprint of it: the delivered secret is used only if a live object
-                    // shows it.
+                    // A rebuilt ledger has no fingerprint of it: the delivered secret is used only if
+                    // a live object shows it.
                     None if !ledger.generated.contains_key(name) => {
                         read_delivered_secret(project, deliver.as_ref())
                             .filter(|secret| generated_secrets::is_shown(ledger, snapshot, secret))

@@ -1,5 +1,5 @@
-//! Selects the API key: from the environment, from the user's key command, or the stored one in the file or the
-//! system's keychain.
+//! Selects the API key: from the environment, from the user's key command, or the stored one in the
+//! file or the system's keychain.
 
 use super::credentials::{self, CredentialScope, KeyStorage};
 use super::{key_command, keychain};
@@ -55,8 +55,8 @@ impl ApiKeySource {
     }
 }
 
-/// Returns the read-only key for an untrusted stack: whatever such a stack makes this program do, the key can only
-/// read.
+/// Returns the read-only key for an untrusted stack: whatever such a stack makes this program do,
+/// the key can only read.
 fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
     if settings.api_key.is_some() {
         return Err(CliFailure::new(

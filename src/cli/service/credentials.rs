@@ -106,8 +106,8 @@ pub(in crate::cli) fn find_stored_key(
     Ok(stored.keys.into_iter().find(|stored| place.matches_key(stored)).map(StoredKey::into_key_source))
 }
 
-/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has it. Returns the
-/// file's path.
+/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has
+/// it. Returns the file's path.
 ///
 /// # Errors
 /// As `find`, or when it cannot be written.

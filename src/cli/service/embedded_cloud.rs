@@ -1,5 +1,5 @@
-//! The built-in cloud of `--cloud local`: this process runs it, or uses one that `stead emulator` already serves from
-//! the same data.
+//! The built-in cloud of `--cloud local`: this process runs it, or uses one that `stead emulator` already
+//! serves from the same data.
 //!
 //! The address of a served one is in a note in the user's own state directory. It is never in a repository, whose
 //! author could redirect requests with it. The note is valid only while a process holds the lock of the data. A process
@@ -118,8 +118,8 @@ fn spawn_server(
 ) -> Result<EmulatorHandle, ServeError> {
     let options = server::EmulatorOptions { data: Some(folder.join(DATA_FILE)), ..options.clone() };
     let running = server::spawn_emulator(options)?;
-    // This process has the lock, so an existing note is from a killed emulator; its address may belong to another
-    // program now.
+    // This process has the lock, so an existing note is from a killed emulator; its address may
+    // belong to another program now.
     take_note(folder, state);
     Ok(running)
 }

@@ -1,7 +1,7 @@
 //! Tolerant decoding of responses: JSON, envelopes, pages and `Object`s under the language's names.
 //!
-//! Missing, additional or retyped fields do no harm; a record without a valid id is an error, because omitting it would
-//! mean "gone".
+//! Missing, additional or retyped fields do no harm; a record without a valid id is an error, because
+//! omitting it would mean "gone".
 
 use serde_json::Value as Json;
 

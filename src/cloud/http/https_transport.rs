@@ -1,8 +1,8 @@
 //! `HttpsTransport`: the HTTPS transport. It adds the API key to requests.
 //!
 //! It sends the key to one host only: no redirect is followed, the host is from trusted settings, and a path that would
-//! leave the base address is not sent. A mutating request has a connection of its own, so that no lower layer can send
-//! it twice.
+//! leave the base address is not sent. A mutating request has a connection of its own, so that no lower
+//! layer can send it twice.
 #![allow(clippy::disallowed_types, reason = "the edge where sockets are opened")]
 
 use std::convert::Infallible;
@@ -27,8 +27,8 @@ use crate::model::redact::redact_address;
 use crate::model::roots::{self, TrustRoots};
 use crate::model::schema::{Method, Registry};
 
-/// The address of the service and the API key, from flags, the environment or the user's own settings, never from a
-/// stack's files.
+/// The address of the service and the API key, from flags, the environment or the user's own settings,
+/// never from a stack's files.
 #[derive(Debug, Clone)]
 pub struct TransportOptions {
     /// The base address: https, or http on the loopback interface.
@@ -374,8 +374,8 @@ fn parse_base_url(text: &str) -> Result<Url, SetupError> {
     }
 }
 
-/// Checks the upload address from the service: a host by name, over TLS. Only a service on this machine may name this
-/// machine.
+/// Checks the upload address from the service: a host by name, over TLS. Only a service on this
+/// machine may name this machine.
 fn upload_url(text: &str, base: &Url) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "the address that the service signed is none")?;
     if !url.username().is_empty() || url.password().is_some() {

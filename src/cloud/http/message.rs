@@ -95,8 +95,8 @@ pub enum TransportError {
         /// The reason of the failure.
         reason: String,
     },
-    /// The server's certificate is not trusted. No byte of the request was sent, and a retry would fail in the same
-    /// way.
+    /// The server's certificate is not trusted. No byte of the request was sent, and a retry would
+    /// fail in the same way.
     #[error("the certificate of {host} is not accepted: {reason}")]
     Untrusted {
         /// The host name of the server.
@@ -126,8 +126,8 @@ pub trait Transport {
     fn exchange(&self, request: &HttpRequest)
     -> impl Future<Output = Result<HttpResponse, TransportError>>;
 
-    /// Uploads bytes to a signed address, by PUT and without the key. The default is for services without signed
-    /// addresses.
+    /// Uploads bytes to a signed address, by PUT and without the key. The default is
+    /// for services without signed addresses.
     fn upload(&self, _upload: &SignedUpload) -> impl Future<Output = Result<HttpResponse, TransportError>> {
         ready(Err(TransportError::NotPermitted { reason: "there is nowhere to upload to".to_owned() }))
     }

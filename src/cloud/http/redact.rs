@@ -1,8 +1,8 @@
 //! Redaction of the service's error responses, before any other code reads them: the secrets of this run are removed,
 //! and a response that repeats a part of a secret from its request is replaced by our own text.
 //!
-//! Every response passes through here (`Client::send`). A success is data, not text: its texts are redacted where they
-//! are displayed.
+//! Every response passes through here (`Client::send`). A success is data, not text: its texts are
+//! redacted where they are displayed.
 
 use serde_json::{Value as Json, json};
 

@@ -99,8 +99,8 @@ pub(in crate::cloud) fn created_object(
     }
 }
 
-/// Returns the outcome of a call. A response about anything but the object itself (an invoice, an attachment) is not an
-/// object.
+/// Returns the outcome of a call. A response about anything but the object itself (an invoice, an
+/// attachment) is not an object.
 pub(in crate::cloud) fn called_object(
     kind: &Kind,
     endpoint: Endpoint,

@@ -262,8 +262,8 @@ fn given_up(request: String, reason: String, said: Option<ApiError>) -> ReadErro
     }
 }
 
-/// Returns the refusal of a 4xx response. A 404 counts only in the service's own envelope: a proxy's error page does
-/// not prove absence.
+/// Returns the refusal of a 4xx response. A 404 counts only in the service's own envelope: a proxy's error
+/// page does not prove absence.
 fn refusal_error(answer: &HttpResponse, request: &HttpRequest) -> ReadError {
     let bare = || match answer.status {
         404 => None,

@@ -11,8 +11,8 @@ use crate::cloud::http::decode;
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Price, PriceFactor, Registry, Type};
 use crate::model::value::parse_decimal;
 
-/// Checks every table: its path, its structure, the ids and names of its records, and each field that a price or a
-/// growth rule uses.
+/// Checks every table: its path, its structure, the ids and names of its records, and each field that a price
+/// or a growth rule uses.
 pub(super) fn check_catalogs(registry: Registry, evidence: &Observations) -> Vec<ProbeFinding> {
     let mut findings = Vec::new();
     for table in registry.catalogs {

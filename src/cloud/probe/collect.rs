@@ -173,8 +173,8 @@ fn object_requests<R: Random>(random: &R, found: &ProbedObject) -> Vec<ProbeRequ
     plans
 }
 
-/// Returns edge-case requests for the longest list: without a limit, above the maximum, with an invalid limit, for
-/// another project.
+/// Returns edge-case requests for the longest list: without a limit, above the maximum, with an
+/// invalid limit, for another project.
 fn edge_case_requests<R: Random>(
     random: &R,
     registry: Registry,

@@ -46,8 +46,8 @@ pub(super) async fn read_list<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Adds lists to the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or whose parent is
-/// missing.
+/// Adds lists to the snapshot; returns the `(child kind, parent)` pairs whose lists were read,
+/// or whose parent is missing.
 pub(super) fn record_lists(snapshot: &mut Snapshot, lists: Vec<ListResult>) -> BTreeSet<(Name, Name)> {
     let mut parents = BTreeSet::new();
     for (kind, parent, objects) in lists {

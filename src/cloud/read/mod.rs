@@ -1,5 +1,5 @@
-//! Reads: pages of lists, single objects, catalogs and the account, collected in a `DiskSnapshot`. Sends only GET
-//! requests.
+//! Reads: pages of lists, single objects, catalogs and the account, collected in a
+//! `DiskSnapshot`. Sends only GET requests.
 //! Invariant: an object that a list lacks is absent only after a read by its id.
 
 pub mod account;

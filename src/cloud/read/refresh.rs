@@ -97,8 +97,8 @@ fn top_level<C, K, R>(
     lists
 }
 
-/// Returns the lists of children: under the requested parents, and under those of owned objects that only their list
-/// can show.
+/// Returns the lists of children: under the requested parents, and under those of owned objects that
+/// only their list can show.
 fn child_lists<C, K, R>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
@@ -173,8 +173,8 @@ fn unlisted_attributes(registry: Registry, wanted: &RefreshRequest, key: &Object
     names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
 }
 
-/// Checks by id every owned object that no list shows. A child that only its list can show is absent when that list was
-/// read without it.
+/// Checks by id every owned object that no list shows. A child that only its list can show is absent when that
+/// list was read without it.
 async fn confirm_absences<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,

@@ -1,5 +1,5 @@
-//! Waits until an object is ready or gone, with one list request per tick for all objects of a kind that are waited
-//! for.
+//! Waits until an object is ready or gone, with one list request per tick for all objects of a
+//! kind that are waited for.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -126,8 +126,8 @@ impl Waiter {
     }
 
     /// Waits like `settled`, after a request that starts a change of the object. A read that shows it ready and equal
-    /// to `before` may be outdated: it counts only after a transitional status was seen, or after the time by which
-    /// reads may lag.
+    /// to `before` may be outdated: it counts only after a transitional status was seen, or after the time
+    /// by which reads may lag.
     ///
     /// # Errors
     /// As `settled`.
@@ -182,8 +182,8 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Listed, (None, known)).await
     }
 
-    /// Reads until an object is ready: `before` is its state before the change started, `known` its state that was just
-    /// read.
+    /// Reads until an object is ready: `before` is its state before the change started, `known` its
+    /// state that was just read.
     async fn until_settled<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,

@@ -60,8 +60,8 @@ impl EndpointRequest {
     }
 }
 
-/// Sends what changes nothing, whatever its verb, and returns its whole answer: again while that can
-/// help.
+/// Sends what changes nothing, whatever its verb, and returns its whole answer:
+/// again while that can help.
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.
@@ -73,8 +73,8 @@ pub(in crate::cloud) async fn send_query<C: Transport, K: Clock, R: Random>(
 }
 
 /// Returns the records of a list, page by page, until `enough` is satisfied; `None` when the response is not a
-/// list. A record that moved between pages during the read may be duplicated or missing: the result is for display
-/// only.
+/// list. A record that moved between pages during the read may be duplicated or missing: the
+/// result is for display only.
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.

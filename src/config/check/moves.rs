@@ -22,8 +22,8 @@ struct MoveChains<'m> {
 }
 
 impl MoveChains<'_> {
-    /// Returns the next move that applies to an address, and the address after it. The most specific entry
-    /// wins.
+    /// Returns the next move that applies to an address, and the address after it.
+    /// The most specific entry wins.
     fn next(&self, at: &Address) -> Option<(usize, Address)> {
         if let Some(n) = self.by_from.get(at.as_str()) {
             return Some((*n, self.moved[*n].to.clone()));
@@ -43,8 +43,8 @@ impl MoveChains<'_> {
 
 impl AddressIndex<'_, '_> {
     /// Follows all moves to their ends, and keeps those that end at a resource or in a module. A move whose
-    /// target was removed later becomes a removal of its `from` address, because the ledger may still hold
-    /// that address.
+    /// target was removed later becomes a removal of its `from` address, because the ledger
+    /// may still hold that address.
     pub(in crate::config) fn resolve_moves(
         &self,
         mut moved: Vec<MovedDeclaration>,
@@ -110,8 +110,8 @@ impl AddressIndex<'_, '_> {
         found.into_values().collect()
     }
 
-    /// Returns the removal that a move becomes when no block declares its end and a `removed` entry names
-    /// that end.
+    /// Returns the removal that a move becomes when no block declares its end and a
+    /// `removed` entry names that end.
     fn removal_for(
         &self,
         step: &MovedDeclaration,
@@ -142,8 +142,8 @@ impl AddressIndex<'_, '_> {
         let problems = &self.resolver.problems;
         let into_itself = step.to.is_within(&step.from);
         let standing = self.address_status(&step.from);
-        // The caller decides which keys exist, so an entry inside the module about a key of it is not
-        // checked here.
+        // The caller decides which keys exist, so an entry inside the module about a key of
+        // it is not checked here.
         let is_callers = |address| !step.module.is_empty() && self.is_key(address);
         if standing != AddressStatus::Undeclared && !(standing == AddressStatus::Many && into_itself) {
             if !(standing == AddressStatus::One && is_callers(&step.from)) {
@@ -169,8 +169,8 @@ impl AddressIndex<'_, '_> {
         let moved = ways.moved;
         let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
         for start in 0..moved.len() {
-            // Each move of the chain, and whether it matched its own address exactly or an address inside
-            // it.
+            // Each move of the chain, and whether it matched its own address exactly
+            // or an address inside it.
             let mut way: Vec<(usize, bool)> = Vec::new();
             let (mut n, mut to) = (start, moved[start].to.clone());
             let end = loop {
@@ -220,8 +220,8 @@ impl AddressIndex<'_, '_> {
     }
 }
 
-/// Returns the entry that continues the chain from the address that the object had before its modules
-/// moved.
+/// Returns the entry that continues the chain from the address that the object
+/// had before its modules moved.
 fn further_from_before(
     at: &Address,
     by_to: &HashMap<&str, &MovedDeclaration>,

@@ -7,8 +7,8 @@ use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entri
 use crate::model::address::Name;
 use crate::model::source::Span;
 
-/// Keywords in a secret variable's declaration that messages may show; the value of any other keyword may
-/// be the secret.
+/// Keywords in a secret variable's declaration that messages may show; the value of any other
+/// keyword may be the secret.
 const UNREDACTED_KEYWORDS: &[&str] =
     &["type", "description", "check", "from_file", "generate", "source", "deliver_secret"];
 

@@ -129,13 +129,13 @@ impl<'a> SinkTargetIndex<'a> {
         self.0.entry(target.file.clone()).or_default().push((one, target));
     }
 
-    /// Returns a sink that would overwrite the secret of `target`, or whose secret `target` would
-    /// overwrite.
+    /// Returns a sink that would overwrite the secret of `target`, or
+    /// whose secret `target` would overwrite.
     fn find_collision(&self, target: &SinkTarget) -> Option<&'a SinkUse> {
         let file = target.file.as_str();
         let above = file.match_indices('/').filter_map(|(at, _)| self.0.get(&file[..at]));
-        // All paths inside `file` as a directory: they begin with its name and `/`, and `0` is the
-        // character after `/`.
+        // All paths inside `file` as a directory: they begin with its name and `/`, and `0`
+        // is the character after `/`.
         let below = self.0.range(format!("{file}/")..format!("{file}0")).map(|(_, all)| all);
         let all = self.0.get(file).into_iter().chain(above).chain(below).flatten();
         all.into_iter().find(|(_, known)| known.collides_with(target)).map(|(one, _)| *one)

@@ -1,5 +1,5 @@
-//! The service's rules that can be checked without a network. A value that is not known yet passes every
-//! rule.
+//! The service's rules that can be checked without a network. A value that is not
+//! known yet passes every rule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -62,8 +62,8 @@ fn rule_violation(rule: &Rule, span: Span, why: &str) -> Diagnostic {
         .detail(format!("{why} Rule: {}.", rule.place))
 }
 
-/// Returns the desired value of an attribute: the written value, else the kind's default. `None` if it is
-/// not known.
+/// Returns the desired value of an attribute: the written value, else the kind's default. `None`
+/// if it is not known.
 fn desired_value(resource: &Resource, name: &str) -> Option<Value> {
     match resource.attributes.get(name) {
         Some(setting) => match setting.expression.known_value()? {
@@ -349,8 +349,8 @@ fn unique_overall(
     unique_within(rule, attributes, resources, problems, |_| String::new());
 }
 
-/// Reports resources that agree in all given attributes with another resource of the same scope, as `place`
-/// names it.
+/// Reports resources that agree in all given attributes with another resource of the same
+/// scope, as `place` names it.
 fn unique_within(
     rule: &Rule,
     attributes: &[&str],
@@ -394,8 +394,8 @@ fn value_identity(resource: &Resource, name: &str) -> Option<String> {
             Some(format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default()))
         }
         _ => match desired_value(resource, name)? {
-            // Comparing the texts of two secrets would reveal whether they are equal; the same variable is
-            // equal anyway.
+            // Comparing the texts of two secrets would reveal whether they are equal; the
+            // same variable is equal anyway.
             Value::Secret(secret) => secret.name().map(|name| format!("${name}")),
             value if value.is_secret() => None,
             value => Some(value.to_string()),

@@ -44,8 +44,8 @@ pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]
 #[derive(Default)]
 struct UsedNames {
     names: BTreeSet<String>,
-    /// Roots that an expression reads as a whole or with a computed key, so that each of their entries
-    /// counts as used.
+    /// Roots that an expression reads as a whole or with a computed key, so that each of
+    /// their entries counts as used.
     whole: BTreeSet<&'static str>,
 }
 

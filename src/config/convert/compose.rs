@@ -24,8 +24,8 @@ const MEANINGLESS: &[&str] = &[
     "develop",
 ];
 
-/// Fields of a database that can be ignored: the address comes from a reference, and the service stores the
-/// data.
+/// Fields of a database that can be ignored: the address comes from a reference, and
+/// the service stores the data.
 const IGNORED_DATABASE_FIELDS: &[&str] =
     &["healthcheck", "expose", "hostname", "networks", "user", "shm_size", "deploy", "depends_on"];
 

@@ -101,8 +101,8 @@ impl<'d> FieldReader<'d> {
         self.entries
     }
 
-    /// Returns the fields that the reader did not read, except the meaningless ones: span, path and name of
-    /// each.
+    /// Returns the fields that the reader did not read, except the meaningless ones: span,
+    /// path and name of each.
     pub(super) fn unread_fields(&self, meaningless: &[&str]) -> Vec<(Span, String, &'d str)> {
         let seen = self.seen.borrow();
         let left = self.entries.iter().filter(|entry| {

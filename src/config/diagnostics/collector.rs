@@ -118,8 +118,8 @@ impl DiagnosticCollector {
         self.leave_instance();
     }
 
-    /// Returns the span of the call of a module instance; for a whole block with `for_each`, of its first
-    /// instance.
+    /// Returns the span of the call of a module instance; for a whole block with
+    /// `for_each`, of its first instance.
     pub(in crate::config) fn call_span(&self, place: &str) -> Option<Span> {
         let calls = self.calls.borrow();
         let first = calls.range::<str, _>((Bound::Included(place), Bound::Unbounded)).next();

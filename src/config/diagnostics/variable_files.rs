@@ -1,6 +1,6 @@
 //! Redaction of variable files in diagnostics. Variable files hold secrets, and readers of a diagnostic may
-//! not see them: a message names the path and line of such a file, but shows neither the line nor a value.
-//! Pure.
+//! not see them: a message names the path and line of such a file, but shows neither the
+//! line nor a value. Pure.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -106,8 +106,8 @@ impl ComparableContent {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.is(&b.1))
             }
             (Self::List(a), Self::List(b)) => {
-                // KDL marks an item after a dash as a sole argument, but not one of several arguments: ignore
-                // the difference.
+                // KDL marks an item after a dash as a sole argument, but not one of
+                // several arguments: ignore the difference.
                 let same = |(a, b): (&Self, &Self)| a.is(b) || clear_sole_flag(a).is(&clear_sole_flag(b));
                 a.len() == b.len() && a.iter().zip(b).all(same)
             }

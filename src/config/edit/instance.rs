@@ -1,5 +1,5 @@
-//! One instance of a block with `for_each`: the location of its key, and the block that it would be if
-//! written separately.
+//! One instance of a block with `for_each`: the location of its key, and the block that it
+//! would be if written separately.
 
 use super::literal::ConfigLiteral;
 use super::references::{PathRenames, redirect_text};
@@ -22,8 +22,8 @@ pub struct InstanceSource {
     pub key: Result<InstanceKeyPath, Span>,
     /// Whether the block has no other instance.
     pub is_only: bool,
-    /// Body of the block for this instance without `for_each`; the span of the first part that cannot be
-    /// written literally.
+    /// Body of the block for this instance without `for_each`; the span of the first part
+    /// that cannot be written literally.
     pub body: Result<Vec<(Name, ConfigLiteral)>, Span>,
 }
 

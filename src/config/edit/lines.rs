@@ -1,5 +1,5 @@
-//! Lines around a range of a text: which comments belong to it, its indentation, and the line ending in
-//! use.
+//! Lines around a range of a text: which comments belong to it, its indentation, and
+//! the line ending in use.
 
 use std::ops::Range;
 
@@ -85,8 +85,8 @@ impl<'t> CommentedText<'t> {
         IndentStyle { step: indented.unwrap_or("  "), end }
     }
 
-    /// Returns the end of the comment that follows an offset on its line; the offset itself if there is
-    /// none.
+    /// Returns the end of the comment that follows an offset on its line; the offset
+    /// itself if there is none.
     pub(super) fn trailing_comment_end(self, at: usize) -> usize {
         let next = self.comments.partition_point(|comment| comment.start < at);
         let comment = self.comments.get(next).filter(|comment| {
@@ -115,8 +115,8 @@ impl<'t> CommentedText<'t> {
     }
 
     /// Returns the whole lines of a range, with its comments above and after it and, between two blank
-    /// lines, one of them; `None` when something else is on these lines. With `bare`, comments above are
-    /// not included.
+    /// lines, one of them; `None` when something else is on these lines. With `bare`,
+    /// comments above are not included.
     pub(super) fn whole_lines(self, part: Range<usize>, bare: bool) -> Option<Range<usize>> {
         let after = self.trailing_comment_end(part.end);
         if !self.is_first(part.start) || !self.text[after..self.line_end(after)].trim().is_empty() {

@@ -147,8 +147,8 @@ pub(super) fn kdl_word(literal: &ConfigLiteral) -> String {
     }
 }
 
-/// Returns the text after a node's name in KDL, with a leading space. `listed`: a single value here means a
-/// list.
+/// Returns the text after a node's name in KDL, with a leading space. `listed`: a single
+/// value here means a list.
 pub(super) fn kdl_tail(
     head: &str,
     literal: &ConfigLiteral,

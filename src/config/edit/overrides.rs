@@ -6,8 +6,8 @@ use crate::config::syntax::limits::parse;
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 
-/// Returns the edits that rename the paths of all overrides; `new` returns the new path, or `None` to keep
-/// it.
+/// Returns the edits that rename the paths of all overrides; `new` returns the new path,
+/// or `None` to keep it.
 #[must_use]
 pub fn override_path_edits(file: &EditableFile<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));

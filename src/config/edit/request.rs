@@ -36,16 +36,16 @@ pub enum EditPathStep {
 pub enum Edit {
     /// Sets a value: replaces the existing one, or adds an entry and its missing parents.
     Set(EditPath, ConfigLiteral),
-    /// Appends an item to a list, which is created if it does not exist. `moved`, `import` and `removed`
-    /// are lists.
+    /// Appends an item to a list, which is created if it does not exist. `moved`,
+    /// `import` and `removed` are lists.
     Append(EditPath, ConfigLiteral),
     /// Removes an entry or item with the comments that belong to it; with the last entry of a top-level
     /// keyword, the keyword is removed, too.
     Remove(EditPath),
     /// Renames the key of an entry: a block's name, or an instance's key in a literal map.
     Rename(EditPath, Name),
-    /// Renames references: `$from…`, `from…` inside `${…}` and in `depends_on`. Each pair is a dotted path
-    /// and its replacement.
+    /// Renames references: `$from…`, `from…` inside `${…}` and in `depends_on`. Each pair is a
+    /// dotted path and its replacement.
     Redirect(Vec<(Name, Name)>),
 }
 

@@ -1,5 +1,5 @@
-//! Comments and blank lines of a text, assigned to the values next to them. Each comment is used exactly
-//! once.
+//! Comments and blank lines of a text, assigned to the values next to them. Each
+//! comment is used exactly once.
 
 use std::ops::Range;
 

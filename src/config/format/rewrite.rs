@@ -170,8 +170,8 @@ pub fn write_new_file(syntax: Syntax, entries: &[(Name, ConfigLiteral)], registr
     write_outline(&outline, syntax, false, registry, &BTreeSet::new())
 }
 
-/// Maximum number of formatter passes until the text is stable: comments in unusual positions may move
-/// again.
+/// Maximum number of formatter passes until the text is stable: comments in
+/// unusual positions may move again.
 const MAX_ROUNDS: usize = 4;
 
 fn read_outline(file: &EditableFile<'_>, syntax: Syntax) -> Option<Outline> {

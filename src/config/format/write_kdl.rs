@@ -16,8 +16,8 @@ const MAX_LINE_WIDTH: usize = 100;
 /// Top-level keywords whose nodes are the items of one list.
 pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// Returns the text of a file. With `own`, quotes and properties stay as the file has them, because it was
-/// KDL already.
+/// Returns the text of a file. With `own`, quotes and properties stay as the file has them,
+/// because it was KDL already.
 pub(super) fn write_kdl_outline(
     outline: &Outline,
     own: bool,
@@ -173,8 +173,8 @@ impl KdlWriter<'_> {
         }
     }
 
-    /// Returns the entries of a map that are written on the node's own line, and those that become
-    /// children.
+    /// Returns the entries of a map that are written on the node's own line,
+    /// and those that become children.
     fn split_properties<'i>(
         &self,
         map: &'i Outline,

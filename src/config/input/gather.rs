@@ -1,6 +1,6 @@
 //! Gathering of all source files of a stack: its own files, included files and modules. In: the stack's own
-//! files. Out: one unit per stack or module. Each file and each directory is read once, however often it is
-//! named.
+//! files. Out: one unit per stack or module. Each file and each directory is read once,
+//! however often it is named.
 
 use std::collections::BTreeMap;
 

@@ -26,8 +26,8 @@ struct RelocatedChild {
     words: Vec<DocumentEntry>,
 }
 
-/// Moves nested children to the blocks of their parents. Returns the problems of those that cannot be
-/// moved.
+/// Moves nested children to the blocks of their parents. Returns the problems of
+/// those that cannot be moved.
 pub(in crate::config) fn expand_nested_children(
     documents: &mut [Document],
     registry: &Registry,

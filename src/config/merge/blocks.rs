@@ -1,5 +1,5 @@
-//! Merge of the documents of one unit: top-level blocks of the same keyword are joined, in whatever file
-//! they are.
+//! Merge of the documents of one unit: top-level blocks of the same keyword are joined,
+//! in whatever file they are.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Overrides (`environments.X.set`): values that replace the value at exactly one path each.
 //!
 //! Values in the stack's own files are replaced there, before any other phase reads them. Values of an
-//! instance or of a module are written once for several resources, so they are replaced while each resource
-//! is resolved.
+//! instance or of a module are written once for several resources, so they are replaced
+//! while each resource is resolved.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -211,8 +211,8 @@ impl<'d> Overrides<'d> {
         Self { by_place, all, ..Self::default() }
     }
 
-    /// Returns the names by which overrides may refer to a module instance: its own, and that of the whole
-    /// block.
+    /// Returns the names by which overrides may refer to a module instance: its own, and
+    /// that of the whole block.
     pub(in crate::config) fn instance_names(
         &self,
         outer: &[Name],

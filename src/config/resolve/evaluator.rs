@@ -33,8 +33,8 @@ use crate::model::secret::Secret;
 use crate::model::source::{SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 
-/// Context in which expressions are resolved: values in scope, file access, budget, and the collector of
-/// problems.
+/// Context in which expressions are resolved: values in scope, file access, budget,
+/// and the collector of problems.
 pub(in crate::config) struct Evaluator<'d> {
     pub(in crate::config) registry: Registry,
     pub(in crate::config) sources: &'d Sources,

@@ -39,8 +39,8 @@ struct ExpressionPaths<'p> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Resolves `${…}`: computed now if all its values are known, else kept with only the values that it
-    /// refers to.
+    /// Resolves `${…}`: computed now if all its values are known, else kept with only the
+    /// values that it refers to.
     pub(in crate::config) fn resolve_expression(
         &self,
         source: &str,
@@ -83,8 +83,8 @@ impl<'d> Evaluator<'d> {
         let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
         let place = self.span_within(span, source);
         if place == span {
-            // The file contains the expression with escapes or over several lines, so the offset is given
-            // in the message.
+            // The file contains the expression with escapes or over several lines, so the offset
+            // is given in the message.
             let detail = match source[..slip.place.start].chars().count() {
                 0 => slip.detail,
                 before => format!("After {before} characters of it: {}", slip.detail),

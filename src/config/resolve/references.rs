@@ -62,8 +62,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the name prefix of a module's resources; in the stack itself there is none, which is
-    /// reported.
+    /// Returns the name prefix of a module's resources; in the stack itself there
+    /// is none, which is reported.
     pub(in crate::config) fn module_name_prefix(
         &self,
         span: Span,

@@ -13,12 +13,12 @@ use crate::model::value::{Attributes, Value};
 
 /// Maximum length of a chain of references that is followed.
 const MAX_STEPS: usize = 64;
-/// Maximum number of values that are followed for one expression: with two references per block, their
-/// number grows exponentially.
+/// Maximum number of values that are followed for one expression: with two references per
+/// block, their number grows exponentially.
 const MAX_VALUES: usize = 10_000;
 
-/// Returns an expression with every reference to a written attribute replaced by its value; references to
-/// live values stay.
+/// Returns an expression with every reference to a written attribute replaced by its value;
+/// references to live values stay.
 #[must_use]
 pub fn substitute_known_values(stack: &Stack, expression: &Expression) -> Expression {
     KnownValueLookup { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }

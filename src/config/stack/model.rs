@@ -28,8 +28,8 @@ pub struct Stack {
     pub resources: IndexMap<Address, Resource>,
     /// Values to print after an apply.
     pub outputs: BTreeMap<Name, Output>,
-    /// The only `project` block, to which project-scoped resources belong; `None` if there are none or
-    /// several.
+    /// The only `project` block, to which project-scoped resources belong; `None` if
+    /// there are none or several.
     pub project: Option<Address>,
     /// Whether the local ledger is refused (`backend: required`).
     pub backend_required: bool,
@@ -52,8 +52,8 @@ pub struct Stack {
     pub awaited: BTreeMap<Name, DeferredSecret>,
     /// To whom the ledger's kept secrets are encrypted.
     pub recipients: Option<Recipients>,
-    /// Digest of the values read from data lookups and other stacks; empty before they are read, and if
-    /// there are none.
+    /// Digest of the values read from data lookups and other stacks; empty before they are read,
+    /// and if there are none.
     pub reads: String,
     /// Result of the additionally requested expression (`stead eval`).
     pub evaluated: Option<Expression>,
@@ -174,8 +174,8 @@ pub struct MapEntry {
 }
 
 impl AttributeSetting {
-    /// Returns the span of a value and what decided it: of the attribute `name`, or of its entry
-    /// `name.key`.
+    /// Returns the span of a value and what decided it: of the attribute `name`,
+    /// or of its entry `name.key`.
     #[must_use]
     pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
         self.part_origin(path.split_once('.').map_or("", |(_, within)| within))
@@ -293,8 +293,8 @@ pub enum SecretOrigin {
     Source(Name),
 }
 
-/// Sink of a secret that is shown only once. Paths are relative to the stack's directory and confined to
-/// it.
+/// Sink of a secret that is shown only once. Paths are relative to the stack's
+/// directory and confined to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSink {
     /// A file with only the secret, mode 0600.

@@ -4,8 +4,8 @@ use super::limits::{CONTROL_CHARACTER, NOT_UTF8, TOO_LARGE, byte_span};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::SourceId;
 
-/// Maximum size of a file in bytes: enough for 100,000 resources, and a guard against files that are no
-/// configuration.
+/// Maximum size of a file in bytes: enough for 100,000 resources, and a guard against
+/// files that are no configuration.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Number of bytes of an undecodable file that are kept, to show the location.

@@ -1,7 +1,7 @@
 //! `Document`: one syntax tree for YAML and KDL, with the span of every key and value.
 //!
-//! The tree holds source text, not typed scalars: the schema decides types later (`9.10` for a text
-//! attribute is `"9.10"`).
+//! The tree holds source text, not typed scalars: the schema decides types later (`9.10` for
+//! a text attribute is `"9.10"`).
 
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};

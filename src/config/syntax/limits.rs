@@ -179,8 +179,8 @@ pub(in crate::config) fn duplicate_key(key: &str, first: Span, again: Span) -> D
         .help("Remove one of the two, or rename it.")
 }
 
-/// Returns whether a problem repeats the previous one: a duplicate key is reported once, however often it
-/// occurs.
+/// Returns whether a problem repeats the previous one: a duplicate key is reported
+/// once, however often it occurs.
 pub(in crate::config) fn says_again(last: Option<&Diagnostic>, problem: &Diagnostic) -> bool {
     let first = |problem: &Diagnostic| problem.labels.get(1).map(|label| label.span);
     problem.code == DUPLICATE_KEY

@@ -1,5 +1,5 @@
-//! Cache of parsed files between two checks of a stack: most files, and most parts of each, do not change
-//! in between.
+//! Cache of parsed files between two checks of a stack: most files, and most parts of each,
+//! do not change in between.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -161,8 +161,8 @@ fn terabytes_as_gigabytes(text: &str, ty: &Type) -> Option<(i64, &'static str)> 
 }
 
 /// Converts a value computed from a secret to the structure of a type; `None` if it has another. Bounds and
-/// formats are left to the service, because a report of which one is violated would reveal part of the
-/// secret.
+/// formats are left to the service, because a report of which one is violated would
+/// reveal part of the secret.
 pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> {
     Some(match (ty, value) {
         (_, Value::Null) => Value::Null,
@@ -191,8 +191,8 @@ pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> 
     })
 }
 
-/// Checks a value against a type that is neither a collection nor a reference, and converts it to the
-/// type's canonical form.
+/// Checks a value against a type that is neither a collection nor a reference, and converts it
+/// to the type's canonical form.
 pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, TypeMismatch> {
     match (ty, value) {
         (_, value @ Value::Unknown(_))

@@ -171,8 +171,8 @@ fn attribute_row(attribute: &Attribute) -> AttributeRow {
     }
 }
 
-/// Returns the child collections that are allowed in a kind's block: its own children, and those of other
-/// kinds.
+/// Returns the child collections that are allowed in a kind's block: its own children,
+/// and those of other kinds.
 fn child_rows(registry: &Registry, kind: &Kind) -> Vec<ChildRow> {
     let also = registry.kinds.iter().filter_map(|child| {
         let also = child.also_in.filter(|also| also.kind == kind.name)?;

@@ -30,8 +30,8 @@ const ROOT_EXAMPLES: &[(&str, &str)] = &[
     ("env", "project: { shop: { name: \"shop-${env}\" } }   # or $env alone"),
 ];
 
-/// Returns the keywords with a page of their own, sorted. A keyword that is also a kind is explained as the
-/// kind.
+/// Returns the keywords with a page of their own, sorted. A keyword that is also a kind
+/// is explained as the kind.
 fn top_level_words() -> Vec<&'static Keyword> {
     let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP).chain(TEST_FILE);
     let mut words: Vec<&Keyword> = all.filter(|word| !word.example.is_empty()).collect();

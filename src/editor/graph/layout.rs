@@ -136,11 +136,11 @@ fn as_row(count: usize) -> f64 {
 }
 
 /// Returns positions as close as possible to the wanted ones, in the same order and with enough room for the
-/// size of each. Neighbors that are too close are placed together, as a block around the mean of their wanted
-/// positions.
+/// size of each. Neighbors that are too close are placed together, as a block around the
+/// mean of their wanted positions.
 fn spread_apart(wanted: &[(f64, f64)]) -> Vec<f64> {
-    // After subtracting the room of its predecessors, a position may equal the one before it, but must not be
-    // smaller.
+    // After subtracting the room of its predecessors, a position may equal the one before it,
+    // but must not be smaller.
     let mut room = 0.0;
     let mut last = None;
     let mut offsets = Vec::with_capacity(wanted.len());

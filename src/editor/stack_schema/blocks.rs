@@ -1,5 +1,5 @@
-//! Schemas of the language's blocks other than resources: variables, environments, declarations, policies,
-//! modules.
+//! Schemas of the language's blocks other than resources:
+//! variables, environments, declarations, policies, modules.
 
 use serde_json::{Map, Value, json};
 

@@ -35,8 +35,8 @@ fn attribute_properties(known: SchemaInputs<'_>, kind: &Kind, except: Option<&st
         .collect()
 }
 
-/// Returns the schema of a block that allows only these properties. A block without required attributes may be
-/// empty.
+/// Returns the schema of a block that allows only these properties. A block without
+/// required attributes may be empty.
 fn finish_block(properties: Map<String, Value>, kind: &Kind, except: Option<&str>) -> Value {
     let must = |attribute: &&Attribute| {
         // The block's own name is the default for `name`.
@@ -66,8 +66,8 @@ fn children_schema(known: SchemaInputs<'_>, child: &Kind) -> Value {
     }
 }
 
-/// Returns the schema of child blocks inside the block that they refer to: a plain value, or a block without
-/// the reference.
+/// Returns the schema of child blocks inside the block that they refer to: a plain value, or
+/// a block without the reference.
 fn also_in(known: SchemaInputs<'_>, child: &Kind, also: NestedPlacement) -> Value {
     let mut properties = attribute_properties(known, child, Some(also.refers));
     properties.extend(block_words(child));

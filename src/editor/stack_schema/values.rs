@@ -1,5 +1,5 @@
-//! Schemas of attribute values: literals by type, and references and expressions where the language allows
-//! them.
+//! Schemas of attribute values: literals by type, and references and expressions
+//! where the language allows them.
 
 use serde_json::{Map, Value, json};
 

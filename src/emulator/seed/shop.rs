@@ -11,8 +11,8 @@ use crate::emulator::world::{
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5L deploy@shop";
 
-/// Fills a world with the objects that the example `shop` creates in its first environment, with different
-/// secrets.
+/// Fills a world with the objects that the example `shop` creates in its
+/// first environment, with different secrets.
 ///
 /// # Errors
 /// When a request is refused, with its answer.

@@ -1,8 +1,8 @@
 //! Fragments: the lines of a damaged journal that can still be proven. Pure.
 //!
 //! A line's digest covers the line before it. So the records of a line are proven by its own digest, or, where the
-//! digest is damaged, by the next line's; and a line after a lost one is proven by the digest that is still readable in
-//! the lost one.
+//! digest is damaged, by the next line's; and a line after a lost one is proven by the digest that is still
+//! readable in the lost one.
 
 use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::line::{self, LINE_PREFIX_CHARS};
@@ -11,8 +11,8 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::key_as_hex;
 use crate::model::hex::encode_hex;
 
-/// Number of matching characters from which a digest counts as a damaged copy of the right one. No other text comes
-/// near.
+/// Number of matching characters from which a digest counts as a damaged copy of the right one.
+/// No other text comes near.
 const MIN_MATCHING_DIGITS: usize = 56;
 
 /// One line of a damaged journal.
@@ -163,8 +163,8 @@ impl<'k> FragmentMacs<'k> {
         Self { key, begun }
     }
 
-    /// Returns whether a line was written with the key: its own MAC proves it, or the next line's, which covers both
-    /// lines.
+    /// Returns whether a line was written with the key: its own MAC proves it, or the next
+    /// line's, which covers both lines.
     fn verify_line_mac(&mut self, head: &ChainHead, mac: Option<&[u8]>, after: &[u8]) -> bool {
         let Some(key) = self.key.filter(|_| self.begun || mac.is_some()) else { return true };
         let sealed = mac == Some(key.of_line(head).as_bytes()) || next_is_sealed(after, head, key);

@@ -1,5 +1,5 @@
-//! Repair of a ledger directory: restores the last good checkpoint and every proven line after it. Damaged files are
-//! renamed, never deleted.
+//! Repair of a ledger directory: restores the last good checkpoint and every proven line after it. Damaged
+//! files are renamed, never deleted.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -17,8 +17,8 @@ use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Incident, IncidentKind};
 
-/// Minimum number of records before a new checkpoint, and at least the number of entries: so the total work stays
-/// linear.
+/// Minimum number of records before a new checkpoint, and at least the number of entries: so
+/// the total work stays linear.
 const CHECKPOINT_AFTER_RECORDS: u64 = 4_096;
 
 /// A ledger open for writing. Commits are serialized, in order; there may be many readers.

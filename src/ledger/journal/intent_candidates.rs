@@ -21,8 +21,8 @@ pub const LATE_EFFECT_REASON: &str =
 /// The time for which a creation that was presumed to have no effect is watched.
 pub const WATCH_DURATION: Duration = Duration::from_hours(7 * 24);
 
-/// Returns whether a request that was given up is still watched at this time. A clock that was set back does not end
-/// the watch.
+/// Returns whether a request that was given up is still watched at this time. A clock that was set back
+/// does not end the watch.
 #[must_use]
 pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
     Duration::try_from(now.duration_since(intent.at)).is_ok_and(|age| age <= WATCH_DURATION)
@@ -77,8 +77,8 @@ fn may_match_sent(object: &Object, attribute: &Attribute, sent: &Value) -> bool 
     }
 }
 
-/// Compares the sent value with the live one by their type. Secrets cannot be compared, and a map may have keys that
-/// others set.
+/// Compares the sent value with the live one by their type. Secrets cannot be compared, and a map may
+/// have keys that others set.
 fn is_same(attribute: &Attribute, sent: &Value, live: &Value) -> bool {
     match (sent, live) {
         (Value::Secret(_) | Value::Unknown(_), _) | (_, Value::Secret(_)) => true,

@@ -220,8 +220,8 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Resul
     }
 }
 
-/// Checks that an object was not deleted: the service never reuses ids. A child's id may be its name, which can be
-/// reused.
+/// Checks that an object was not deleted: the service never reuses ids. A child's id may be its
+/// name, which can be reused.
 fn check_alive(ledger: &Ledger, kind: &str, object: &OwnedObject) -> Result<(), &'static str> {
     let ghost = object.parent.is_none() && ledger.is_buried(kind, &object.id);
     require_legal(!ghost, "the object was deleted and proven gone")

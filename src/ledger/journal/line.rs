@@ -98,8 +98,8 @@ fn is_torn(line: &[u8]) -> bool {
     }
 }
 
-/// Returns a line's JSON and its MAC. The list of records ends with a bracket, so the bytes after it are not part of
-/// it.
+/// Returns a line's JSON and its MAC. The list of records ends with a bracket, so the bytes after it
+/// are not part of it.
 pub(in crate::ledger) fn split_mac(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     let at = rest.len().checked_sub(1 + mac::MAC_CHARS);
     match at.and_then(|at| rest.split_at_checked(at)) {

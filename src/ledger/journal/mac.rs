@@ -185,8 +185,8 @@ pub(in crate::ledger) fn check_writable(
     }
 }
 
-/// Checks that MACs of the key cover everything that was read. Without a key nothing is checked, and the caller reports
-/// that.
+/// Checks that MACs of the key cover everything that was read. Without a key nothing is checked,
+/// and the caller reports that.
 pub(in crate::ledger) fn check_readable(
     records: &[Record],
     key: Option<&MacKey>,

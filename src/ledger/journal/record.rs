@@ -158,8 +158,8 @@ pub enum Record {
         /// The stored facts about the secret.
         generated: GeneratedSecret,
     },
-    /// A secret is about to be written to a secret sink. The record precedes the write, so that the content after a
-    /// crash is recognized.
+    /// A secret is about to be written to a secret sink. The record precedes the write, so that the content
+    /// after a crash is recognized.
     Delivered {
         /// The target of the sink, in normalized form.
         target: Name,

@@ -1,5 +1,5 @@
-//! Replay of a recovery file: facts that an earlier run could not record, added as soon as the ledger can be written.
-//! Pure.
+//! Replay of a recovery file: facts that an earlier run could not record, added as soon as the
+//! ledger can be written. Pure.
 
 use super::record::{ClosedOutcome, IntentResolution, Record};
 use crate::ledger::journal::replay::apply_record;

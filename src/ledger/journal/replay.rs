@@ -276,8 +276,8 @@ fn add_incident(ledger: &mut Ledger, incident: Incident) {
     ledger.incidents.push_back(incident);
 }
 
-/// Takes over a copy, except for the parts that belong to this location: its number of records, its lease and its
-/// incidents.
+/// Takes over a copy, except for the parts that belong to this location: its number of records,
+/// its lease and its incidents.
 fn become_copy(ledger: &mut Ledger, copy: &Ledger, who: &str, at: Timestamp) {
     let (epoch, holder) = (ledger.epoch, ledger.holder.take());
     let serial = ledger.serial.max(copy.serial + 1);

@@ -25,8 +25,8 @@ pub trait Store {
     }
 
     /// Writes a checkpoint as `condense` does, in one atomic write after which MACs of this key cover the ledger.
-    /// `ledger` already contains that fact, and no checkpoint has its last record yet. An error poisons it like one of
-    /// `append`.
+    /// `ledger` already contains that fact, and no checkpoint has its last record yet. An error poisons
+    /// it like one of `append`.
     fn condense_with_macs(
         &self,
         ledger: &Ledger,
@@ -35,8 +35,8 @@ pub trait Store {
         self.condense(ledger)
     }
 
-    /// Returns the digests of the lines that were read at opening and written since. A store without digests returns an
-    /// empty trail.
+    /// Returns the digests of the lines that were read at opening and written since. A store without
+    /// digests returns an empty trail.
     fn trail(&self) -> HeadHistory {
         HeadHistory::default()
     }

@@ -1,5 +1,5 @@
-//! Ambiguous intents: their description, their lookup by the first digits of the request's id, and the possible
-//! answers. Pure.
+//! Ambiguous intents: their description, their lookup by the first digits of the request's id,
+//! and the possible answers. Pure.
 
 use std::fmt::Write;
 

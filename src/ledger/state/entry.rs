@@ -121,8 +121,8 @@ pub struct Entry {
     /// The last applied value of `lifecycle.final_snapshot`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,
-    /// The live values of `applied` after the last write; `None` in an entry of an earlier version, and until the write
-    /// is finished.
+    /// The live values of `applied` after the last write; `None` in an entry of an earlier version, and
+    /// until the write is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
 }
@@ -180,8 +180,8 @@ pub struct Intent {
     pub project: Option<Name>,
     /// The wall time of the record.
     pub at: Timestamp,
-    /// Its recorder lost the lease and is not proven dead: the request may still be sent. Its outcome must be resolved,
-    /// never presumed.
+    /// Its recorder lost the lease and is not proven dead: the request may still be sent. Its outcome
+    /// must be resolved, never presumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
     /// The operation of the request.
@@ -201,8 +201,8 @@ pub enum IntentAction {
         /// The service's `Date` when the preexisting objects were read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server_date: Option<Name>,
-        /// The future entry of the address: parent, dependencies, lifecycle, and the attributes in the request (secrets
-        /// as fingerprints).
+        /// The future entry of the address: parent, dependencies, lifecycle, and the attributes in
+        /// the request (secrets as fingerprints).
         entry: Box<Entry>,
         /// The current object becomes deposed when the new one is bound.
         #[serde(default)]

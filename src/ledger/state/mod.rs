@@ -1,5 +1,5 @@
-//! State of a ledger as plain data: entries, stored secrets, verifications, runs and ambiguous intents. No file access
-//! here.
+//! State of a ledger as plain data: entries, stored secrets, verifications, runs and ambiguous
+//! intents. No file access here.
 
 pub mod ambiguous_intent;
 pub mod entry;

@@ -44,8 +44,8 @@ impl StackOrigin {
     }
 }
 
-/// Returns host and path of a remote's URL; `None` for a path on this machine, which may be another repository on
-/// another machine.
+/// Returns host and path of a remote's URL; `None` for a path on this machine, which may be
+/// another repository on another machine.
 #[must_use]
 pub fn repository_of(url: &str) -> Option<Name> {
     let (authority, path) = match url.split_once("://") {

@@ -1,5 +1,5 @@
-//! `Run`: one apply in the ledger's history: actor, commit, plan and outcome; and `Incident`: an event that concerns
-//! the ledger itself.
+//! `Run`: one apply in the ledger's history: actor, commit, plan and outcome; and `Incident`: an event
+//! that concerns the ledger itself.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 
-/// The live values of an object's written attributes after the last write. An attribute in neither list had the sent
-/// value.
+/// The live values of an object's written attributes after the last write. An attribute in neither
+/// list had the sent value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
-    /// Live values that differ from the sent ones, by `name` or `name.key`: secrets as fingerprints, `Null` for an
-    /// empty value.
+    /// Live values that differ from the sent ones, by `name` or `name.key`: secrets as fingerprints,
+    /// `Null` for an empty value.
     #[serde(default, skip_serializing_if = "Attributes::is_empty")]
     pub not_kept: Attributes,
     /// Attributes that the object did not show.

@@ -1,7 +1,7 @@
 //! The value of a parsed expression. In: a `CelProgram` and what it can name. Out: its value, or why there is none.
 //!
-//! Invariant: a value that a secret entered is one secret, with the derivation that identifies it; why it fails is
-//! not shown.
+//! Invariant: a value that a secret entered is one secret, with the derivation that identifies it; why
+//! it fails is not shown.
 
 use cel::common::ast::IdedExpr;
 

@@ -144,8 +144,8 @@ pub enum DocumentMerge {
 pub enum ActionCompletion {
     /// As soon as the service has responded.
     OnResponse,
-    /// When the object is ready, according to its kind's table. Until then, new records of this action of the kind (a
-    /// `Feed`) are shown.
+    /// When the object is ready, according to its kind's table. Until then, new records of this action of the
+    /// kind (a `Feed`) are shown.
     ObjectReady(Option<&'static str>),
     /// When the object is ready to which one of these attributes refers.
     LinkedObjectReady(&'static [&'static str]),
@@ -214,8 +214,8 @@ impl Action {
         Self::new(call, ActionRequest::Call(call), summary).until(ActionCompletion::ObjectReady(None))
     }
 
-    /// Returns an action that creates an object of another kind for this one. The other kind's attributes are its
-    /// parameters.
+    /// Returns an action that creates an object of another kind for this one. The other
+    /// kind's attributes are its parameters.
     #[must_use]
     pub const fn make(kind: &'static str, attribute: &'static str, summary: &'static str) -> Self {
         Self::new(kind, ActionRequest::Create { kind, attribute }, summary)

@@ -201,8 +201,8 @@ pub struct Attribute {
     pub moved_by: Option<(&'static str, &'static [(&'static str, ServiceUpgrade)])>,
     /// A record without a field of its own in the API: its keys, and the fields that carry them.
     pub spread: &'static [(&'static str, &'static str)],
-    /// The value of a new object where the configuration has none, although `null` does not reset to it: an import
-    /// leaves it out.
+    /// The value of a new object where the configuration has none, although `null` does not reset to it:
+    /// an import leaves it out.
     pub usual: Option<Literal>,
     /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,

@@ -139,8 +139,8 @@ pub struct FinalSnapshot {
     pub kind: &'static str,
     /// The copy's attribute that refers to the original.
     pub of: &'static str,
-    /// The source of its size before it exists: an attribute of the object, or of the catalog record that an attribute
-    /// names.
+    /// The source of its size before it exists: an attribute of the object, or of the catalog
+    /// record that an attribute names.
     pub size: (&'static str, Option<&'static str>),
 }
 
@@ -153,8 +153,8 @@ pub struct Kind {
     pub summary: &'static str,
     /// The owner of an object.
     pub scope: KindScope,
-    /// Whether the service refuses a change that does not state its project in a header; for other kinds the account's
-    /// default project applies.
+    /// Whether the service refuses a change that does not state its project in a header; for other kinds
+    /// the account's default project applies.
     pub states_project: bool,
     /// The endpoints of its requests.
     pub api: KindApi,
@@ -177,13 +177,13 @@ pub struct Kind {
     /// Whether its objects have data that cannot be recreated.
     pub data_bearing: bool,
     /// Whether its objects have local data that exists only in them, such as a machine's own disk. The kind does not
-    /// exist for such data, so a change of the block may replace the object, but any other cause of its loss needs
-    /// confirmation.
+    /// exist for such data, so a change of the block may replace the object, but any other cause
+    /// of its loss needs confirmation.
     pub local_data: bool,
     /// Attributes that refer to the original of a copy.
     pub copy_of: &'static [&'static str],
-    /// Kinds whose objects the service deletes with it (a VM's backup schedules), named by the attribute that refers to
-    /// it: `(kind, attribute)`.
+    /// Kinds whose objects the service deletes with it (a VM's backup schedules), named by the attribute that
+    /// refers to it: `(kind, attribute)`.
     pub takes_along: &'static [(&'static str, &'static str)],
     /// A child that the service deletes with its parent and does not delete separately before.
     pub goes_with_parent: bool,
@@ -196,8 +196,8 @@ pub struct Kind {
     /// The attribute with the time at which an object expires. An object with such a time is temporary and is adopted
     /// only when the user names it.
     pub goes_at: Option<&'static str>,
-    /// Objects of another kind that the workload in it creates, `(kind, path of their list)`: they belong to it, and no
-    /// stack adopts them.
+    /// Objects of another kind that the workload in it creates, `(kind, path of their list)`: they belong to it,
+    /// and no stack adopts them.
     pub claims: Option<(&'static str, &'static str)>,
     /// The attribute that a scalar entry of its collection sets: `domains: [shop.example.com]`.
     pub plain_entry: Option<&'static str>,
@@ -209,8 +209,8 @@ pub struct Kind {
     pub also_sent: &'static [(&'static str, Type)],
     /// Fields that the delete body accepts, with more values than `KindApi::delete_body` sends.
     pub also_deleted: &'static [(&'static str, Type)],
-    /// A secret that only the response to the creation shows: the name of its field. It can be delivered to a secret
-    /// sink.
+    /// A secret that only the response to the creation shows: the name of its field. It can be
+    /// delivered to a secret sink.
     pub shown_once: Option<&'static str>,
     /// The kind that can keep the data of a deleted object.
     pub final_copy: Option<FinalSnapshot>,

@@ -24,8 +24,8 @@ pub struct CatalogTable {
     pub shape: CatalogShape,
     /// The field of a record with the name that configurations use.
     pub named_by: &'static str,
-    /// The kind whose objects these records are: a reference to such an object means its record, and its id belongs to
-    /// the account.
+    /// The kind whose objects these records are: a reference to such an object means its record, and its
+    /// id belongs to the account.
     pub of_kind: Option<&'static str>,
     /// Records are versions: `1.31` matches any `1.31.x`, and a new object gets the newest.
     pub versions: bool,

@@ -138,8 +138,8 @@ pub enum RuleCheck {
         /// The attribute that must equal it (its default applies when absent).
         equals: &'static str,
     },
-    /// When the catalog record that `attribute` names has `field` true, `forbidden` must be unset or
-    /// equal to `unless`.
+    /// When the catalog record that `attribute` names has `field` true, `forbidden` must be
+    /// unset or equal to `unless`.
     CatalogForbids {
         /// The attribute that names the catalog record.
         attribute: &'static str,
@@ -300,8 +300,8 @@ pub enum RuleCheck {
         attribute: &'static str,
         /// The name of the catalog table.
         table: &'static str,
-        /// `(attribute, field)`: the attribute that selects the record, and its list; `None` for the records
-        /// themselves.
+        /// `(attribute, field)`: the attribute that selects the record, and its list;
+        /// `None` for the records themselves.
         within: Option<(&'static str, &'static str)>,
     },
     /// An object cannot be deleted while others refer to it: `(kind, attribute)`.

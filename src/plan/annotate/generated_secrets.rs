@@ -1,5 +1,5 @@
-//! Generated secrets: finds existing ones in live objects by their fingerprints, and reports those that an apply would
-//! generate. Pure.
+//! Generated secrets: finds existing ones in live objects by their fingerprints, and reports those that
+//! an apply would generate. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

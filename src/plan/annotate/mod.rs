@@ -1,5 +1,5 @@
-//! Annotations of a plan besides its steps: change lines, effects, cost, policies and notes. Invariant: nothing here
-//! changes a decision.
+//! Annotations of a plan besides its steps: change lines, effects, cost, policies and notes. Invariant:
+//! nothing here changes a decision.
 
 pub(super) mod change_lines;
 pub mod cost;

@@ -1,5 +1,5 @@
-//! Detection of renamed modules: all resources at one module address are deleted, and the same ones are created at
-//! another.
+//! Detection of renamed modules: all resources at one module address are deleted, and the same
+//! ones are created at another.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;

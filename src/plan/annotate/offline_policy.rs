@@ -76,8 +76,8 @@ fn of_resource(resource: &Resource) -> Attributes {
     seen
 }
 
-/// Returns the value that a block writes for an attribute. An attribute that it omits or resets is unknown: the service
-/// decides it.
+/// Returns the value that a block writes for an attribute. An attribute that it omits or resets is
+/// unknown: the service decides it.
 fn written_value(resource: &Resource, attribute: &Attribute) -> Value {
     let later = || unknown_value(Some(&resource.address));
     let Some(setting) = resource.attributes.get(attribute.name) else { return later() };

@@ -179,8 +179,8 @@ impl ReferencedNames {
         self.0.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    /// Returns the attributes of a resource that a policy reads: planned values, or the live ones of a resource that is
-    /// deleted.
+    /// Returns the attributes of a resource that a policy reads: planned values, or the live ones of
+    /// a resource that is deleted.
     fn visible_attributes(
         &self,
         survey: &JoinedState<'_>,

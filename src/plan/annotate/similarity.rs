@@ -11,8 +11,8 @@ use crate::plan::model::compare::{fingerprint_secrets, to_canonical};
 /// The attribute that follows the address, and so does not show whether two resources are the same.
 pub(in crate::plan) const NAME: &str = "name";
 
-/// The comparable content of a resource: all written attributes except the name and references, which may point to a
-/// renamed resource themselves.
+/// The comparable content of a resource: all written attributes except the name and references, which may point
+/// to a renamed resource themselves.
 type SimilarityKey = (&'static str, Attributes);
 
 /// Returns the comparable content of a deletion or a creation as text: equal content gives equal text.

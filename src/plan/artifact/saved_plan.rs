@@ -278,8 +278,8 @@ impl SavedPlan {
         if now >= expires { Err(StalePlan::Expired { at: expires }) } else { Ok(()) }
     }
 
-    /// Checks, before anything is read from the service or recorded, that the plan is for this stack, configuration and
-    /// ledger.
+    /// Checks, before anything is read from the service or recorded, that the plan is for
+    /// this stack, configuration and ledger.
     ///
     /// # Errors
     /// The first reason why not.
@@ -365,8 +365,8 @@ impl SavedPlan {
         Ok(())
     }
 
-    /// Checks that every moved address is still at its old place in the ledger; returns the old addresses by the new
-    /// ones.
+    /// Checks that every moved address is still at its old place in the ledger; returns the old
+    /// addresses by the new ones.
     fn check_moves<'p>(
         &'p self,
         facts: &LiveCheckInputs<'_>,

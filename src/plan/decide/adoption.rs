@@ -54,8 +54,8 @@ fn describe_adopter(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> St
     }
 }
 
-/// Blocks two addresses that would adopt the same object: an action on one of them would affect the other. Returns the
-/// blocked addresses.
+/// Blocks two addresses that would adopt the same object: an action on one of them would affect the
+/// other. Returns the blocked addresses.
 fn block_shared_objects<'a>(
     survey: &JoinedState<'a>,
     blocks: &mut Blockers<'_, 'a>,

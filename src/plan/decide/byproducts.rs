@@ -96,8 +96,8 @@ fn stays_live(
     declared.removal_action(address).map_or(kept, |action| action == RemovedAction::Forget)
 }
 
-/// Adds the byproducts to the ledger that a plan is made from, if they must be deleted. Returns the new ledger and its
-/// changed entries.
+/// Adds the byproducts to the ledger that a plan is made from, if they must be deleted. Returns the new
+/// ledger and its changed entries.
 pub(in crate::plan) fn add_byproducts(
     inputs: &PlanInputs<'_>,
     declared: &ResolvedDeclarations<'_>,

@@ -1,5 +1,5 @@
-//! `DeposedObjects`: deposed objects that must still be deleted: a replacement left them, or the user declared them
-//! surplus.
+//! `DeposedObjects`: deposed objects that must still be deleted: a replacement left them, or
+//! the user declared them surplus.
 //! A new object that conflicts with one is created after its deletion.
 
 use std::collections::HashSet;

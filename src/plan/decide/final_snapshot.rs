@@ -194,8 +194,8 @@ fn object_name(object: &Object) -> &str {
     object.attributes.get("name").and_then(Value::as_text).unwrap_or(object.id.as_str())
 }
 
-/// Returns the copies that earlier applies left, with their projects. They are recognized by the ids of objects that
-/// this stack deleted.
+/// Returns the copies that earlier applies left, with their projects. They are recognized by the ids of
+/// objects that this stack deleted.
 fn earlier_copies<'a>(survey: &JoinedState<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
     let buried = survey.inputs.ledger.tombstones.iter();
     let marks: BTreeSet<(&str, String)> = buried

@@ -36,8 +36,8 @@ pub(in crate::plan) struct NameHandover {
     pub waiting: HashSet<usize>,
     /// Resources whose object others wait for.
     pub leaving: HashSet<usize>,
-    /// Replacements in a dependency cycle of names or networks: all their old objects must be deleted before a new one
-    /// is created.
+    /// Replacements in a dependency cycle of names or networks: all their old objects must be deleted before
+    /// a new one is created.
     pub circle: HashSet<usize>,
 }
 

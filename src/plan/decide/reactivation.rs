@@ -21,8 +21,8 @@ pub(in crate::plan) fn resuming_revival(subject: &ResourceState<'_>) -> Option<&
     needed_revival(subject).filter(|revival| revival.effect == Effect::Resumes)
 }
 
-/// Returns the revival that must precede these differences; `None` where they need none, or revive the object
-/// themselves.
+/// Returns the revival that must precede these differences; `None` where they need none,
+/// or revive the object themselves.
 pub(in crate::plan) fn revival_before(
     subject: &ResourceState<'_>,
     differences: &[AttributeDiff<'_>],
@@ -70,8 +70,8 @@ pub(in crate::plan) fn bring_back_what_is_needed(survey: &JoinedState<'_>, verdi
     }
 }
 
-/// Returns why no call can exchange the one attribute that an object has, of a set of which it has exactly one, for the
-/// written one.
+/// Returns why no call can exchange the one attribute that an object has, of a set of which it has exactly
+/// one, for the written one.
 pub(in crate::plan) fn exchange_reason(
     subject: &ResourceState<'_>,
     wants: &[DesiredAttribute<'_>],

@@ -71,8 +71,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         Some(if hides { sealed_like(&models, &live, self.survey.key()) } else { live })
     }
 
-    /// Returns the id of another object in the form that the block or the ledger uses, which may be another of the
-    /// object's ids.
+    /// Returns the id of another object in the form that the block or the ledger uses, which may be
+    /// another of the object's ids.
     fn named_as(&self, words: [Option<&Value>; 2], attribute: &Attribute, live: Value) -> Value {
         let (Type::Reference(of), Value::Text(id)) = (attribute.ty, &live) else { return live };
         let snapshot = self.survey.inputs.snapshot;
@@ -317,8 +317,8 @@ pub(in crate::plan) fn ignore_rule<'a>(
     Some((said, said.until.is_none_or(|until| today() <= until)))
 }
 
-/// Returns whether the service itself changed an attribute from one value to another, as another attribute of the
-/// object permits.
+/// Returns whether the service itself changed an attribute from one value to another, as another
+/// attribute of the object permits.
 pub(in crate::plan) fn is_moved_by_service(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,

@@ -77,8 +77,8 @@ pub(in crate::plan) fn observe_written(wants: &[DesiredAttribute<'_>], object: &
 }
 
 /// Returns the verification of an entry after this reading, where no write follows. An attribute counts as shown only
-/// if the object `shows` the written value or an earlier reading did: a difference under `ignore_drift` is left alone,
-/// which confirms nothing.
+/// if the object `shows` the written value or an earlier reading did: a difference under `ignore_drift` is
+/// left alone, which confirms nothing.
 pub(in crate::plan) fn renew_verification(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,

@@ -6,8 +6,8 @@ use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::join::joined_state::ResourceState;
 
-/// Returns the current value of an attribute in the form of requests: the live value, else the last applied one, else
-/// the service's default.
+/// Returns the current value of an attribute in the form of requests: the live value, else the last applied
+/// one, else the service's default.
 pub(in crate::plan) fn present_value(subject: &ResourceState<'_>, attribute: &Attribute) -> Value {
     let live = subject.object().and_then(|object| returned_value(attribute, object));
     let applied = || subject.entry.and_then(|entry| entry.applied.get(attribute.name)).cloned();

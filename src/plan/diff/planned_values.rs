@@ -1,8 +1,8 @@
 //! `PlannedValues`: the planned values, for evaluating expressions while the plan is made.
 //!
 //! A written attribute has the block's value (a catalog attribute its written name), any other the live value. A
-//! resource without an object, or whose object is replaced, has only its written attributes; its id and all other
-//! attributes are unknown.
+//! resource without an object, or whose object is replaced, has only its written attributes; its id and
+//! all other attributes are unknown.
 
 use crate::model::address::Address;
 use crate::model::budget::Budget;

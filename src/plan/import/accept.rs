@@ -36,8 +36,8 @@ pub type ImportSyntax = Syntax;
 /// The objects to import, and the existing stack.
 #[derive(Clone, Copy)]
 pub struct ImportRequest<'a> {
-    /// The tables, the ledger, the live objects, the catalog and the time. Its stack is the existing one; its options
-    /// name the project.
+    /// The tables, the ledger, the live objects, the catalog and the time. Its stack is the existing one;
+    /// its options name the project.
     pub inputs: PlanInputs<'a>,
     /// The stack's files; empty for a new stack.
     pub files: &'a Sources,

@@ -212,8 +212,8 @@ fn assign_addresses(
     namer.given
 }
 
-/// Sorts the chosen objects so that one without a name of its own follows those that it refers to, after which it is
-/// named.
+/// Sorts the chosen objects so that one without a name of its own follows those that it refers to,
+/// after which it is named.
 fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'a Object)> {
     type Chosen<'a> = (&'static Kind, &'a Object);
     let has_name = |(_, object): &Chosen<'_>| {

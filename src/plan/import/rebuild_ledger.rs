@@ -1,8 +1,8 @@
 //! Rebuilding a lost ledger: finds the live objects of a stack's resources. Pure.
 //!
 //! The kind's table gives the attributes that identify an object: the name, a network that must not overlap, or else
-//! what must be unique. References are resolved as their targets are found. An object is assigned only if exactly one
-//! resource matches it.
+//! what must be unique. References are resolved as their targets are found. An object is assigned only if
+//! exactly one resource matches it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -102,8 +102,8 @@ pub fn rebuild_request<'a>(
     (wanted, tables)
 }
 
-/// Finds the objects of a stack's resources. `options.adopt` contains the user's choices; `inputs.ledger` is the new,
-/// empty ledger.
+/// Finds the objects of a stack's resources. `options.adopt` contains the user's choices; `inputs.ledger`
+/// is the new, empty ledger.
 #[must_use]
 pub fn rebuild_ledger(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     let mut options = inputs.options.clone();
@@ -278,8 +278,8 @@ fn attribute_name(want: &DesiredAttribute<'_>) -> &'static str {
     want.attribute.name
 }
 
-/// Returns whether an object shows another value of a written attribute. A value that is unknown or not shown counts as
-/// equal.
+/// Returns whether an object shows another value of a written attribute. A value that is unknown or
+/// not shown counts as equal.
 fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, object: &Object) -> bool {
     let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored_value() != Value::Null;
     let Some(live) = returned_value(want.attribute, object).filter(|_| written && !want.attribute.secret)

@@ -17,8 +17,8 @@ pub struct ReferenceSuggestion {
     pub attribute: Name,
     /// The object that has the id.
     pub object: ObjectKey,
-    /// The reference to write in place of the id, once the object is managed here; `None` if another stack owns the
-    /// object.
+    /// The reference to write in place of the id, once the object is managed here; `None` if
+    /// another stack owns the object.
     pub reference: Option<String>,
     /// A description with the remedy, as a sentence.
     pub text: String,

@@ -35,8 +35,8 @@ pub(in crate::plan) struct ResourceState<'a> {
     pub adoption: Option<AdoptionReason<'a>>,
     /// The numbers of the resources to which the block refers.
     pub needs: Vec<usize>,
-    /// The numbers of the resources that the object was built on or refers to: they cannot be deleted while it uses
-    /// them.
+    /// The numbers of the resources that the object was built on or refers to: they cannot be
+    /// deleted while it uses them.
     pub held: Vec<usize>,
 }
 
@@ -162,8 +162,8 @@ impl<'a> JoinedState<'a> {
         }
     }
 
-    /// Returns why a resource with an entry is not declared any more, and where that is decided; `None` if its block
-    /// was removed.
+    /// Returns why a resource with an entry is not declared any more, and where that is decided; `None`
+    /// if its block was removed.
     pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
         let stack = self.inputs.stack;
         let text = address.as_str();

@@ -9,8 +9,8 @@ use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_sam
 use crate::model::value::Value;
 
 /// Returns a value without the text of its secrets, as a plan may contain and show it. Of a value that was computed
-/// from secrets it keeps the expression and inputs, but not the fingerprint of the result, also where the ledger has
-/// one.
+/// from secrets it keeps the expression and inputs, but not the fingerprint of the result, also
+/// where the ledger has one.
 pub(in crate::plan) fn fingerprint_secrets(value: &Value, key: &FingerprintKey) -> Value {
     value.map_secrets(&|secret| secret.to_planned(key))
 }
@@ -56,8 +56,8 @@ fn part_by_part(value: Value) -> Value {
 }
 
 /// Returns whether a written value is the applied one, where a secret was computed: by expression and inputs. Of a
-/// value that an earlier version applied only the fingerprint is known; it is compared by that if the secrets are
-/// available here.
+/// value that an earlier version applied only the fingerprint is known; it is compared by that if
+/// the secrets are available here.
 pub(in crate::plan) fn is_as_written(
     ty: &Type,
     want: &Value,
@@ -68,8 +68,8 @@ pub(in crate::plan) fn is_as_written(
         (Value::Secret(Secret::Derived(want)), Value::Secret(applied @ Secret::Fingerprint(_))) => {
             let want = Secret::Derived(want.clone());
             match (want.fingerprint(key), applied.fingerprint(key)) {
-                // This version recorded a secret that was not computed: any expression differs from it, whatever its
-                // result.
+                // This version recorded a secret that was not computed: any expression differs
+                // from it, whatever its result.
                 (_, Some(applied)) if !is_legacy_fingerprint(&applied) => false,
                 (Some(want), Some(applied)) => is_same_fingerprint(&want, &applied),
                 _ => want.is_withheld(),

@@ -114,8 +114,8 @@ fn is_renewed(before: &Entry, entry: &Entry) -> bool {
     entry.applied.iter().any(|(name, value)| is_legacy(name) && !value.has_legacy_fingerprint())
 }
 
-/// Returns the written attributes that have their desired values. An applied value in another notation with the same
-/// meaning is kept.
+/// Returns the written attributes that have their desired values. An applied value in another notation with
+/// the same meaning is kept.
 fn satisfied_attributes(
     survey: &JoinedState<'_>,
     verdict: &Decision<'_>,

@@ -80,8 +80,8 @@ impl<'a> ParentLookup<'_, 'a> {
         goes && current || verdict.act != DecisionKind::Frozen && deposed.any(|owned| is_it(&owned))
     }
 
-    /// Returns the step that deletes a resource's object: its own, or that of the parent with which the service deletes
-    /// it.
+    /// Returns the step that deletes a resource's object: its own, or that of the parent with
+    /// which the service deletes it.
     pub(super) fn deletion_of(&self, nodes: &[ResourceNodes<'_>], n: usize) -> Option<NodeId> {
         let going = self.verdicts[n].removes();
         let owned = self.survey.subjects[n].owned_object().filter(|_| going);
@@ -148,8 +148,8 @@ impl<'a> ParentLookup<'_, 'a> {
         stays.filter_map(number).sum()
     }
 
-    /// Returns dependencies of a child's deletion on the parent's update: the service refuses the deletion while the
-    /// parent is changing.
+    /// Returns dependencies of a child's deletion on the parent's update: the service refuses the deletion
+    /// while the parent is changing.
     pub(super) fn deletions_after_update(
         &self,
         nodes: &[ResourceNodes<'_>],

@@ -1,5 +1,5 @@
-//! Steps and their order: a creation comes after its dependencies, and a deletion after all users of the object have
-//! switched.
+//! Steps and their order: a creation comes after its dependencies, and a deletion after all users
+//! of the object have switched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -171,8 +171,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
             for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
                 let used = leftovers.is_used(leftover);
                 let deposed = self.nodes[leftover.n].deposed.iter_mut().find(|d| d.id == leftover.id);
-                // A deposed object in use is deleted first only for its own address, whose new object its users then
-                // use.
+                // A deposed object in use is deleted first only for its own address, whose new
+                // object its users then use.
                 let Some(deposed) = deposed.filter(|_| !used || leftover.n == n) else { continue };
                 deposed.early = !used;
                 let node = deposed.node;
@@ -370,8 +370,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         let own = self.nodes[n].clone();
         for held in &self.survey.subjects[n].held {
             let released = |link: &Attribute| self.releases_link(n, link, *held);
-            // A dependency that exists only in the ledger, of a resource that itself waits for the deletion, delays no
-            // deletion.
+            // A dependency that exists only in the ledger, of a resource that itself waits for
+            // the deletion, delays no deletion.
             let remembers = self.verdicts[n].downstream && !self.refers_to(n, *held);
             let first = self.verdicts[*held].deletes_first()
                 || own.update.is_some() && (remembers || self.changed_links(n).any(released));

@@ -1,5 +1,5 @@
-//! Replacements of what has children, and cycles: the false ones are none, and a real one names its steps and a way
-//! out.
+//! Replacements of what has children, and cycles: the false ones are none, and a real one names its
+//! steps and a way out.
 
 use serde_json::json;
 

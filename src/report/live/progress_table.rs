@@ -1,5 +1,5 @@
-//! `ProgressTable`: the content of the live display of a running apply. Pure: the caller passes in events and times,
-//! and gets lines.
+//! `ProgressTable`: the content of the live display of a running apply. Pure: the caller passes in events
+//! and times, and gets lines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -10,8 +10,8 @@ use crate::model::hex::encode_hex;
 /// How many bytes of the digest an identity uses.
 const DIGEST_BYTES: usize = 16;
 
-/// Returns an identity for each finding, computed from its rule, file and subject, and the number of equal
-/// findings before it.
+/// Returns an identity for each finding, computed from its rule, file and subject, and the number
+/// of equal findings before it.
 pub(super) fn finding_identities(findings: &[ReviewFinding]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     findings

@@ -1,6 +1,6 @@
 //! Markdown for a comment on a pull request: the most important facts first, within GitHub's size limit.
-//! Untrusted text is in code fences, or in `<code>` with each character escaped that Markdown, HTML or a forge
-//! would interpret.
+//! Untrusted text is in code fences, or in `<code>` with each character escaped that Markdown, HTML
+//! or a forge would interpret.
 
 use std::fmt::Write as _;
 

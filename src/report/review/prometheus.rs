@@ -1,5 +1,5 @@
-//! Prometheus metrics of a plan, for a text-file collector: a scheduled drift check writes them, and alerts use
-//! them.
+//! Prometheus metrics of a plan, for a text-file collector: a scheduled drift check writes
+//! them, and alerts use them.
 
 use std::fmt::{Display, Write as _};
 

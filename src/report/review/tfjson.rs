@@ -108,8 +108,8 @@ fn resource_name(address: &Address) -> &str {
     address.as_str().split_once('.').map_or(address.as_str(), |(_, name)| name)
 }
 
-/// Returns the kind of the resource at an address: that of the last child collection in it, else that of the
-/// block.
+/// Returns the kind of the resource at an address: that of the last child collection in it,
+/// else that of the block.
 fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
     let segments: Vec<&str> = address.segments().collect();
     let is_block = |name: &&str| registry.top_level().any(|kind| kind.name == *name);
@@ -153,8 +153,8 @@ fn value_json(value: &Value) -> Json {
 struct AttributeTree(Map<String, Json>);
 
 impl AttributeTree {
-    /// Sets the value at `attribute` or `attribute.key`. Only the first dot separates, because a key may contain
-    /// dots.
+    /// Sets the value at `attribute` or `attribute.key`. Only the first dot separates, because
+    /// a key may contain dots.
     fn insert_at(&mut self, path: &str, value: Json) {
         let Some((attribute, key)) = path.split_once('.') else {
             self.0.insert(path.to_owned(), value);

@@ -266,8 +266,8 @@ pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &ChangeEf
     heavy.into_iter().chain(light)
 }
 
-/// Returns the location that caused a change: that of the attribute that forces the replacement, else that of
-/// the block.
+/// Returns the location that caused a change: that of the attribute that forces the replacement,
+/// else that of the block.
 pub(super) fn decided_at(change: &Change) -> Option<&SourceLocation> {
     let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
     forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref())

@@ -1,5 +1,5 @@
-//! The attributes of a change: `before → after` with location and cause, or a single wrapped line for a
-//! creation.
+//! The attributes of a change: `before → after` with location and cause, or a single
+//! wrapped line for a creation.
 
 use crate::model::value::Value;
 use crate::plan::model::change::{AttributeChange, Cause, Change, UnchangedAttribute};

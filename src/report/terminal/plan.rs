@@ -79,8 +79,8 @@ fn visible_drift(plan: &Plan, verbose: bool) -> Vec<&Drift> {
     plan.drift.iter().filter(shown).collect()
 }
 
-/// Returns whether the plan has no changes, steps, blockers, open drift, or values that the service does not
-/// keep.
+/// Returns whether the plan has no changes, steps, blockers, open drift, or values that
+/// the service does not keep.
 fn is_empty(plan: &Plan) -> bool {
     let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged);
     plan.changes.is_empty()

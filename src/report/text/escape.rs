@@ -1,5 +1,5 @@
-//! Escaping: no text from the service or a configuration reaches a terminal, a log or a document with control
-//! or invisible characters.
+//! Escaping: no text from the service or a configuration reaches a terminal, a log or a document
+//! with control or invisible characters.
 //!
 //! Control characters move cursors, set clipboards and forge lines; bidirectional and zero-width characters
 //! make text look like other text; `##[…]`, and `::` at the start of a line, are commands for CI runners.
@@ -32,8 +32,8 @@ pub(in crate::report) fn begins_command(text: &str) -> bool {
         .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('['))
 }
 
-/// Returns the text as one line that is safe to print: control and invisible characters become `\n`, `\t` or
-/// `\u{…}`.
+/// Returns the text as one line that is safe to print: control and invisible characters
+/// become `\n`, `\t` or `\u{…}`.
 #[must_use]
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     let harmless = |c: char| (' '..='\u{7e}').contains(&c) && c != '#';

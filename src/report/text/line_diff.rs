@@ -41,8 +41,8 @@ fn value_lines(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the lines that differ with their context, at most `most`, and a line with the number of omitted
-/// lines.
+/// Returns the lines that differ with their context, at most `most`, and a line with
+/// the number of omitted lines.
 #[must_use]
 pub fn diff_lines(
     before: &Value,

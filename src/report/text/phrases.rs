@@ -100,8 +100,8 @@ pub fn waits_for(addresses: &[Address]) -> String {
     format!("(known once {} {verb})", join_words(addresses.iter().map(Address::as_str), 3))
 }
 
-/// Returns a plan's fingerprint in short form for display, its first eight digits: `7f3a-c91e`. Commands do not
-/// accept this form.
+/// Returns a plan's fingerprint in short form for display, its first eight digits: `7f3a-c91e`. Commands
+/// do not accept this form.
 #[must_use]
 pub fn short_fingerprint(fingerprint: &str) -> String {
     match (fingerprint.len(), fingerprint.get(..4), fingerprint.get(4..8)) {
@@ -121,8 +121,8 @@ pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     }
 }
 
-/// Returns a value as a person would write it. Texts have quotes only if the beginning or end would be
-/// invisible without them.
+/// Returns a value as a person would write it. Texts have quotes only if the beginning or end
+/// would be invisible without them.
 #[must_use]
 pub fn format_value(value: &Value) -> String {
     match value {

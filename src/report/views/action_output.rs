@@ -184,8 +184,8 @@ impl ActionOutput {
         }
     }
 
-    /// Returns the columns: first those that the action's table lists; then all others, if it lists none or `wide`
-    /// is set.
+    /// Returns the columns: first those that the action's table lists; then all others, if it lists
+    /// none or `wide` is set.
     fn columns(&self, rows: &[Json], wide: bool) -> Vec<Name> {
         let first = match self.answer {
             ResponseShape::Rows(first) | ResponseShape::Feed { columns: first, .. } => first,

@@ -329,8 +329,8 @@ fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
     }
 }
 
-/// Returns the next step. Ambiguous intents come first: stead changes their resources only after the user has
-/// decided them.
+/// Returns the next step. Ambiguous intents come first: stead changes their resources only after
+/// the user has decided them.
 fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
     let (again, rest) = if ending.destroys {

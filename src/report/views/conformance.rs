@@ -68,8 +68,8 @@ impl ConformanceReport {
     }
 }
 
-/// Returns the page: differences in full, inconclusive checks grouped by reason; with `all`, one line for each
-/// assumption.
+/// Returns the page: differences in full, inconclusive checks grouped by reason; with `all`,
+/// one line for each assumption.
 #[must_use]
 pub fn contract_page(report: &ConformanceReport, all: bool, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

@@ -92,8 +92,8 @@ impl DriftReport<'_> {
         drift.chain(self.unmanaged.iter().map(|object| (key_of_object(object), object_name(object))))
     }
 
-    /// Returns how many results are new, known, and resolved since the previous check; `None` if there was no
-    /// previous check.
+    /// Returns how many results are new, known, and resolved since the previous check; `None` if
+    /// there was no previous check.
     #[must_use]
     pub fn since_last_look(&self) -> Option<(usize, usize, usize)> {
         self.memory.last_look?;

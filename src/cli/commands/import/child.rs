@@ -1,5 +1,5 @@
-//! Import of a child object: finds the block of its parent, which must be declared and managed, and writes the child
-//! into it.
+//! Import of a child object: finds the block of its parent, which must be declared and managed, and
+//! writes the child into it.
 
 use super::literals::entry_literal;
 use crate::cli::commands::mv::address::list_entry_attribute;

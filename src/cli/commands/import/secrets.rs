@@ -1,5 +1,5 @@
-//! Secrets of imported objects: the configuration refers to variables, whose values are written to a file or given by
-//! the user.
+//! Secrets of imported objects: the configuration refers to variables, whose values are written to a file
+//! or given by the user.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -138,8 +138,8 @@ impl<'b> MovableDeclaration<'b> {
         self.from.clone().in_module(prefix)
     }
 
-    /// Returns the files that can refer to the declaration by name, those in the same directory, and permits edits of
-    /// them.
+    /// Returns the files that can refer to the declaration by name, those in the same directory,
+    /// and permits edits of them.
     ///
     /// # Errors
     /// When it is declared outside of the stack and its modules.

@@ -190,8 +190,8 @@ impl DeclarationRename<'_> {
         known.any(|address| is_in(address) && may_have_name(address))
     }
 
-    /// Returns the new form of a path that an environment overrides: `use.shop.vm.web.plan`, or in the form of an
-    /// address.
+    /// Returns the new form of a path that an environment overrides: `use.shop.vm.web.plan`, or in
+    /// the form of an address.
     fn renamed_path(&self, key: &str, pairs: &AddressMoves) -> Option<String> {
         let (front, address) = key.strip_prefix("use.").map_or(("", key), |rest| ("use.", rest));
         // In the stack's own files the edit of the references changes such a path, too.

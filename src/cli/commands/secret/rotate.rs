@@ -1,8 +1,8 @@
 //! `stead secret rotate`: replaces a secret by a new value, with a plan that is reviewed and applied.
 //!
 //! The rotation is recorded first, the new value before any sink or request has it, and the one before is dropped once
-//! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied, the record
-//! is taken back.
+//! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied,
+//! the record is taken back.
 
 use super::lookup::{no_such_secret, open_existing_ledger};
 use crate::cli::args::{PlanScopeArgs, SecretRotateArgs};

@@ -1,5 +1,5 @@
-//! `stead secret same`: records an edited expression over secrets as the current one, if its value equals the last
-//! applied one.
+//! `stead secret same`: records an edited expression over secrets as the current one, if its value
+//! equals the last applied one.
 //!
 //! A plan compares such an attribute by its expression and inputs, never by its value: otherwise a plan of
 //! `${vars.s == 'guess' ? 'y' : 'n'}` would tell whether the guess is right. So an edit that changes nothing is a

@@ -148,8 +148,8 @@ async fn follows_no_redirect() {
 
 #[tokio::test]
 async fn a_change_travels_alone_and_once() {
-    // Every connection is closed without an answer after its first request: a kept one that a read
-    // would silently replace.
+    // Every connection is closed without an answer after its first request: a kept one that
+    // a read would silently replace.
     let requests: Vec<_> = [Method::Get, Method::Get, Method::Post, Method::Delete, Method::Patch]
         .map(|method| request(method, "/api/v1/vms"))
         .into();

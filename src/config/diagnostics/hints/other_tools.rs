@@ -1,5 +1,5 @@
-//! Hints for users of other tools: their blocks, keys and types, and common mistakes, with the equivalent
-//! in this language.
+//! Hints for users of other tools: their blocks, keys and types, and common mistakes, with
+//! the equivalent in this language.
 
 use crate::config::syntax::document::{Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;

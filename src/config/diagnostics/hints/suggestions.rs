@@ -1,5 +1,5 @@
-//! Final form of suggestions: written in the syntax of the file, and marked as certain only if no other
-//! meaning is possible.
+//! Final form of suggestions: written in the syntax of the file, and marked as certain only if
+//! no other meaning is possible.
 
 use super::flow_style::{self, FlowValue};
 use crate::config::keywords;
@@ -71,8 +71,8 @@ fn is_word(registry: &Registry, written: &str) -> bool {
         || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
 }
 
-/// Returns whether a word can only be a misspelling of `meant`. Digits never are: `std-2c-4g` is not
-/// `std-1c-4g`.
+/// Returns whether a word can only be a misspelling of `meant`. Digits never
+/// are: `std-2c-4g` is not `std-1c-4g`.
 fn is_sure(written: &str, meant: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if plain(written) == plain(meant) {

@@ -21,8 +21,8 @@ pub const MAX_ARCHIVE_BYTES: u64 = 100_000_000;
 /// A piece is handed out once it has so many bytes, or so many were read for it.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Modification time of every entry, for reproducibility: the year 2000, because some formats cannot store
-/// times before 1980.
+/// Modification time of every entry, for reproducibility: the year 2000, because some formats
+/// cannot store times before 1980.
 const MODIFIED_UNIX_SECS: u64 = 946_684_800;
 
 /// Iterator over the chunks of a directory's archive. A chunk may be empty, so that the caller regains

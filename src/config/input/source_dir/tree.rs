@@ -81,8 +81,8 @@ impl SourceTree {
         Ok(tree)
     }
 
-    /// Returns whether a file, by its path from the stack's directory, would be part of the tree of
-    /// `directory`.
+    /// Returns whether a file, by its path from the stack's directory, would be part
+    /// of the tree of `directory`.
     ///
     /// # Errors
     /// When the ignore file cannot be read.
@@ -188,8 +188,8 @@ fn read_ignore_rules(files: &dyn Files, root: &Path) -> Result<Gitignore, Source
 }
 
 /// Returns whether a link's target is inside the tree, wherever the tree is unpacked: `..` components
-/// first, then names. A `..` after a name is refused, because that name could be another link that leads
-/// elsewhere.
+/// first, then names. A `..` after a name is refused, because that name could be
+/// another link that leads elsewhere.
 fn leads_inside(link: &Path, target: &Path) -> bool {
     let depth = link.components().count() - 1;
     let (mut up, mut down) = (0, 0);

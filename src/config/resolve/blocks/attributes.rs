@@ -148,8 +148,8 @@ impl<'d> Evaluator<'d> {
         Some(ResolvedValue::new(expression, origin))
     }
 
-    /// Builds a list or set from its parts. It is known if all parts are; a set is sorted and has no
-    /// duplicates.
+    /// Builds a list or set from its parts. It is known if all parts are; a set is
+    /// sorted and has no duplicates.
     fn build_list(
         &self,
         ty: &Type,
@@ -344,8 +344,8 @@ impl<'d> Evaluator<'d> {
         None
     }
 
-    /// Returns the correct form of a reference without its `$`, or of a `file(…)` call outside of an
-    /// expression.
+    /// Returns the correct form of a reference without its `$`, or of a `file(…)`
+    /// call outside of an expression.
     fn suggested_expression(&self, text: &str, frame: EvaluationSite<'_, 'd>) -> Option<String> {
         if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
             let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
@@ -369,8 +369,8 @@ impl<'d> Evaluator<'d> {
         rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
     }
 
-    /// Adds the reference that the user probably meant, if the text is the name or address of a declared
-    /// block.
+    /// Adds the reference that the user probably meant, if the text is the name or
+    /// address of a declared block.
     fn with_reference_hint(&self, slip: TypeMismatch, text: &str, ty: &Type) -> TypeMismatch {
         let Type::Reference(kind) = ty else { return slip };
         let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);

@@ -1,5 +1,5 @@
-//! Keywords of a resource's block that are not attributes: `lifecycle`, `depends_on`, `project`,
-//! `deliver_secret`.
+//! Keywords of a resource's block that are not
+//! attributes: `lifecycle`, `depends_on`, `project`, `deliver_secret`.
 
 use std::time::Duration;
 
@@ -218,8 +218,8 @@ impl<'d> Evaluator<'d> {
         self.read_sink(entry, frame)
     }
 
-    /// Reports a resource whose secret would be lost: the service shows it only once, and nothing delivers
-    /// or keeps it.
+    /// Reports a resource whose secret would be lost: the service shows it only once, and
+    /// nothing delivers or keeps it.
     pub(in crate::config) fn secret_has_a_place(
         &self,
         block: &DeclaredBlock<'d>,

@@ -16,8 +16,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 
-/// Returns the entries of a list; `None` for any other value. A KDL node with one argument is a list of
-/// one.
+/// Returns the entries of a list; `None` for any other value. A KDL node with one argument
+/// is a list of one.
 fn list_entries(node: &Node) -> Option<&[Node]> {
     match &node.value {
         NodeValue::Sequence(items) => Some(items),
@@ -109,8 +109,8 @@ impl<'d> Evaluator<'d> {
         wrong(field.span, &detail, &help)
     }
 
-    /// Warns about entries of `ignore_drift` without effect: an attribute that the block does not write has
-    /// no drift.
+    /// Warns about entries of `ignore_drift` without effect: an attribute that the block does
+    /// not write has no drift.
     pub(in crate::config) fn ignored_for_nothing(
         &self,
         resource: &Resource,
@@ -131,8 +131,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Reads `depends_on`: all instances of the named blocks, without those that this environment leaves
-    /// out.
+    /// Reads `depends_on`: all instances of the named blocks, without those
+    /// that this environment leaves out.
     pub(in crate::config) fn depends_on(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Vec<Address> {
         let Some(items) = list_entries(node) else {
             let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));

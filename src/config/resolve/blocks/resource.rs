@@ -304,8 +304,8 @@ fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)>
     Some((Node { value: NodeValue::Mapping(rest), ..node.clone() }, exclusive))
 }
 
-/// Makes the value of a secret attribute sensitive: a value that is not known yet becomes a text with an
-/// empty secret part.
+/// Makes the value of a secret attribute sensitive: a value that is not known yet becomes a text
+/// with an empty secret part.
 fn mark_sensitive(attribute: &Attribute, expression: Expression) -> Expression {
     match expression {
         expression if !attribute.secret || expression.is_secret() => expression,

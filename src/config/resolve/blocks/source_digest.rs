@@ -104,8 +104,8 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns a directory's path relative to the stack's directory: a module's sources are below the
-    /// module.
+    /// Returns a directory's path relative to the stack's directory: a module's
+    /// sources are below the module.
     fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
         if self.scope.files.is_none() || files::path_refusal(path).is_some() {
             return Ok(path.clone());

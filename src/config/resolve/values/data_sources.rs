@@ -1,6 +1,6 @@
 //! Values that are read but not managed: `data` (objects found by their attributes) and `stacks` (outputs
-//! of other stacks). Both are references whose values are known after the live objects and ledgers were
-//! read.
+//! of other stacks). Both are references whose values are known after the live
+//! objects and ledgers were read.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

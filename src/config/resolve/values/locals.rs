@@ -43,8 +43,8 @@ struct LocalDependencies {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Sorts locals and module calls by dependency. Reports dependency cycles; then all of their members
-    /// count as broken.
+    /// Sorts locals and module calls by dependency. Reports dependency cycles; then all of
+    /// their members count as broken.
     pub(in crate::config) fn order_values(
         &mut self,
         locals: &NamedEntries<'d>,

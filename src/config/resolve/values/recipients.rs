@@ -1,8 +1,8 @@
 //! `secrets: { recipients: [age1…] }`: recipients to whom the ledger's kept secrets are encrypted.
 //!
 //! In: the block, and variables that are known by now. Out: the set of recipients, or a problem for each
-//! wrong one. A plugin's recipient, an SSH key and a private key are refused; a private key's line is never
-//! shown.
+//! wrong one. A plugin's recipient, an SSH key and a private key are refused; a private
+//! key's line is never shown.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Incremental parsing of a KDL text that changed in one location: only the top-level node around the
 //! change is parsed again.
 //!
-//! If the change could affect anything outside of that node, the result is `None`, and the caller parses
-//! the whole text.
+//! If the change could affect anything outside of that node, the result is `None`, and the
+//! caller parses the whole text.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use crate::model::source::{SourceId, Span, shared_ends};
 /// the piece ends with its last line and leaves nothing open.
 const SENTINEL_NODE: &str = "_";
 
-/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide; then the
-/// document is unchanged.
+/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide;
+/// then the document is unchanged.
 pub(in crate::config) fn reparse_kdl(
     document: &mut Document,
     old: &str,

@@ -1,8 +1,8 @@
 //! Decoding of quoted KDL text: escapes, raw strings and multi-line strings.
 //!
 //! The lexer has checked the form, and also yields the text; but in builds without debug assertions
-//! (just-kdl 0.3.0), its short texts lose every escaped character and every line end. So only its offsets
-//! are used.
+//! (just-kdl 0.3.0), its short texts lose every escaped character and every line end. So
+//! only its offsets are used.
 
 use crate::model::address::Name;
 

@@ -304,8 +304,8 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Number, start, end, spaced })
     }
 
-    /// Handles a `#` that begins neither a keyword nor a raw string: a misspelt keyword, or a comment of
-    /// another language.
+    /// Handles a `#` that begins neither a keyword nor a raw string: a misspelt keyword, or
+    /// a comment of another language.
     fn hash(&mut self, start: usize, spaced: bool) -> Result<Option<KdlToken>, KdlParseError> {
         let end = hints::word_end(self.text, start);
         if let Some(value) = hints::boolean_of(&self.text[start..end]) {

@@ -1,8 +1,8 @@
-//! Incremental parsing of a YAML text that changed in one location: only the block around the change is
-//! parsed again.
+//! Incremental parsing of a YAML text that changed in one location: only the block around
+//! the change is parsed again.
 //!
-//! If the change could affect anything outside of that block, the result is `None`, and the caller parses
-//! the whole text.
+//! If the change could affect anything outside of that block, the result is `None`, and the
+//! caller parses the whole text.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::model::source::{Source, Span, shared_ends};
 /// Prefix for a block that is parsed alone, so that its depth is the same as in its file.
 const PARENT_LINE: &str = "_:\n";
 
-/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide; then the
-/// document is unchanged.
+/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide;
+/// then the document is unchanged.
 pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &str) -> Option<()> {
     let (place, changed) = changed_block_range(document, old, new)?;
     let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;

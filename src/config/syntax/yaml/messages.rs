@@ -181,8 +181,8 @@ pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
 
 /// Returns the diagnostic of unusual spaces and invisible characters, which are part of the text.
 pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
-    // Nearly all texts are ASCII, which is a fast check. A key that extends into the next line is reported
-    // there.
+    // Nearly all texts are ASCII, which is a fast check. A key that extends into the
+    // next line is reported there.
     if text.is_ascii() || at.end as usize - at.start as usize > text.len() {
         return None;
     }
@@ -210,8 +210,8 @@ pub(super) fn cut_off(text: &str) -> bool {
     text.contains('$') && text.find("${").is_some_and(|at| expression_end(text, at + 1).is_none())
 }
 
-/// Returns the diagnostic of an expression cut off by a comment: in `${a # b}`, the text after ` #` is a
-/// comment.
+/// Returns the diagnostic of an expression cut off by a comment: in `${a # b}`, the text after
+/// ` #` is a comment.
 pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
     let line = YamlLine::line_at(text, at.end as usize);
     let rest = text.get(at.end as usize..line.end)?;

@@ -1,5 +1,5 @@
-//! Rename: edits the name of a declaration, all references to it, and adds the `moved` entry that keeps its
-//! live object.
+//! Rename: edits the name of a declaration, all references to it, and adds the `moved` entry
+//! that keeps its live object.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -166,8 +166,8 @@ fn is_kept(found: &LocatedDeclaration<'_>) -> bool {
     is_resource || found.path.starts_with("use.")
 }
 
-/// Returns the edits for the values of a module that a file's environments override; `new` gives the rest of
-/// each new path.
+/// Returns the edits for the values of a module that a file's environments override; `new` gives the
+/// rest of each new path.
 fn rename_replacements(
     workspace: &Workspace,
     file: &TextFile,
@@ -248,8 +248,8 @@ fn is_named(kind: &Kind) -> bool {
     kind.attribute(NAME).is_some_and(Attribute::is_writable)
 }
 
-/// Returns whether the module may derive display names from its block's name; true if the module cannot be
-/// read.
+/// Returns whether the module may derive display names from its block's name; true if
+/// the module cannot be read.
 fn names_something(workspace: &Workspace, found: &LocatedDeclaration<'_>, module: &str) -> bool {
     let Some(directory) = found.file.parent() else { return true };
     let here = workspace.names(directory).filter(|(path, _)| *path == found.file);

@@ -27,8 +27,8 @@ pub type PolicyChecker = fn(&Stack) -> Vec<Diagnostic>;
 
 /// Access to the files on disk.
 pub trait WorkspaceDisk {
-    /// Returns the names and texts of a directory's stack files, except for those that are open; omits unreadable
-    /// files.
+    /// Returns the names and texts of a directory's stack files, except for those that
+    /// are open; omits unreadable files.
     fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)>;
 
     /// Returns access to the other files that a stack in a directory may read.
@@ -229,8 +229,8 @@ impl Workspace {
         EditorOverlay::new(disk.files(directory), Rc::new(open.collect()), directory)
     }
 
-    /// Updates the index for a directory's files and those that they include; a file that cannot be parsed keeps
-    /// its previous names.
+    /// Updates the index for a directory's files and those that they include; a file that cannot be
+    /// parsed keeps its previous names.
     pub(in crate::editor::lsp) fn index_names(&mut self, directory: &Path, disk: &dyn WorkspaceDisk) {
         let mut unit = self.stack_texts(directory, disk);
         let files = self.overlay(directory, disk);
@@ -275,8 +275,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the files that share names with those of a directory: its own unit, and all others that include one
-    /// of its files.
+    /// Returns the files that share names with those of a directory: its own unit, and all others that
+    /// include one of its files.
     pub(in crate::editor::lsp) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &TextFile> {
         let here = |unit: &[TextFile]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));

@@ -1,5 +1,5 @@
-//! `DiagnosticsByEnvironment`: the problems of a stack in each of its environments. The selected environment is
-//! checked first.
+//! `DiagnosticsByEnvironment`: the problems of a stack in each of its environments. The
+//! selected environment is checked first.
 //! The others follow, one at a time if the stack is large, so that a keystroke never waits for all of them.
 
 use std::sync::Arc;

@@ -35,8 +35,8 @@ fn scan_expression<'t>(body: &'t str, from: usize, found: &mut Vec<(&'t str, Ran
             b'}' if depth == 0 => return from + at + 1,
             b'}' => depth -= 1,
             b'{' => depth += 1,
-            // The text itself may be inside the other kind of quotes; an escaped quote closes in the same way as it
-            // opened.
+            // The text itself may be inside the other kind of quotes; an escaped quote closes in the
+            // same way as it opened.
             quote @ (b'"' | b'\'') => {
                 let close = body[at + 1..].find(char::from(quote));
                 match close {

@@ -49,8 +49,8 @@ impl TableRecord<Invitation> {
     }
 }
 
-/// Index of the invitations by lower-case email address, of the accepted ones by age, and of the roles they
-/// grant.
+/// Index of the invitations by lower-case email address, of the accepted ones by age, and
+/// of the roles they grant.
 #[derive(Default)]
 pub(in crate::emulator::world) struct InvitationIndex {
     emails: HashMap<String, BTreeSet<(Time, Uuid)>>,

@@ -133,8 +133,8 @@ impl World {
         Some(id)
     }
 
-    /// Ends the deployments that a new one supersedes: those in progress immediately, the live one when the new one
-    /// is live.
+    /// Ends the deployments that a new one supersedes: those in progress immediately, the live one when
+    /// the new one is live.
     fn supersede_deployments(&mut self, app: Uuid, now: Time) {
         let mut ended = Vec::new();
         for record in self.deployments.children_of(app) {

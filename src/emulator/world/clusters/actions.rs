@@ -101,8 +101,8 @@ fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     Ok(cluster)
 }
 
-/// Reads the initial pools of a cluster: those of the body, else one default pool of the worker plan, else
-/// none.
+/// Reads the initial pools of a cluster: those of the body, else one default pool of
+/// the worker plan, else none.
 fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, ErrorResponse> {
     let read = body.optional_field("node_pools", |field| {
         field.list(MAX_POOLS, |item| {

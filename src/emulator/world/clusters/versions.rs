@@ -45,8 +45,8 @@ impl KubernetesVersion {
         format!("1.{}.{}", self.minor, self.patch)
     }
 
-    /// Returns whether one upgrade can lead from this version to `later`: a later patch, or any patch of the next
-    /// minor version.
+    /// Returns whether one upgrade can lead from this version to `later`: a later patch, or any patch
+    /// of the next minor version.
     fn leads_to(&self, later: &Self) -> bool {
         let patch = later.minor == self.minor && later.patch > self.patch;
         patch || later.minor == self.minor + 1

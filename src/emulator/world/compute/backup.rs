@@ -189,8 +189,8 @@ impl World {
     }
 }
 
-/// Creates the backup of a schedule's run. It is billed by the hour, because there is no caller to report an
-/// insufficient balance to.
+/// Creates the backup of a schedule's run. It is billed by the hour, because there is no caller to
+/// report an insufficient balance to.
 pub(in crate::emulator::world) fn create_scheduled_backup(
     world: &mut World,
     id: Uuid,

@@ -36,8 +36,8 @@ fn all_or_none() {
     assert_eq!((store.durable_records().len(), journal.ledger().entries.len()), (3, 1));
 }
 
-/// An answer to an old request is judged by what is open at its address now: a line that no later reader takes must not
-/// be written.
+/// An answer to an old request is judged by what is open at its address now: a line that no later reader
+/// takes must not be written.
 #[test]
 fn what_is_not_legal_is_not_durable() {
     let store = MemoryStore::new(&identity());

@@ -354,8 +354,8 @@ fn a_summary_of_before_the_seal_does_not_come_back() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whoever has not the key and changes anything gets it refused, but for the end that can be cut off: that is an
-    /// older ledger.
+    /// Whoever has not the key and changes anything gets it refused, but for the end that can be cut off:
+    /// that is an older ledger.
     #[test]
     fn whatever_is_changed_without_the_key_is_refused(
         commits in 1_u8..6, summed_up in any::<bool>(), summary in any::<bool>(), what in 0_u8..6,

@@ -264,8 +264,8 @@ impl DirHandle {
         require_regular_file(opened.map_err(link_in_words)?)
     }
 
-    /// Lists a directory below it, by a path without `..` that passes no link: names and metadata, without following
-    /// links.
+    /// Lists a directory below it, by a path without `..` that passes no link: names
+    /// and metadata, without following links.
     ///
     /// # Errors
     /// When the path leaves this directory or passes a link, or it is no directory.

@@ -28,8 +28,8 @@ pub fn is_dead(process: &ProcessIdentity) -> bool {
         }
 }
 
-/// Returns whether a process number is free. The table may hide processes of other users (`hidepid`); signal 0 finds
-/// them.
+/// Returns whether a process number is free. The table may hide processes of other users
+/// (`hidepid`); signal 0 finds them.
 #[cfg(unix)]
 fn is_gone(id: u32) -> bool {
     let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
@@ -51,8 +51,8 @@ fn pid_namespace() -> Option<Name> {
     Some(Name::new(link.to_str()?))
 }
 
-/// Returns the start time, field 22 of the process's stat line. The name before it is in parentheses and may contain
-/// any character.
+/// Returns the start time, field 22 of the process's stat line. The name before it is in parentheses
+/// and may contain any character.
 fn start_time(id: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()

@@ -2,8 +2,8 @@
 //!
 //! `DIR/ENV/ledger-SERIAL.json` is the whole ledger at one moment; `journal-SERIAL.log` has every append since. The
 //! checkpoint is written to a temporary file, made durable, and renamed before its journal begins, so that a crash at
-//! any point leaves one of the two pairs complete. Only the end of the last line may be torn; any other inconsistency
-//! is an error.
+//! any point leaves one of the two pairs complete. Only the end of the last line may be torn; any
+//! other inconsistency is an error.
 #![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
 
 use std::cell::RefCell;
@@ -32,8 +32,8 @@ use crate::ledger::state::ledger::Ledger;
 /// Number of checkpoints that are kept, with their journals.
 const RETAINED_CHECKPOINTS: usize = 10;
 
-/// Disk space reserved behind the journal before a request is sent: enough for the records of all responses that may be
-/// outstanding.
+/// Disk space reserved behind the journal before a request is sent: enough for the records of all
+/// responses that may be outstanding.
 const RESERVED_BYTES: u64 = 512 * 1024;
 
 /// A ledger directory, locked for writing until it is dropped.
@@ -90,8 +90,8 @@ impl FileStore {
     /// it does not exist yet.
     ///
     /// # Errors
-    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or it is another
-    /// stack's ledger.
+    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
+    /// it is another stack's ledger.
     pub fn open(opening: &FileStoreOptions<'_>) -> Result<Self, StoreError> {
         let place = ledger_directory(opening.directory, &opening.identity.environment)?;
         let directory = DirHandle::create_private_dir(&place).map_err(file_error("use", &place))?;

@@ -6,8 +6,8 @@
 //! read until one does not exist.
 //!
 //! A write without a response is repeated under the same condition, which is safe: at most one of the attempts has an
-//! effect. The writer of a line recognizes its own line if it already exists; a lease has the id of its write and is
-//! recognized here.
+//! effect. The writer of a line recognizes its own line if it already exists; a lease has the id of its
+//! write and is recognized here.
 #![allow(
     clippy::disallowed_methods,
     reason = "the edge where objects are written, with pauses between tries"
@@ -115,8 +115,8 @@ impl S3Backend {
         Ok(Self { bucket, place, root, newest: Cell::new(0), unsure: Cell::new(None) })
     }
 
-    /// Lists the ledgers below the same prefix, this one included, as `stack/environment`: one request, and one for
-    /// each stack.
+    /// Lists the ledgers below the same prefix, this one included, as `stack/environment`: one request,
+    /// and one for each stack.
     ///
     /// # Errors
     /// When the bucket cannot be listed.

@@ -99,8 +99,8 @@ pub(super) async fn write_checkpoint<H: SharedBackend>(
     Ok(())
 }
 
-/// Writes a checkpoint with more facts than the lines up to its number: on success it is stored, otherwise there is an
-/// error.
+/// Writes a checkpoint with more facts than the lines up to its number: on success it is stored,
+/// otherwise there is an error.
 pub(super) async fn replace_checkpoint<H: SharedBackend>(
     shelf: &H,
     number: u64,
@@ -115,8 +115,8 @@ pub(super) async fn replace_checkpoint<H: SharedBackend>(
     Ok(())
 }
 
-/// Removes old checkpoints and lines. A failure only costs space: the next checkpoint tries again, and a role may lack
-/// the permission.
+/// Removes old checkpoints and lines. A failure only costs space: the next checkpoint tries again, and a
+/// role may lack the permission.
 async fn remove_obsolete_lines<H: SharedBackend>(shelf: &H) {
     if let Ok(summaries) = shelf.summaries().await
         && let Some(at) = summaries.len().checked_sub(RETAINED_CHECKPOINTS)

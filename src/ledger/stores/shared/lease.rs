@@ -1,8 +1,8 @@
 //! `Lease`: the right to write a shared ledger, and the rules for taking it over. Pure.
 //!
 //! A holder renews its lease while it works. Another process may take over when the holder released it, is proven dead,
-//! or let it expire: in the last case its requests may still be in progress, and their outcome must be resolved, never
-//! guessed.
+//! or let it expire: in the last case its requests may still be in progress, and their outcome
+//! must be resolved, never guessed.
 
 use std::time::Duration;
 

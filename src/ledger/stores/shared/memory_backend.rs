@@ -1,5 +1,5 @@
-//! `MemoryBackend`: a backend in memory, shared by all handles, that fails and violates its guarantees on request, for
-//! tests and simulations.
+//! `MemoryBackend`: a backend in memory, shared by all handles, that fails and violates its guarantees on
+//! request, for tests and simulations.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -47,8 +47,8 @@ pub struct SharedStore<H, K> {
     shelf: H,
     clock: K,
     holder: LeaseHolder,
-    /// Held by the write of the lease in progress: two concurrent writes of this process would count as another
-    /// holder's.
+    /// Held by the write of the lease in progress: two concurrent writes of this process
+    /// would count as another holder's.
     turn: Mutex<()>,
     state: RefCell<SharedStoreState>,
 }
@@ -75,8 +75,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// creates it if it does not exist yet.
     ///
     /// # Errors
-    /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or holds another
-    /// stack's ledger.
+    /// When someone else has the lease, the place lets two write, cannot be reached, is damaged,
+    /// or holds another stack's ledger.
     pub async fn open(shelf: H, clock: K, opening: &SharedStoreOptions<'_>) -> Result<Self, StoreError> {
         let found = shelf.lease().await.map_err(|error| shelf_error(&shelf, "read", &error))?;
         let forced = check_takeable(found.as_ref(), opening)?;
@@ -215,8 +215,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let stale = if let Some(mark) = before {
             mark.clone()
         } else {
-            // The very first lease has no earlier version, so a renewal makes the one just written outdated for the
-            // probe.
+            // The very first lease has no earlier version, so a renewal makes the one just
+            // written outdated for the probe.
             let mark = self.state.borrow().mark.clone();
             self.renew_at_once("probe").await?;
             mark
@@ -291,8 +291,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         put
     }
 
-    /// Tries to write a line. A taken number counts as success if it has this very line: the response to an earlier
-    /// attempt was lost.
+    /// Tries to write a line. A taken number counts as success if it has this very line: the response to
+    /// an earlier attempt was lost.
     async fn try_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
         match self.shelf.put_line(number, epoch, text).await {
@@ -426,8 +426,8 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
         self.poison()?;
         if self.held_for() == Some(Duration::ZERO) {
-            // After a long suspension this write detects another holder, also where the expected numbers were written
-            // and removed meanwhile.
+            // After a long suspension this write detects another holder, also where the expected numbers
+            // were written and removed meanwhile.
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => {}
                 Err(BackendError::Conflict) => return Err(self.displaced_error().await),

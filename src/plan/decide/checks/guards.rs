@@ -331,8 +331,8 @@ pub(in crate::plan) fn may_change(
     false
 }
 
-/// Returns whether a failed object may be replaced. One that may contain data is left to the user, unless its creation
-/// never finished.
+/// Returns whether a failed object may be replaced. One that may contain data is left to the user,
+/// unless its creation never finished.
 pub(in crate::plan) fn may_replace_failed(
     subject: &ResourceState<'_>,
     blocks: &mut Blockers<'_, '_>,

@@ -1,8 +1,8 @@
 //! Kept secrets in a plan: the recipients that an apply pins, and what blocks it. Pure.
 //!
 //! In: the stack's recipients, the ledger's, and the secrets that cannot be decrypted here. Out: blockers, notes, and
-//! the ledger update that pins. Invariant: a lost secret never gets another value silently; only `secret rotate` does
-//! that.
+//! the ledger update that pins. Invariant: a lost secret never gets another value silently;
+//! only `secret rotate` does that.
 
 use std::collections::BTreeSet;
 
@@ -101,8 +101,8 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     blocks.at_place("recipients_changed", span, text, help.to_owned());
 }
 
-/// Freezes a resource whose shown-once secret is lost: the user decides whether its object is replaced or kept without
-/// a delivery.
+/// Freezes a resource whose shown-once secret is lost: the user decides whether its object is replaced
+/// or kept without a delivery.
 pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let text = format!(
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",

@@ -1,6 +1,6 @@
 //! Detection of a lost ledger: no object was ever recorded in it, but live objects have the names of the stack's
-//! resources. A destroy or a drift check that found nothing would then leave live and billed objects behind a false
-//! statement.
+//! resources. A destroy or a drift check that found nothing would then leave live and billed
+//! objects behind a false statement.
 
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
@@ -30,8 +30,8 @@ pub(in crate::plan) fn creating_options(inputs: &PlanInputs<'_>) -> Option<Plann
     })
 }
 
-/// Returns the blocker for a ledger that seems to be lost: it never recorded an object, and the plan would create
-/// objects that exist.
+/// Returns the blocker for a ledger that seems to be lost: it never recorded an object, and the plan
+/// would create objects that exist.
 #[must_use]
 pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Blocker> {
     if ledger.has_owned() {

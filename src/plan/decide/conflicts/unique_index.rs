@@ -21,8 +21,8 @@ pub(in crate::plan) struct UniqueIndex<'a> {
 }
 
 impl<'a> UniqueIndex<'a> {
-    /// Builds the index of objects, each with its number. `counts` returns whether an object's values of these
-    /// attributes are included.
+    /// Builds the index of objects, each with its number. `counts` returns whether an object's values
+    /// of these attributes are included.
     pub fn from_objects(
         objects: impl Iterator<Item = (&'static Kind, &'a Object, usize)>,
         counts: impl Fn(usize, &[&str]) -> bool,

@@ -1,5 +1,5 @@
-//! A plan as an event stream: one JSON event per line, each in the form that it has in the plan's document; the
-//! outcome last.
+//! A plan as an event stream: one JSON event per line, each in the form that it has in the
+//! plan's document; the outcome last.
 
 use std::io;
 

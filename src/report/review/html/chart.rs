@@ -33,8 +33,8 @@ pub(super) fn dependency_map(plan: &Plan) -> Markup {
             edges.insert((change.address.as_str(), hit.as_str()));
         }
     }
-    // The deletion of a deposed object comes last: with a node of its own, each replacement would be a dependency
-    // cycle.
+    // The deletion of a deposed object comes last: with a node of its own, each replacement
+    // would be a dependency cycle.
     let stays = |step: &&Step| !matches!(step.operation, Operation::Delete { deposed: true, .. });
     for step in plan.steps.iter().filter(stays) {
         for before in step.after.iter().filter_map(|number| plan.steps.get(*number)).filter(stays) {

@@ -208,8 +208,8 @@ proptest! {
         restless in prop_oneof![Just(0usize), 1usize..24],
         stable: bool,
     ) {
-        // A page that counts only itself and is smaller than it was asked to be cannot be told from a
-        // whole list.
+        // A page that counts only itself and is smaller than it was asked to be cannot be
+        // told from a whole list.
         let stable = stable || manner.total == Total::OfThePage;
         let count = if manner.largest.0 < 20 { count / 12 } else { count };
         let calm = restless == 0

@@ -222,8 +222,8 @@ fn compare_cells(a: &Value, b: &Value) -> Ordering {
 }
 
 /// Returns whether a text matches a pattern with the wildcards `any` (any text) and `one` (one character).
-/// Backtracking returns to the last `any` only, so that the number of steps is at most the product of both
-/// lengths.
+/// Backtracking returns to the last `any` only, so that the number of steps is at most
+/// the product of both lengths.
 pub(in crate::emulator::world) fn matches_pattern(text: &str, pattern: &str, any: char, one: char) -> bool {
     let (text, pattern): (Vec<_>, Vec<_>) = (text.chars().collect(), pattern.chars().collect());
     let (mut at, mut fits) = (0, 0);

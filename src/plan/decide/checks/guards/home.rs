@@ -1,6 +1,6 @@
 //! The guard of the project header: a request for a change must name the object's project, so nothing is sent where
-//! neither the ledger nor the service shows it. In: verdicts. Out: a blocker for each object whose project would be a
-//! guess.
+//! neither the ledger nor the service shows it. In: verdicts. Out: a blocker for each object whose
+//! project would be a guess.
 
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};

@@ -155,8 +155,8 @@ impl Stage {
     }
 }
 
-/// Remembers every line that ever was there: also those that are summed up and removed. A number holds
-/// one line forever.
+/// Remembers every line that ever was there: also those that are summed up and removed. A
+/// number holds one line forever.
 fn watch(shelf: &MemoryBackend, seen: &mut BTreeMap<u64, Vec<u8>>) {
     for (number, line) in shelf.0.lines.borrow().iter() {
         // What is left of a writer that was displaced before these lines were removed is never read.
