@@ -54,7 +54,7 @@ const FIGURES: &[(&str, Figures)] = &[
     ("ledger", figures(0, 0, 1)),
     ("model", figures(3, 0, 3)),
     ("plan", figures(0, 0, 4)),
-    ("report", figures(0, 1, 1)),
+    ("report", figures(0, 0, 1)),
 ];
 
 /// Folders with more than 15 entries now.

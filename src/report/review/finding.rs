@@ -63,149 +63,147 @@ impl FindingLocation {
     }
 }
 
-impl PlanReview<'_> {
-    /// Returns the findings for the reviewer, the most severe first.
-    pub(super) fn findings(&self) -> Vec<ReviewFinding> {
-        if let Some(ran) = self.run_report() {
-            return self.left_undone(ran);
-        }
-        let mut found = self.problem_findings();
-        found.extend(
-            self.drift_result()
-                .into_iter()
-                .flat_map(|found| found.unmanaged)
-                .map(|one| self.unmanaged_finding(one)),
-        );
-        let dangerous = self.plan.changes.iter().filter(|change| view::is_dangerous(change));
-        found.extend(dangerous.map(|change| self.change_finding(change)));
-        found
+/// Returns the findings for the reviewer, the most severe first.
+pub(super) fn plan_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
+    if let Some(ran) = review.run_report() {
+        return left_undone(review, ran);
     }
+    let mut found = problem_findings(review);
+    found.extend(
+        review
+            .drift_result()
+            .into_iter()
+            .flat_map(|found| found.unmanaged)
+            .map(|one| unmanaged_finding(review, one)),
+    );
+    let dangerous = review.plan.changes.iter().filter(|change| view::is_dangerous(change));
+    found.extend(dangerous.map(|change| change_finding(review, change)));
+    found
+}
 
-    /// Returns what an apply did not complete, and its ambiguous intents.
-    fn left_undone(&self, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
-        let of = |address: &Address| {
-            let change = self.plan.changes.iter().find(|change| change.address == *address);
-            FindingLocation::from_location(change.and_then(view::decided_at), self)
-        };
-        let finding = |rule: &str, level, subject: &str, text: String, place| ReviewFinding {
-            rule: format!("apply/{rule}"),
-            level,
-            text,
-            subject: subject.to_owned(),
-            place,
-        };
-        let failed = ran.failures(self.plan.base.destroy).map(|(address, why)| {
-            let text =
-                join_sentences(&[&prefix_subject(address.as_str(), &why.what), why.means, &why.next]);
-            finding("failed", FindingLevel::Error, address.as_str(), text, of(address))
-        });
-        let asked = ran.outcome.questions.iter().map(|asked| {
-            finding(
-                "question",
-                FindingLevel::Error,
-                asked,
-                asked.clone(),
-                FindingLocation::from_location(None, self),
+/// Returns what an apply did not complete, and its ambiguous intents.
+fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
+    let of = |address: &Address| {
+        let change = review.plan.changes.iter().find(|change| change.address == *address);
+        FindingLocation::from_location(change.and_then(view::decided_at), review)
+    };
+    let finding = |rule: &str, level, subject: &str, text: String, place| ReviewFinding {
+        rule: format!("apply/{rule}"),
+        level,
+        text,
+        subject: subject.to_owned(),
+        place,
+    };
+    let failed = ran.failures(review.plan.base.destroy).map(|(address, why)| {
+        let text = join_sentences(&[&prefix_subject(address.as_str(), &why.what), why.means, &why.next]);
+        finding("failed", FindingLevel::Error, address.as_str(), text, of(address))
+    });
+    let asked = ran.outcome.questions.iter().map(|asked| {
+        finding(
+            "question",
+            FindingLevel::Error,
+            asked,
+            asked.clone(),
+            FindingLocation::from_location(None, review),
+        )
+    });
+    let changes = review.plan.changes.iter().map(|change| (change, ran.resource_outcome(change)));
+    let undone = changes
+        .filter(|(_, fate)| matches!(fate, ResourceOutcome::Skipped(_) | ResourceOutcome::Unresolved));
+    let undone = undone.map(|(change, fate)| {
+        let text = prefix_subject(change.address.as_str(), &fate.describe_outcome());
+        let place = FindingLocation::from_location(view::decided_at(change), review);
+        finding("skipped", FindingLevel::Warning, change.address.as_str(), text, place)
+    });
+    failed.chain(asked).chain(undone).collect()
+}
+
+fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewFinding {
+    let subject = drift::object_name(object);
+    let price = object.monthly.filter(|price| !price.is_zero());
+    let price =
+        price.map(|price| format!(", {} a month", phrases::format_money(price))).unwrap_or_default();
+    ReviewFinding {
+        rule: "unmanaged".to_owned(),
+        level: FindingLevel::Note,
+        text: format!("{subject} is live, and no ledger manages it{price}"),
+        subject,
+        place: FindingLocation::from_location(None, review),
+    }
+}
+
+/// Returns blockers, policy violations and drift.
+pub(super) fn problem_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
+    let blocks = review.plan_blockers().map(|block| blocker_finding(review, block));
+    let denials = review.denials().map(|ruling| policy_finding(review, ruling));
+    let drift = review
+        .plan
+        .drift
+        .iter()
+        .filter(|drift| view::is_open(drift))
+        .map(|drift| drift_finding(review, drift));
+    blocks.chain(denials).chain(drift).collect()
+}
+
+fn blocker_finding(review: &PlanReview<'_>, block: &Blocker) -> ReviewFinding {
+    let subject = block.address.as_ref().map(ToString::to_string).unwrap_or_default();
+    ReviewFinding {
+        rule: format!("blocked/{}", block.code),
+        level: if block.only_freezes() { FindingLevel::Warning } else { FindingLevel::Error },
+        text: join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
+        subject,
+        place: FindingLocation::from_location(block.source.as_ref(), review),
+    }
+}
+
+fn policy_finding(review: &PlanReview<'_>, ruling: &PolicyResult) -> ReviewFinding {
+    let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
+    let denies = ruling.verdict == PolicyStatus::Deny;
+    ReviewFinding {
+        rule: format!("policy/{}", ruling.name),
+        level: if denies { FindingLevel::Error } else { FindingLevel::Warning },
+        text: if denies {
+            prefix_subject(&subject, &ruling.message)
+        } else {
+            format!(
+                "{} (it {})",
+                prefix_subject(&subject, &ruling.message),
+                view::verdict_word(ruling.verdict)
             )
-        });
-        let changes = self.plan.changes.iter().map(|change| (change, ran.resource_outcome(change)));
-        let undone = changes
-            .filter(|(_, fate)| matches!(fate, ResourceOutcome::Skipped(_) | ResourceOutcome::Unresolved));
-        let undone = undone.map(|(change, fate)| {
-            let text = prefix_subject(change.address.as_str(), &fate.describe_outcome());
-            let place = FindingLocation::from_location(view::decided_at(change), self);
-            finding("skipped", FindingLevel::Warning, change.address.as_str(), text, place)
-        });
-        failed.chain(asked).chain(undone).collect()
+        },
+        subject,
+        place: FindingLocation::from_location(ruling.source.as_ref(), review),
     }
+}
 
-    fn unmanaged_finding(&self, object: &ObjectSummary) -> ReviewFinding {
-        let subject = drift::object_name(object);
-        let price = object.monthly.filter(|price| !price.is_zero());
-        let price =
-            price.map(|price| format!(", {} a month", phrases::format_money(price))).unwrap_or_default();
-        ReviewFinding {
-            rule: "unmanaged".to_owned(),
-            level: FindingLevel::Note,
-            text: format!("{subject} is live, and no ledger manages it{price}"),
-            subject,
-            place: FindingLocation::from_location(None, self),
+fn drift_finding(review: &PlanReview<'_>, drift: &Drift) -> ReviewFinding {
+    let subject = drift::drift_name(drift);
+    let text = match view::drift_values(drift) {
+        Some((old, new)) if drift.unconfirmed => {
+            format!("{subject} differs from what was applied: {old} → {new}")
         }
-    }
+        Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
+        None => format!("{subject} is gone: it was deleted outside stead"),
+    };
+    let since =
+        review.drift_result().and_then(|found| drift::first_seen(found.memory, &drift::drift_key(drift)));
+    let text = since.map_or(text.clone(), |since| format!("{text} ({since})"));
+    let place = FindingLocation::from_location(drift.source.as_ref(), review);
+    ReviewFinding { rule: "drift".to_owned(), level: FindingLevel::Warning, text, subject, place }
+}
 
-    /// Returns blockers, policy violations and drift.
-    pub(super) fn problem_findings(&self) -> Vec<ReviewFinding> {
-        let blocks = self.plan_blockers().map(|block| self.blocker_finding(block));
-        let denials = self.denials().map(|ruling| self.policy_finding(ruling));
-        let drift = self
-            .plan
-            .drift
-            .iter()
-            .filter(|drift| view::is_open(drift))
-            .map(|drift| self.drift_finding(drift));
-        blocks.chain(denials).chain(drift).collect()
-    }
-
-    fn blocker_finding(&self, block: &Blocker) -> ReviewFinding {
-        let subject = block.address.as_ref().map(ToString::to_string).unwrap_or_default();
-        ReviewFinding {
-            rule: format!("blocked/{}", block.code),
-            level: if block.only_freezes() { FindingLevel::Warning } else { FindingLevel::Error },
-            text: join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
-            subject,
-            place: FindingLocation::from_location(block.source.as_ref(), self),
-        }
-    }
-
-    fn policy_finding(&self, ruling: &PolicyResult) -> ReviewFinding {
-        let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
-        let denies = ruling.verdict == PolicyStatus::Deny;
-        ReviewFinding {
-            rule: format!("policy/{}", ruling.name),
-            level: if denies { FindingLevel::Error } else { FindingLevel::Warning },
-            text: if denies {
-                prefix_subject(&subject, &ruling.message)
-            } else {
-                format!(
-                    "{} (it {})",
-                    prefix_subject(&subject, &ruling.message),
-                    view::verdict_word(ruling.verdict)
-                )
-            },
-            subject,
-            place: FindingLocation::from_location(ruling.source.as_ref(), self),
-        }
-    }
-
-    fn drift_finding(&self, drift: &Drift) -> ReviewFinding {
-        let subject = drift::drift_name(drift);
-        let text = match view::drift_values(drift) {
-            Some((old, new)) if drift.unconfirmed => {
-                format!("{subject} differs from what was applied: {old} → {new}")
-            }
-            Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
-            None => format!("{subject} is gone: it was deleted outside stead"),
-        };
-        let since =
-            self.drift_result().and_then(|found| drift::first_seen(found.memory, &drift::drift_key(drift)));
-        let text = since.map_or(text.clone(), |since| format!("{text} ({since})"));
-        let place = FindingLocation::from_location(drift.source.as_ref(), self);
-        ReviewFinding { rule: "drift".to_owned(), level: FindingLevel::Warning, text, subject, place }
-    }
-
-    fn change_finding(&self, change: &Change) -> ReviewFinding {
-        let effects: Vec<&str> = view::ordered_effects(change).map(|effect| effect.text.as_str()).collect();
-        let what = format!("{}: {}", change.address, view::change_headline(change));
-        ReviewFinding {
-            rule: phrases::action_keyword(change.action).to_owned(),
-            level: match change.action {
-                Action::Replace | Action::Delete => FindingLevel::Warning,
-                _ => FindingLevel::Note,
-            },
-            text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
-            subject: change.address.to_string(),
-            place: FindingLocation::from_location(view::decided_at(change), self),
-        }
+fn change_finding(review: &PlanReview<'_>, change: &Change) -> ReviewFinding {
+    let effects: Vec<&str> = view::ordered_effects(change).map(|effect| effect.text.as_str()).collect();
+    let what = format!("{}: {}", change.address, view::change_headline(change));
+    ReviewFinding {
+        rule: phrases::action_keyword(change.action).to_owned(),
+        level: match change.action {
+            Action::Replace | Action::Delete => FindingLevel::Warning,
+            _ => FindingLevel::Note,
+        },
+        text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
+        subject: change.address.to_string(),
+        place: FindingLocation::from_location(view::decided_at(change), review),
     }
 }
 

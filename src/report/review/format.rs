@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::finding::ReviewDiagnostics;
+use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;
 use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
 use crate::report::json::{self, PlanDocumentOptions};
@@ -81,11 +81,11 @@ impl ReviewFormat {
             Self::Tfjson => tfjson::tfjson_plan(of),
             Self::Sarif => {
                 let gone = of.drift_result().map(|found| found.memory.resolved.as_slice());
-                sarif::sarif_log(&of.findings(), gone.unwrap_or_default())
+                sarif::sarif_log(&plan_findings(of), gone.unwrap_or_default())
             }
             Self::Junit => junit::plan_junit(of),
             Self::Gitlab => gitlab::gitlab_report(of.plan),
-            Self::CodeQuality => codequality::code_quality_json(&of.findings()),
+            Self::CodeQuality => codequality::code_quality_json(&plan_findings(of)),
             Self::Prometheus => prometheus::plan_metrics(of),
             Self::Mermaid => mermaid::plan_flowchart(of.plan),
         }

@@ -1,6 +1,6 @@
 //! JUnit XML report: findings as failed tests.
 
-use super::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding};
+use super::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding, problem_findings};
 use super::view::PlanReview;
 use crate::model::address::Address;
 use crate::plan::model::change::PolicyStatus;
@@ -18,7 +18,7 @@ pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
     let fails = |finding: &&ReviewFinding| {
         finding.level == FindingLevel::Error || !finding.rule.starts_with("policy/")
     };
-    let mut cases: Vec<JunitCase> = of.problem_findings().iter().filter(fails).map(finding_case).collect();
+    let mut cases: Vec<JunitCase> = problem_findings(of).iter().filter(fails).map(finding_case).collect();
     for ruling in of.plan.policy.iter().filter(|ruling| ruling.verdict != PolicyStatus::Deny) {
         cases.push(JunitCase::new_passed(&format!("policy/{}", ruling.name)));
     }
