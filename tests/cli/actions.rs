@@ -33,7 +33,7 @@ fn what_disrupts_is_asked_about_and_then_waited_for() {
     let before = case.cloud().last();
     case.fails(4, "do reboot vm.web").says(&[
         "it restarts",
-        "Nobody is there",
+        "Confirmation is required",
         "--yes",
         "Nothing was sent",
     ]);
@@ -183,7 +183,7 @@ fn nothing_is_sent_twice_and_the_history_says_what_is_not_known() {
     let sent = case.cloud().mutations_since(before);
     assert_eq!(sent.len(), 1, "{sent:?}");
     case.ok("history").says(&["rotate-credentials database.main: outcome unknown"]);
-    case.ok("lock status").says(&["Nobody"]);
+    case.ok("lock status").says(&["is free"]);
 }
 
 const WORKLOADS: &str = "\

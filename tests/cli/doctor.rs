@@ -94,7 +94,7 @@ fn what_can_be_mended_is_mended_and_nothing_else() {
     ]);
     assert_eq!((mode(&keys), mode(&settings)), (0o666, 0o666), "looking mends nothing");
     let run = case.ok("doctor --fix");
-    run.says(&["holds together", "had mode 0666", "make new ones"]);
+    run.says(&["is valid", "had mode 0666", "make new ones"]);
     assert_eq!((mode(&keys), mode(&settings)), (0o600, 0o644));
     case.ok("doctor").says(&["readable by you only"]);
     fs::write(&settings, "[profiles.work]\napi_ulr = 'x'\n").unwrap();

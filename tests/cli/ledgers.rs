@@ -39,7 +39,7 @@ fn applying(case: &Case) -> Child {
 #[test]
 fn two_appliers_and_one_ledger() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "1"]);
-    case.ok("lock status").says(&["is free", "file:./.stead/ledger"]);
+    case.ok("lock status").says(&["file:./.stead/ledger is free"]);
     let mut first = applying(&case);
     let pid = first.id().to_string();
     case.fails(8, "apply --yes").says(&["locked by tester@", &pid, "lock status", "lock break"]);

@@ -303,7 +303,7 @@ volume: { v: { size: 9 } }
     case.ok("apply -C a --yes --backend file:books");
     case.ok("import -C b --all --observe --backend file:books").says(&[
         "It belongs to api_key.ci of a/default.",
-        "It is the service's own",
+        "It belongs to the service",
         "It belongs to volume.v of a/default.",
     ]);
     let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap().to_owned();

@@ -49,7 +49,7 @@ fn mode(path: &Path, mode: u32) {
 #[test]
 fn a_sealed_ledger_is_written_with_its_key_alone() {
     let case = Sealed::new();
-    case.ok("apply --yes").says(&["bear MACs from here on"]);
+    case.ok("apply --yes").says(&["have MACs from now on"]);
     case.0.edit("stead.yaml", "description: one", "description: two");
     assert!(!case.ok("apply --yes").all().contains("from here on"));
     case.ok("state verify").says(&["whole"]);
