@@ -66,7 +66,7 @@ fn a_sealed_ledger_is_written_with_its_key_alone() {
     // Another key is told apart from one that cannot be used.
     case.0.write("other", "o".repeat(48));
     mode(&case.0.path("other"), 0o600);
-    case.with("other", 1, "plan").says(&["bear MACs of the key", "and the one that is given is"]);
+    case.with("other", 1, "plan").says(&["have MACs of the key", "and the given key is"]);
     case.with("none", 1, "plan").says(&["cannot read none"]);
     mode(&case.0.path("other"), 0o644);
     case.with("other", 1, "plan").says(&["other users can read", "chmod 600 other"]);

@@ -345,7 +345,7 @@ fn another_ledger_of_the_same_key_is_not_taken() {
     case.restore("whole");
     case.key("new", b'n');
     let run = expect(1, "apply", case.on(HOME, "new", "apply --yes"));
-    run.says(&["bear MACs of the key", "state seal --previous-key FILE"]);
+    run.says(&["have MACs of the key", "state seal --previous-key FILE"]);
     // Another environment's.
     let environments = "environments: { prod: {}, test: {} }\n";
     case.0.write("stead.yaml", STACK.replace("v:", "y:").replace("10.1", "10.6") + environments);
