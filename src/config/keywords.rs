@@ -91,30 +91,30 @@ pub fn find_word(words: Keywords, name: &str) -> Option<&'static Keyword> {
 
 /// Top-level keywords that are not kinds.
 pub const TOP: Keywords = &[
-    word("backend", "The local ledger is refused: settings say where it is kept.")
+    word("backend", "Refuses a local ledger: the settings define where the ledger is stored.")
         .example("backend: required")
-        .one_of(&[word("required", "A ledger that only this machine has is refused.")])
+        .one_of(&[word("required", "Refuses a ledger that exists only on this machine.")])
         .of_stacks(),
     word("data", "Objects that this stack does not manage.").takes(KeywordValue::Named(&[]))
         .example("data: { vpc: { shared: { name: shared } } }   # then $data.vpc.shared"),
     word("environments", "Environments, chosen by `-e`.").takes(KeywordValue::Named(ENVIRONMENT))
         .example("environments: { prod: { confirm: typed, vars: { size: large } } }")
         .of_stacks(),
-    word("import", "Live objects that become a resource's.").takes(KeywordValue::Block(IMPORT))
+    word("import", "Live objects to adopt as resources.").takes(KeywordValue::Block(IMPORT))
         .example("import: [{ to: database.main, id: dbk3x9q2 }]")
         .of_stacks(),
-    word("include", "Files that are read as if they stood beside this one.")
+    word("include", "Files that are read as if they were in this directory.")
         .example("include: [../shared/network.stead.yaml]"),
     word("locals", "Values with a name; computed once.").takes(KeywordValue::Named(&[]))
         .example("locals: { host: \"${env}.example.com\" }   # then $locals.host"),
-    word("moved", "New addresses of what the ledger has under old ones; a module says those of its own.").takes(KeywordValue::Block(MOVED))
+    word("moved", "New addresses of resources that the ledger has under old ones; a module declares its own.").takes(KeywordValue::Block(MOVED))
         .example("moved: [{ from: vm.frontend, to: vm.web }]   # or of whole modules: { from: shop_eu, to: shop_europe }"),
-    word("outputs", "What to print when all is done, and other stacks may read.").takes(KeywordValue::Named(&[]))
+    word("outputs", "Values that an apply prints and that other stacks can read.").takes(KeywordValue::Named(&[]))
         .example("outputs: { url: $app.web.url }"),
     word("policy", "Rules that a plan must pass.").takes(KeywordValue::Named(POLICY))
         .example("policy: { budget: { deny: \"${plan.monthly_after > 400.0}\", message: Over budget. } }")
         .of_stacks(),
-    word("removed", "What becomes of objects whose block is gone; a module says it of those of its own.").takes(KeywordValue::Block(REMOVED))
+    word("removed", "What happens to objects whose block was removed; a module declares its own.").takes(KeywordValue::Block(REMOVED))
         .example("removed: [{ from: vm.legacy, action: forget }]"),
     word("secrets", "The ledger keeps generated secrets, and those that the service shows once, encrypted to these recipients.").takes(KeywordValue::Block(SECRETS))
         .example("secrets: { recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p] }   # stead secret keygen --out FILE makes one")
@@ -135,19 +135,19 @@ pub const TOP: Keywords = &[
 
 /// Keywords that the block of every resource may have.
 pub const BODY: Keywords = &[
-    word("deliver_secret", "Where the secret goes that the service shows once: a file, a line of an env file, or a program of your own settings.")
+    word("deliver_secret", "Where to deliver the secret that the service shows once: a file, a line of an env file, or a program from your own settings.")
         .takes(KeywordValue::Block(DELIVER))
         .example("deliver_secret: { file: ./secrets/ci-key }   # or { env_file: ./.env, variable: CI_KEY }, or { sink: vault }"),
-    word("depends_on", "What must be there first, and no reference shows.")
+    word("depends_on", "Resources that must exist first, but that no attribute refers to.")
         .takes(KeywordValue::Address)
         .example("depends_on: [vm.gate]"),
     word("for_each", "One instance for each key.")
         .example("for_each: [a, b]   # then vm.web.a, vm.web.b; each.key, each.value"),
-    word("lifecycle", "What may happen to it.")
+    word("lifecycle", "How the object may be changed, replaced and deleted.")
         .takes(KeywordValue::Block(LIFECYCLE))
         .example("lifecycle: { protect: true, timeouts: { create: 30m } }"),
     word("project", "The project that it belongs to: `$project.NAME`, or a name or id."),
-    word("when", "Whether this environment has it at all.")
+    word("when", "Whether this environment has the resource at all.")
         .takes(KeywordValue::Boolean)
         .example("when: \"${env == 'prod'}\""),
 ];
@@ -156,32 +156,32 @@ pub const BODY: Keywords = &[
 pub const LIFECYCLE: Keywords = &[
     word(
         "final_snapshot",
-        "A snapshot is made before a VM or a volume goes, and stays; if it fails, nothing is deleted.",
+        "A final snapshot is created before a VM or a volume is deleted, and is kept; if it fails, nothing is deleted.",
     )
     .takes(KeywordValue::Boolean)
     .example("lifecycle: { final_snapshot: true }"),
-    word("ignore_drift", "Attributes whose live side is left alone; an edit of the file still applies.")
+    word("ignore_drift", "Attributes whose live changes are ignored; an edit of the file still applies.")
         .takes(KeywordValue::Block(IGNORED))
         .example(
             "lifecycle: { ignore_drift: [{ field: plan, reason: resized by hand, until: 2027-01-31 }] }",
         ),
-    word("on_remove", "What becomes of the object when its block goes.")
+    word("on_remove", "What happens to the object when its block is removed.")
         .example("lifecycle: { on_remove: keep }")
         .one_of(&[
-            word("delete", "The object goes with its block."),
+            word("delete", "The object is deleted with its block."),
             word("keep", "The object stays live."),
         ]),
     word("protect", "No deletion, no replacement.")
         .takes(KeywordValue::Boolean)
         .example("lifecycle: { protect: \"${env == 'prod'}\" }"),
-    word("replace", "Which comes first when it is replaced.")
+    word("replace", "The order of deletion and creation in a replacement.")
         .example("lifecycle: { replace: create_first }")
         .one_of(&[
-            word("create_first", "The new one comes, then the old one goes."),
-            word("delete_first", "The old one goes, then the new one comes."),
+            word("create_first", "The new object is created, then the old one is deleted."),
+            word("delete_first", "The old object is deleted, then the new one is created."),
             word("never", "A replacement is refused."),
         ]),
-    word("timeouts", "How long it may take.")
+    word("timeouts", "How long each operation may take.")
         .takes(KeywordValue::Block(TIMEOUTS))
         .example("lifecycle: { timeouts: { create: 30m, update: 1h, delete: 10m } }"),
 ];
@@ -190,13 +190,13 @@ pub const LIFECYCLE: Keywords = &[
 pub const IGNORED: Keywords = &[
     word("field", "The attribute.").mark_required(),
     word("reason", "The reason, for readers of the file."),
-    word("until", "The last day that it holds."),
+    word("until", "The last day on which the entry applies."),
 ];
 
 /// Keywords of an open map such as `env_vars`, besides its user-defined keys.
 pub const MAP: Keywords = &[word(
     "exclusive",
-    "With `exclusive: true` what else stands in the live map goes; in quotes it is a key like any other.",
+    "With `exclusive: true`, all other keys of the live map are deleted; in quotes it is an ordinary key.",
 )
 .takes(KeywordValue::Boolean)
 .example("env_vars: { exclusive: true, APP_ENV: prod }")];
@@ -211,33 +211,33 @@ pub const TIMEOUTS: Keywords = &[
 /// Words of `secrets`.
 pub const SECRETS: Keywords = &[word(
     "recipients",
-    "Who can read the kept secrets: 1 to 16 native age recipients, as they are or from variables.",
+    "Who can decrypt the secrets in the ledger: 1 to 16 native age recipients, literal or from variables.",
 )];
 
 /// Words of `deliver_secret`.
 pub const DELIVER: Keywords = &[
     word("env_file", "A file of `NAME=value` lines, below the stack's directory."),
-    word("file", "A file that holds the secret alone, below the stack's directory."),
-    word("sink", "A program that your own settings name; it takes the secret by standard input."),
+    word("file", "A file that contains only the secret, below the stack's directory."),
+    word("sink", "A program that your own settings name; it reads the secret from standard input."),
     word("variable", "The name in an `env_file`."),
 ];
 
 /// Keywords allowed in a variable's declaration.
 pub const VARIABLE: Keywords = &[
-    word("check", "What must hold of `self`."),
+    word("check", "A condition on `self` that must be true."),
     word("default", "The value if none is given; a variable without a default must be given one."),
-    word("deliver_secret", "Where a generated secret goes.").takes(KeywordValue::Block(DELIVER)),
+    word("deliver_secret", "Where to deliver a generated secret.").takes(KeywordValue::Block(DELIVER)),
     word("description", "What it is for."),
-    word("from_file", "The file that holds it, below the stack's directory."),
+    word("from_file", "The file that contains the value, below the stack's directory."),
     word(
         "generate",
-        "A secret of so many characters that the first apply makes; it stays the same from then on.",
+        "The length of a secret that the first apply generates; later applies do not change the secret.",
     )
     .example("vars: { session_key: { type: secret, generate: 32 } }"),
-    word("one_of", "The only values that it takes."),
+    word("one_of", "The only values that are allowed."),
     word("source", "A program that your own settings name; it prints the secret.")
         .example("vars: { stripe_key: { type: secret, source: vault } }"),
-    word("type", "Its type; string when it is not said.").one_of(TYPES),
+    word("type", "The type; string by default.").one_of(TYPES),
 ];
 
 /// Types of variables, the simple ones first.
@@ -255,11 +255,11 @@ pub const TYPES: Keywords = &[
 
 /// Keywords allowed in an environment's block.
 pub const ENVIRONMENT: Keywords = &[
-    word("confirm", "How an apply asks.").one_of(&[
+    word("confirm", "How an apply asks for approval.").one_of(&[
         word("ask", "Yes or no."),
         word("typed", "The environment's name must be typed before an apply."),
     ]),
-    word("default", "It is meant when none is said.").takes(KeywordValue::Boolean),
+    word("default", "Whether this environment is used when none is chosen.").takes(KeywordValue::Boolean),
     word("set", "Values that replace exactly one path each: `database.main.storage_gb: 80`.")
         .example("environments: { prod: { set: { database.main.storage_gb: 80 } } }"),
     word("vars", "Values of variables.").takes(KeywordValue::Variables),
@@ -267,9 +267,10 @@ pub const ENVIRONMENT: Keywords = &[
 
 /// Keywords allowed in a policy's block.
 pub const POLICY: Keywords = &[
-    word("deny", "What must not be true.").mark_required(),
-    word("message", "What to tell then.").mark_required(),
-    word("on", "The kinds that it is about; without it, the plan as a whole.").takes(KeywordValue::Kinds),
+    word("deny", "The condition under which a change is denied.").mark_required(),
+    word("message", "The message of the denial.").mark_required(),
+    word("on", "The kinds that the policy applies to; without it, the plan as a whole.")
+        .takes(KeywordValue::Kinds),
 ];
 
 /// Keywords allowed in a module call (`use`).
@@ -277,11 +278,10 @@ pub const USE: Keywords = &[
     word("for_each", "One instance of the module for each entry."),
     word(
         "name",
-        "What the names of its resources begin with, instead of its own name and key: a module that is \
-                  called otherwise keeps their names.",
+        "The prefix of its resources' names, instead of its own name and key: with it, a renamed module keeps their names.",
     ),
     word("source", "The module's directory.").mark_required(),
-    word("when", "It is there only when this is true.").takes(KeywordValue::Boolean),
+    word("when", "The module exists only when this is true.").takes(KeywordValue::Boolean),
     word("with", "Values of the module's variables."),
 ];
 
@@ -295,29 +295,28 @@ pub const STACK: Keywords = &[
 pub const MOVED: Keywords = &[
     word(
         "from",
-        "The address that it had, or the name that a module had: all that is in it goes along, but for what another \
-         entry says more of.",
+        "The old address, or the old name of a module: all its resources move, except those that a more specific entry names.",
     )
     .takes(KeywordValue::AddressOrModule)
     .mark_required(),
-    word("to", "The address or name that it has now.").takes(KeywordValue::AddressOrModule).mark_required(),
+    word("to", "The new address or name.").takes(KeywordValue::AddressOrModule).mark_required(),
 ];
 
 /// Keywords allowed in an entry of `ignore_drift`.
 pub const IMPORT: Keywords = &[
-    word("to", "The address that takes it over.").takes(KeywordValue::Address).mark_required(),
+    word("to", "The address that adopts the object.").takes(KeywordValue::Address).mark_required(),
     word("id", "The live object's id.").mark_required(),
-    word("when", "Only when this is true.").takes(KeywordValue::Boolean),
+    word("when", "The object is adopted only when this is true.").takes(KeywordValue::Boolean),
 ];
 
 /// Keywords allowed in an entry of `ignore_drift`.
 pub const REMOVED: Keywords = &[
-    word("from", "The address that it had, or the name that a module had.")
+    word("from", "The old address, or the old name of a module.")
         .takes(KeywordValue::AddressOrModule)
         .mark_required(),
-    word("action", "forget: the object stays live; delete: it goes.")
+    word("action", "forget: the object stays live; delete: it is deleted.")
         .mark_required()
-        .one_of(&[word("forget", "The object stays live."), word("delete", "The object is removed.")]),
+        .one_of(&[word("forget", "The object stays live."), word("delete", "The object is deleted.")]),
 ];
 
 /// Roots of a `$` path that are not kinds.
@@ -326,7 +325,7 @@ pub const ROOTS: Keywords = &[
     word("each", "Inside of `for_each`: `each.key`, `each.value`."),
     word("env", "The environment's name."),
     word("locals", "A local."),
-    word("module", "In a module: what the names of its resources begin with."),
+    word("module", "In a module: the prefix of its resources' names."),
     word("stack", "The stack's name."),
     word("stacks", "Another stack's output."),
     word("use", "A module's output."),
@@ -343,10 +342,13 @@ pub const TEST_FILE: Keywords = &[word("test", "Tests of the stack, in files *.t
 
 /// Keywords allowed in a test's block.
 pub const TEST: Keywords = &[
-    word("given", "What is there before the plan.").takes(KeywordValue::Block(TEST_GIVEN)),
-    word("plan", "What the plan must be; what is not said is not looked at, but for what blocks it.")
-        .takes(KeywordValue::Block(TEST_PLAN)),
-    word("apply", "What must come of an apply; the plan after it is empty.")
+    word("given", "The state before the plan.").takes(KeywordValue::Block(TEST_GIVEN)),
+    word(
+        "plan",
+        "What the plan must be; only what is written is checked, except that no blocker may occur.",
+    )
+    .takes(KeywordValue::Block(TEST_PLAN)),
+    word("apply", "The required result of an apply; the plan after it must be empty.")
         .takes(KeywordValue::Block(TEST_APPLY)),
 ];
 
@@ -354,14 +356,17 @@ pub const TEST: Keywords = &[
 pub const TEST_GIVEN: Keywords = &[
     word("env", "The environment."),
     word("vars", "Values of variables.").takes(KeywordValue::Variables),
-    word("world", "What is live already, as `stead emulator --seed` has it; nothing when it is not said."),
-    word("applied", "`true`: the stack is applied before; with `vars`, with other values.")
+    word(
+        "world",
+        "Objects that are live already, in the format of `stead emulator --seed`; none by default.",
+    ),
+    word("applied", "`true`: the stack is applied first; with `vars`, with other values.")
         .takes(KeywordValue::Block(TEST_APPLIED)),
 ];
 
 /// Keywords of the apply that precedes the plan in a test.
 pub const TEST_APPLIED: Keywords =
-    &[word("vars", "Values over those of the test.").takes(KeywordValue::Variables)];
+    &[word("vars", "Values that override those of the test.").takes(KeywordValue::Variables)];
 
 /// Keywords of the expectations about a test's plan.
 pub const TEST_PLAN: Keywords = &[
@@ -369,20 +374,20 @@ pub const TEST_PLAN: Keywords = &[
     word("update", "Exactly these are updated in place.").takes(KeywordValue::Address),
     word("replace", "Exactly these are replaced.").takes(KeywordValue::Address),
     word("delete", "Exactly these are deleted.").takes(KeywordValue::Address),
-    word("adopt", "Exactly these are taken over.").takes(KeywordValue::Address),
-    word("move", "Exactly these come from another address.").takes(KeywordValue::Address),
+    word("adopt", "Exactly these are adopted.").takes(KeywordValue::Address),
+    word("move", "Exactly these move from another address.").takes(KeywordValue::Address),
     word("forget", "The resources to forget: their objects stay live.").takes(KeywordValue::Address),
     word("read", "Exactly these are only read.").takes(KeywordValue::Address),
     word("count", "How many are created, updated, …, and `unchanged`."),
     word("monthly", "The monthly bill afterwards, in dollars.").takes(KeywordValue::Block(TEST_BILL)),
     word("blocks", "Exactly these codes block the plan."),
-    word("policy", "The verdicts of policies.").takes(KeywordValue::Named(&[])),
+    word("policy", "The results of policies.").takes(KeywordValue::Named(&[])),
     word("problems", "Exactly these codes are the stack's problems, warnings included."),
 ];
 
 /// Lower and upper bound of an expected monthly bill.
 pub const TEST_BILL: Keywords =
-    &[word("min", "It is no less than this."), word("max", "It is no more than this.")];
+    &[word("min", "The lower bound of the bill."), word("max", "The upper bound of the bill.")];
 
 /// Keywords of the expectations about a test's apply.
 pub const TEST_APPLY: Keywords = &[

@@ -186,7 +186,7 @@ impl TestFileReader {
         if test.plan.is_none() && test.apply.is_none() {
             self.report_test_problem(
                 entry.key_span,
-                "This test looks at nothing",
+                "This test checks nothing",
                 "plan: { create: [ADDRESS] }",
             );
             return None;
@@ -267,7 +267,7 @@ impl TestFileReader {
                             Some(said) => drop(wanted.policy.insert(part.key.clone(), said)),
                             None => self.report_test_problem(
                                 part.value.span,
-                                "A verdict is pass, deny or unknown",
+                                "A policy result is pass, deny or unknown",
                                 "NAME: deny",
                             ),
                         }
@@ -281,7 +281,7 @@ impl TestFileReader {
             if word != "unchanged" && !ACTIONS.contains(&word.as_str()) {
                 self.report_test_problem(
                     said.span,
-                    "Counted are actions, and `unchanged`",
+                    "`count` takes actions, and `unchanged`",
                     "count: { create: 2, unchanged: 5 }",
                 );
             }
@@ -360,7 +360,7 @@ impl TestFileReader {
 
     fn read_word(&mut self, node: &Node) -> Option<Spanned<Name>> {
         let Some(scalar) = node.scalar() else {
-            self.report_test_problem(node.span, "This is one word", "env: prod");
+            self.report_test_problem(node.span, "This must be one word", "env: prod");
             return None;
         };
         Some(Spanned { value: scalar.text.clone(), span: node.span })
@@ -378,7 +378,11 @@ impl TestFileReader {
             _ => one,
         };
         if items.is_none() {
-            self.report_test_problem(node.span, "This is a list of words", "create: [ADDRESS, ADDRESS]");
+            self.report_test_problem(
+                node.span,
+                "This must be a list of words",
+                "create: [ADDRESS, ADDRESS]",
+            );
         }
         Spanned { value: items.unwrap_or_default(), span: node.span }
     }

@@ -63,7 +63,7 @@ fn an_object_that_nobody_here_manages_is_found_and_left_alone() {
         "network/more.stead.yaml",
         "data: { vpc: { own: { name: main } } }\noutputs: { own: $data.vpc.own }\n",
     );
-    case.fails(1, "plan -C network").says(&["finds what this stack manages", "$vpc.main"]);
+    case.fails(1, "plan -C network").says(&["finds an object that this stack manages", "$vpc.main"]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_stack_has_several_projects() {
         case.cloud().list("/api/v1/vpcs").iter().map(|vpc| vpc["project_id"].to_string()).collect();
     assert_eq!(projects.len(), 2, "{projects:?}");
     case.edit("m/stead.yaml", ", project: $vars.project", "");
-    case.fails(1, "validate").says(&["S0275", "does not say its project", "used here as m.a"]);
+    case.fails(1, "validate").says(&["S0275", "does not name its project", "used here as m.a"]);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn rule_04_references_are_checked_offline() {
                 "vm: {{ w: {{ {VM} }} }}\nvolume: {{ v: {{ size: 9, when: \"${{vm.w.status == 'x'}}\" }} }}\n"
             ),
             "S0208",
-            "decided while loading",
+            "evaluated while the configuration is loaded",
         ),
     ] {
         in_both(&stack, |case, syntax| {

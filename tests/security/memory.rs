@@ -26,7 +26,7 @@ struct Bomb {
     code: &'static str,
 }
 
-/// Locals of which each is made of the one before; `{}` stands for that.
+/// Locals of which each is made of the one before; `{}` occurs for that.
 fn chain(first: &str, next: &str, levels: usize) -> String {
     let mut text = format!("{HEAD}locals:\n  a0: {first}\n");
     for n in 1..=levels {

@@ -308,22 +308,22 @@ mod tests {
 
     #[test]
     fn pages_of_words_and_kinds() {
-        insta::assert_snapshot!(shown("lifecycle"), @r#"
-    lifecycle
-      What may happen to it. It has final_snapshot, ignore_drift, on_remove, protect, replace,
-        timeouts.
-    words in it
-      final_snapshot  A snapshot is made before a VM or a volume goes, and stays; if it fails,
-                      nothing is deleted.
-      ignore_drift    Attributes whose live side is left alone; an edit of the file still
-                      applies.
-      on_remove       What becomes of the object when its block goes.
-      protect         No deletion, no replacement.
-      replace         Which comes first when it is replaced.
-      timeouts        How long it may take.
-    example
-      lifecycle: { protect: true, timeouts: { create: 30m } }
-    "#);
+        insta::assert_snapshot!(shown("lifecycle"), @"
+        lifecycle
+          How the object may be changed, replaced and deleted. It has final_snapshot,
+            ignore_drift, on_remove, protect, replace, timeouts.
+        words in it
+          final_snapshot  A final snapshot is created before a VM or a volume is deleted, and is
+                          kept; if it fails, nothing is deleted.
+          ignore_drift    Attributes whose live changes are ignored; an edit of the file still
+                          applies.
+          on_remove       What happens to the object when its block is removed.
+          protect         No deletion, no replacement.
+          replace         The order of deletion and creation in a replacement.
+          timeouts        How long each operation may take.
+        example
+          lifecycle: { protect: true, timeouts: { create: 30m } }
+        ");
         insta::assert_snapshot!(shown("volume"), @r#"
     volume
       Block storage that outlives the machine it is attached to.

@@ -124,14 +124,14 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         };
         known.sort_unstable();
         let what = if is_module { "`use` block" } else { "block" };
-        let problem = Diagnostic::error(codes::NOT_DECLARED, "a declaration leads nowhere")
+        let problem = Diagnostic::error(codes::NOT_DECLARED, "a declaration names an unknown address")
             .with_label(span, "")
             .detail(format!("No {what} declares {address}."));
         let kinds = self.resolver.registry.top_level().map(|kind| kind.name);
         let near_kind = nearest_name(address.root(), kinds).filter(|_| is_module);
         let misspelt = near_kind.zip(address.as_str().split_once('.'));
         self.resolver.problems.push(match (nearest_name(address.as_str(), known), misspelt) {
-            (Some(near), _) => problem.help(format!("did you mean `{near}`? Else {help}")),
+            (Some(near), _) => problem.help(format!("did you mean `{near}`? If not, {help}")),
             (None, Some((kind, (_, rest)))) => problem.help(format!("did you mean `{kind}.{rest}`?")),
             (None, None) => problem.help(help),
         });
@@ -143,7 +143,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         let what = if rest.is_empty() { "`use` block" } else { "block" };
         let problem = Diagnostic::error(codes::STILL_DECLARED, "an address still has its block")
             .with_label(span, "")
-            .detail(format!("{address} is to be left, and a {what} declares it."))
+            .detail(format!("The entry moves or removes {address}, but a {what} still declares it."))
             .help(help);
         let call = || self.resolver.problems.call_span(module).filter(|_| rest.is_empty());
         self.resolver.problems.push(match (self.resolver.index.of_instance(address), call()) {

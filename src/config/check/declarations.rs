@@ -124,7 +124,7 @@ impl<'d> Evaluator<'d> {
         if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse_path(bare).is_ok()) {
             let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
                 .with_label(node.span, "")
-                .detail("It names an address, not what is there: it has no `$`.")
+                .detail("It takes an address, not a reference, so it has no `$`.")
                 .help(format!("write `{bare}`"));
             self.problems.push(problem.fix(node.span, bare));
             return None;
@@ -169,7 +169,11 @@ impl<'d> Evaluator<'d> {
                 format!("did you mean `{near}.{rest}`?")
             },
         );
-        self.report_invalid_declaration(span, format!("No kind of resource stands at `{address}`."), help);
+        self.report_invalid_declaration(
+            span,
+            format!("`{address}` does not begin with a kind of resource."),
+            help,
+        );
     }
 
     fn read_move(&self, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
@@ -183,12 +187,16 @@ impl<'d> Evaluator<'d> {
             _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
                 let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
                 let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
-                let help = "an object stays what it is: name two of one kind".to_owned();
+                let help = "an object cannot change its kind: name two addresses of one kind".to_owned();
                 self.report_invalid_declaration(item.span, detail, help);
             }
             _ if from == to => {
                 let help = "remove the entry".to_owned();
-                self.report_invalid_declaration(item.span, format!("{from} moves to where it is."), help);
+                self.report_invalid_declaration(
+                    item.span,
+                    format!("{from} moves to its own address."),
+                    help,
+                );
             }
             _ => {
                 let (from, to) = (from.in_module(module), to.in_module(module));
@@ -221,7 +229,7 @@ impl<'d> Evaluator<'d> {
             Value::Text(id) if !id.is_empty() => id,
             Value::Integer(id) => Name::new(id.to_string()),
             _ => {
-                let help = "write what `stead ls --unmanaged` shows".to_owned();
+                let help = "write an id that `stead ls --unmanaged` shows".to_owned();
                 self.report_invalid_declaration(
                     item.get("id")?.span,
                     "An `id` is one text.".to_owned(),
@@ -253,7 +261,7 @@ impl<'d> Evaluator<'d> {
             Some("forget") => RemovedAction::Forget,
             Some("delete") => RemovedAction::Delete,
             _ => {
-                let help = "write `forget` (the object stays live) or `delete` (it goes)".to_owned();
+                let help = "write `forget` (the object stays live) or `delete` (it is deleted)".to_owned();
                 self.report_invalid_declaration(
                     node.span,
                     "`action` is one of two words.".to_owned(),
@@ -328,8 +336,8 @@ fn required_keys_example(words: Keywords) -> String {
 
 pub(in crate::config) fn duplicate_declaration(text: &str, first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
-        .with_label(again, "said again here")
-        .with_label(first, "said here first")
+        .with_label(again, "declared again here")
+        .with_label(first, "declared here first")
         .detail(text)
         .help("keep one of the two")
 }

@@ -55,9 +55,10 @@ fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
 
 /// Walks one cycle among mutually dependent resources and describes each of its edges.
 fn cycle_problem(members: &HashMap<&Address, &Resource>) -> Diagnostic {
-    let mut problem = Diagnostic::error(codes::DEPENDENCY_CYCLE, "resources wait for each other")
-        .detail("None of them can be made first.")
-        .help("remove one of these references, or set it after both exist");
+    let mut problem =
+        Diagnostic::error(codes::DEPENDENCY_CYCLE, "resources depend on each other in a cycle")
+            .detail("None of them can be created first.")
+            .help("remove one of these references, or set it after both exist");
     let Some(start) = members.keys().min() else { return problem };
     let mut path: Vec<(&Address, &Address, Span)> = Vec::new();
     let mut seen: HashMap<&Address, usize> = HashMap::new();
@@ -75,11 +76,11 @@ fn cycle_problem(members: &HashMap<&Address, &Resource>) -> Diagnostic {
     }
     let edges = path.len();
     for (from, to, span) in path.into_iter().take(MAX_EDGES) {
-        problem = problem.with_label(span, format!("{from} waits for {to}"));
+        problem = problem.with_label(span, format!("{from} depends on {to}"));
     }
     if edges > MAX_EDGES {
         problem =
-            problem.detail(format!("None of them can be made first; {} more edges.", edges - MAX_EDGES));
+            problem.detail(format!("None of them can be created first; {} more edges.", edges - MAX_EDGES));
     }
     problem
 }

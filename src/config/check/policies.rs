@@ -186,7 +186,7 @@ impl<'d> Evaluator<'d> {
             }
             ("plan" | "self", None) => {}
             (root, _) => {
-                let text = format!("`{root}` is nothing that a policy sees.");
+                let text = format!("`{root}` is not available in a policy.");
                 return self.no_policy(self.span_within(span, root), text);
             }
         }

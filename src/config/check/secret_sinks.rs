@@ -163,14 +163,13 @@ pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
         let is_git = plain.starts_with(".git") || plain.starts_with("git~");
         if is_git || TOOL_CONTROLLED_PATHS.contains(&plain) {
             return Some(format!(
-                "`{plain}` belongs to version control, CI, an editor or stead itself: what stands there decides \
-                 what they do"
+                "`{plain}` belongs to version control, CI, an editor or stead itself: its content controls what they do"
             ));
         }
     }
     let name = folded.rsplit('/').next().unwrap_or_default();
     (name == LOCK_FILE_NAME || is_stack_file(name) || is_test_file(name))
-        .then(|| format!("`{name}` is the name of a file that makes up a stack"))
+        .then(|| format!("`{name}` is the name of a stack's configuration file"))
 }
 
 fn is_ambiguous(c: char) -> bool {

@@ -370,7 +370,7 @@ fn unique_within(
                 .find_map(|name| resource.attributes.get(*name))
                 .map(|setting| setting.span);
             let why = format!(
-                "{} and {} agree in {}.",
+                "{} and {} have the same {}.",
                 first.address,
                 resource.address,
                 attributes.join(" and ")

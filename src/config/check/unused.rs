@@ -107,7 +107,7 @@ fn empty_block_problem(registry: &Registry, entry: &DocumentEntry) -> Option<Dia
     };
     let scalar = matches!(entry.key.as_str(), "stead" | "stack" | "backend");
     (holds && says_nothing && !scalar).then(|| {
-        Diagnostic::warning(codes::UNUSED, "this block says nothing")
+        Diagnostic::warning(codes::UNUSED, "this block is empty")
             .with_label(entry.key_span, "")
             .detail(format!("`{}` has no entries.", entry.key))
             .help("indent below it what belongs to it, or remove it")

@@ -67,7 +67,7 @@ pub(super) fn read_app_spec(root: &FieldReader<'_>, draft: &mut StackDraft) -> b
         None => draft.leave_out(
             root.field_span("domains"),
             &root.field_path("domains"),
-            "no service answers there",
+            "there is no web service for these domains",
         ),
     }
     draft.leave_all(root.unread_fields(TOP));
@@ -99,7 +99,7 @@ fn read_component(fields: &FieldReader<'_>, ty: &str, draft: &mut StackDraft) ->
             draft.leave_out(
                 fields.field_span("autoscaling"),
                 &fields.field_path("autoscaling.metrics"),
-                "replicas follow the number of requests at once, 80 for each, and at most 6 run",
+                "the number of replicas follows the concurrent requests, 80 for each replica, and is at most 6",
             );
         }
         _ => match fields.text("instance_count") {
@@ -161,12 +161,16 @@ fn read_component_variable(variable: &FieldReader<'_>, app: &mut DraftApp, draft
     if let Some(name) = of_database.into_iter().find(|name| draft.is_database(name)) {
         app.uses.push(name.to_owned());
         if key != "DATABASE_URL" {
-            draft.leave_out(at, &path, &format!("the link to {name} sets DATABASE_URL and its like"));
+            draft.leave_out(
+                at,
+                &path,
+                &format!("the link to {name} sets DATABASE_URL and related variables"),
+            );
         }
     } else if let Some(inner) = bound.first() {
         let why = match inner.split_once('.') {
             Some((other, _)) if other != "_self" && *inner != "APP_URL" => {
-                format!("it comes from {other}: the `url` of an app is where it answers")
+                format!("it comes from {other}: the address of an app is its `url`")
             }
             _ => format!("`{inner}` is filled in by the other platform"),
         };

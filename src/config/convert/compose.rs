@@ -74,14 +74,17 @@ fn read_compose_database(name: &str, fields: &FieldReader<'_>, draft: &mut Stack
         ..DraftDatabase::default()
     });
     for (key, why) in [
-        ("environment", "the service makes the users and passwords of a database"),
-        ("env_file", "the service makes the users and passwords of a database"),
-        ("ports", "an app reaches it by its link; others, by `public_access` and `public_allowlist`"),
-        ("entrypoint", "what the engine can be told is in `engine_config`"),
-        ("command", "what the engine can be told is in `engine_config`"),
+        ("environment", "the service creates the users and passwords of a database"),
+        ("env_file", "the service creates the users and passwords of a database"),
+        (
+            "ports",
+            "an app connects through its link; other clients need `public_access` and `public_allowlist`",
+        ),
+        ("entrypoint", "the options of the engine are in `engine_config`"),
+        ("command", "the options of the engine are in `engine_config`"),
         (
             "volumes",
-            "the service keeps its files; it starts empty: load a dump, and run first statements by hand",
+            "the service manages its files; it starts empty: load a dump, and run initial statements by hand",
         ),
     ] {
         if fields.get(key).is_some() {
@@ -149,7 +152,7 @@ fn read_compose_service(
         draft.leave_out(
             fields.field_span("healthcheck"),
             &path,
-            "only an HTTP path of the app can be asked",
+            "a health check can only request an HTTP path of the app",
         );
     }
     read_environment(fields, &mut app, hosts, draft);
@@ -174,7 +177,7 @@ fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut S
             None => draft.leave_out(
                 fields.source_span(),
                 fields.path(),
-                "it has neither `image` nor `build`: say `image`, `repo` or `source_dir`",
+                "it has neither `image` nor `build`: write `image`, `repo` or `source_dir`",
             ),
         }
         return;
@@ -187,7 +190,7 @@ fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut S
     let context = node_text(build).or_else(|| parts.text("context")).unwrap_or(".");
     parts.skip_default("dockerfile", &["Dockerfile", "./Dockerfile"]);
     if context.starts_with("..") {
-        let why = "it is outside of the stack's directory: write the stack's file above it, and the path from there";
+        let why = "it is outside of the stack's directory: put the stack's file above it, and write the path from there";
         draft.leave_out(at, &path, why);
     }
     draft.leave_all(parts.unread_fields(&[
@@ -226,7 +229,7 @@ fn published_port(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<St
         let at = all.get(n).map_or(fields.source_span(), |node| node.span);
         let (port, why) = match number {
             Ok(port) => (port, "an app listens on one port"),
-            Err(text) => (text, "it is no TCP port that is known here"),
+            Err(text) => (text, "it is not a TCP port with a known number"),
         };
         if first.and_then(|first| numbers[first].as_ref().ok()) != Some(port) {
             draft.leave_out(at, &format!("{}: {port}", fields.field_path("ports")), why);
@@ -283,7 +286,7 @@ fn read_instances(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut Stac
         draft.leave_out(
             fields.source_span(),
             fields.path(),
-            &format!("1 to 6 instances run, and not {replicas}"),
+            &format!("an app has 1 to 6 instances, and not {replicas}"),
         );
     }
 }
@@ -331,7 +334,7 @@ fn read_environment(
     for (key, value, at) in environment_variables(fields) {
         let path = format!("{}.{key}", fields.field_path("environment"));
         if known.contains(&key) {
-            draft.leave_out(at, &path, "it is written twice, and the last one counts");
+            draft.leave_out(at, &path, "it is written twice, and the last value is used");
         }
         known.push(key.clone());
         let Some(value) = value else {
@@ -345,14 +348,13 @@ fn read_environment(
                 app.uses.push(host.to_owned());
                 if key != "DATABASE_URL" {
                     let why = format!(
-                        "it names the container {host}: the link to it sets DATABASE_URL and its like"
+                        "it names the container {host}: the link to it sets DATABASE_URL and related variables"
                     );
                     draft.leave_out(at, &path, &why);
                 }
             }
             Some(host) => {
-                let why =
-                    format!("it names the container {host}: the `url` of that app is where it answers");
+                let why = format!("it names the container {host}: the address of that app is its `url`");
                 draft.leave_out(at, &path, &why);
             }
             None => {

@@ -210,7 +210,7 @@ impl StackDraft {
             }
             (Some(default), None) => variable.default = Some(default),
             (Some(new), Some(old)) if new != *old => {
-                why = format!("vars.{name} has one default, and here it is another: {new}");
+                why = format!("vars.{name} has another default already; the default here is {new}");
             }
             _ => {}
         }
@@ -234,7 +234,8 @@ impl StackDraft {
                 InterpolationPart::Text(text) => out.push_str(&text.replace('$', "$$")),
                 InterpolationPart::Variable { name, default, odd } => {
                     if odd {
-                        let why = format!("what stands in place of {name} is more than a default can say");
+                        let why =
+                            format!("the substitution of {name} is more complex than a default value");
                         self.leave_out(at, path, &why);
                     }
                     let name = self.declare_external_variable(&name, default, (at, path));
@@ -317,7 +318,7 @@ impl StackDraft {
         let variable = self.declare_variable(key, Some(value), &wanted);
         variable.is_secret = true;
         let name = variable.name.clone();
-        let why = format!("it looks like a secret, and was not copied: vars.{name} takes it");
+        let why = format!("it looks like a secret, and was not copied: pass it as vars.{name}");
         self.leave_out(at, &format!("{app}.{key}"), &why);
         name
     }

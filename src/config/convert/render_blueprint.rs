@@ -33,7 +33,7 @@ pub(super) fn read_blueprint(root: &FieldReader<'_>, draft: &mut StackDraft) -> 
             draft.leave_out(
                 other.source_span(),
                 other.path(),
-                "one environment is read, the first: the others are `environments` of the stack",
+                "only the first environment is read: declare the others as `environments` of the stack",
             );
         }
         places.truncate(1);
@@ -97,7 +97,7 @@ fn allowed_networks(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<
         draft.leave_out(
             fields.field_span("ipAllowList"),
             &path,
-            "0.0.0.0/0 is everyone, which here is an empty `public_allowlist`",
+            "0.0.0.0/0 means every address, which here is an empty `public_allowlist`",
         );
         return Some(Vec::new());
     }
@@ -146,7 +146,7 @@ fn read_blueprint_service(
     match fields.map("scaling") {
         Some(scaling) if ty == "web" => {
             app.set_scaling(scaling.text("minInstances"), scaling.text("maxInstances"));
-            let why = "replicas follow the number of requests at once, 80 for each, and at most 6 run";
+            let why = "the number of replicas follows the concurrent requests, 80 for each replica, and is at most 6";
             draft.leave_out(fields.field_span("scaling"), &fields.field_path("scaling"), why);
         }
         _ => app.set_number("instances", fields.text("numInstances")),
@@ -226,19 +226,19 @@ fn read_service_variable(
         Some(name) if draft.is_database(name) => {
             app.uses.push(name.to_owned());
             if key != "DATABASE_URL" {
-                let why = format!("the link to {name} sets DATABASE_URL and its like");
+                let why = format!("the link to {name} sets DATABASE_URL and related variables");
                 draft.leave_out(variable.source_span(), &path, &why);
             }
         }
         Some(name) if from.text("envVarKey").is_none() => {
-            let why = format!("it comes from {name}: the `url` of that app is where it answers");
+            let why = format!("it comes from {name}: the address of that app is its `url`");
             draft.leave_out(variable.source_span(), &path, &why);
         }
         _ => {
             draft.leave_out(
                 variable.source_span(),
                 &path,
-                "it is a variable of another service: give both one variable",
+                "it is a variable of another service: use one variable for both",
             );
         }
     }

@@ -65,9 +65,9 @@ pub fn convert_foreign_file(
     };
     if !found {
         return Err(Box::new(
-            Diagnostic::error(codes::FOREIGN, "this file is not what it was said to be")
-                .detail(format!("It is no {what}."))
-                .help("say what it is with --from compose, --from render or --from app-spec"),
+            Diagnostic::error(codes::FOREIGN, "this file does not have the expected format")
+                .detail(format!("It does not contain the expected {what}."))
+                .help("name its format with --from compose, --from render or --from app-spec"),
         ));
     }
     let left_out = draft.left_out();
@@ -106,7 +106,7 @@ pub fn convert_foreign_file(
 
 /// Reports that a file contains no service or database that can be converted, and lists what it has.
 fn nothing_to_convert(left_out: &[(Span, String)]) -> Diagnostic {
-    let problem = Diagnostic::error(codes::FOREIGN, "nothing of this file can be carried over");
+    let problem = Diagnostic::error(codes::FOREIGN, "no part of this file can be converted");
     let problem = problem.detail("It has no service, worker, job or database that has a counterpart.");
     left_out.iter().take(10).fold(problem, |problem, (at, note)| problem.with_label(*at, note.clone()))
 }

@@ -12,7 +12,7 @@ const REASONS: &[(&[&str], &str)] = &[
     ),
     (
         &["env_file", "configs", "secrets"],
-        "no file of variables is read: write them into `env_vars`, the secret ones as `type: secret` variables",
+        "files of variables are not read: write the variables into `env_vars`, the secret ones as `type: secret` variables",
     ),
     (
         &[
@@ -28,22 +28,22 @@ const REASONS: &[(&[&str], &str)] = &[
             "preDeployCommand",
             "initialDeployHook",
         ],
-        "how to build is found out by the platform; what else has to run belongs into the source",
+        "the platform detects how to build; other build steps must be part of the source",
     ),
     (
         &["mem_limit", "mem_reservation", "memswap_limit", "cpus", "cpu_shares", "resources", "shm_size"],
-        "`size` says what an instance has",
+        "`size` determines the resources of an instance",
     ),
     (&["working_dir"], "begin `start_command` with `cd`"),
     (&["profiles"], "there are no profiles: remove the block where it is not wanted, or give it a `when`"),
-    (&["extends"], "what it adds stands elsewhere: write it here"),
+    (&["extends"], "the extended definition is elsewhere: write its fields here"),
     (&["routes", "ingress"], "each app has an address of its own: there is no routing by path"),
     (&["kind"], "a job runs on request: stead do run"),
     (&["static_sites"], "there are no static sites: serve the files from a web app"),
-    (&["functions"], "functions are a kind of their own here: write its block"),
+    (&["functions"], "functions are a separate kind here: write a block of that kind"),
     (
         &["gitlab", "bitbucket"],
-        "only repositories on GitHub are built; of another, `source_dir` uploads a copy of the files",
+        "only repositories on GitHub are built; for others, `source_dir` uploads a copy of the files",
     ),
     (
         &[
@@ -63,9 +63,9 @@ const REASONS: &[(&[&str], &str)] = &[
             "group_add",
             "runtime",
         ],
-        "how a container is confined is the platform's matter",
+        "the platform controls the isolation of containers",
     ),
-    (&["databaseName"], "the service names them; further users are `users`"),
+    (&["databaseName"], "the service chooses the names; further users are declared in `users`"),
 ];
 
 /// Returns why a field is not converted; empty when there is nothing to add.

@@ -36,11 +36,10 @@ pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
         .with_label(span, "")
         .detail(format!(
-            "Together they may hold {} MiB of text and {MAX_VALUE_NODES} values besides what the files hold, at \
-             most 256 levels deep, and a copy counts like the first. This one goes beyond that.",
+            "Together they may have {} MiB of text and {MAX_VALUE_NODES} values in addition to the content of the files, at most 256 levels deep; each copy counts. This value exceeds that limit.",
             MAX_VALUE_TEXT_BYTES >> 20
         ))
-        .help("repeat less: shorten lists and texts that other values are made of, or split the stack")
+        .help("repeat less: shorten lists and texts that other values are computed from, or split the stack")
 }
 
 /// Returns the problem of an expression that has no value.
@@ -62,7 +61,7 @@ pub(in crate::config) fn evaluation_problem(
             Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
                 .with_label(span, "")
                 .detail(format!("The expression{what} was stopped after {steps} steps."))
-                .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
+                .help("iterate over smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
         }
         EvaluationError::TooLarge => too_large(span),
     }

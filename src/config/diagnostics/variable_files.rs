@@ -29,7 +29,7 @@ pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnosti
         let meaning = limits::CODES.iter().find(|(code, _)| *code == problem.code);
         let meaning = meaning.map_or("The file cannot be read.", |(_, meaning)| meaning);
         let said = Diagnostic::error(problem.code, "a variable file cannot be read")
-            .detail(format!("{meaning} What the line says is not shown: it may be a secret."))
+            .detail(format!("{meaning} The content of the line is not shown: it may be a secret."))
             .help(format!("compare the line with the examples of `stead explain {}`", problem.code));
         problems.push(match problem.span() {
             Some(span) => said.with_label(span, ""),

@@ -153,7 +153,7 @@ fn describe_edit(edit: &Edit) -> String {
         Edit::Append(path, _) => format!("one more item of `{path}`"),
         Edit::Remove(path) => format!("the file without `{path}`"),
         Edit::Rename(path, to) => format!("`{path}` as `{to}`"),
-        Edit::Redirect(_) => "references that lead elsewhere".to_owned(),
+        Edit::Redirect(_) => "references to another address".to_owned(),
     }
 }
 

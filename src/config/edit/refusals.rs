@@ -21,9 +21,9 @@ pub(super) fn unreadable_text(problem: Diagnostic) -> EditError {
 
 /// Returns the refusal for a path that does not exist.
 pub(super) fn missing_path(path: &str) -> EditError {
-    Diagnostic::error(codes::EDIT_MISSING, "nothing is written at this path")
+    Diagnostic::error(codes::EDIT_MISSING, "this path does not exist")
         .detail(format!("The file has no `{path}`."))
-        .help("check the path; a value may stand in another file of the stack, or come from a default")
+        .help("check the path; the value may be in another file of the stack, or be a default")
         .into()
 }
 
@@ -31,7 +31,7 @@ pub(super) fn missing_path(path: &str) -> EditError {
 pub(super) fn name_taken(name: &str, at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_TAKEN, "this name is taken")
         .with_label(at, "")
-        .detail(format!("`{name}` stands here already."))
+        .detail(format!("`{name}` exists here already."))
         .help("choose another name, or remove this one first")
         .into()
 }
@@ -39,7 +39,7 @@ pub(super) fn name_taken(name: &str, at: Span) -> EditError {
 /// Returns the refusal for a path that continues inside a value that is no map.
 pub(super) fn no_map(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_MISSING, "nothing can be written below this value")
-        .with_label(at, "this is no map")
+        .with_label(at, "this is not a map")
         .help("change the file by hand")
         .into()
 }
@@ -61,7 +61,7 @@ pub(super) fn computed_value(text: &str, at: Span) -> EditError {
     };
     Diagnostic::error(codes::EDIT_COMPUTED, "this value is computed")
         .with_label(at, "")
-        .detail(format!("It comes from {from}: a plain value in its place would cut that tie."))
+        .detail(format!("It comes from {from}: a plain value would no longer follow that source."))
         .help(help)
         .into()
 }
@@ -69,22 +69,22 @@ pub(super) fn computed_value(text: &str, at: Span) -> EditError {
 /// Returns the refusal for a value that is written elsewhere and shared through an alias.
 pub(super) fn shared_value(through: Span, at: Option<Span>) -> EditError {
     let problem = Diagnostic::error(codes::EDIT_SHARED, "this value is shared")
-        .with_label(through, "repeats what stands elsewhere")
+        .with_label(through, "repeats a value that is defined elsewhere")
         .detail(
-            "An anchor's text counts in several places, so that a change here would be a change there.",
+            "The value of an anchor is used in several locations, so a change here would change the others, too.",
         );
     let problem = match at {
-        Some(at) => problem.with_label(at, "it stands here"),
+        Some(at) => problem.with_label(at, "it is defined here"),
         None => problem,
     };
-    problem.help("change the marked block itself by hand, or write the value out here").into()
+    problem.help("change the anchored block itself by hand, or write the value out here").into()
 }
 
 /// Returns the refusal for an indexed path, because it is unknown which entry the index selects.
 pub(super) fn unclear_index(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_UNSURE, "this expression cannot be rewritten safely")
         .with_label(at, "")
-        .detail("It reaches the name through brackets.")
+        .detail("It refers to the name through an index in brackets.")
         .help("write the path with dots, or change it by hand")
         .into()
 }
@@ -92,7 +92,7 @@ pub(super) fn unclear_index(at: Span) -> EditError {
 /// Returns the refusal for a new text that would not mean what was requested.
 pub(in crate::config) fn unexpected_result(what: &str) -> EditError {
     let detail = format!(
-        "Read again, the file would not say just what was asked for ({what}), so it was left as it is."
+        "The edited file would not contain exactly the requested change ({what}), so the file was not changed."
     );
     Diagnostic::error(codes::EDIT_UNSURE, "this file cannot be changed safely")
         .detail(detail)

@@ -124,7 +124,7 @@ pub(in crate::config) fn read_text(files: &dyn Files, path: &str) -> Result<Stri
     if bytes.len() > MAX_FILE_BYTES {
         return Err(format!("`{path}` is larger than {MAX_FILE_BYTES} bytes"));
     }
-    String::from_utf8(bytes).map_err(|_| format!("`{path}` is no UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| format!("`{path}` is not UTF-8 text"))
 }
 
 #[cfg(test)]

@@ -240,13 +240,15 @@ impl<'g> SourceUnitLoader<'g> {
             Err(away) => away,
         };
         self.problems.push(match away {
-            ConfigPathError::Outside => Diagnostic::error(codes::OUTSIDE, "a path leaves the root")
+            ConfigPathError::Outside => {
+                Diagnostic::error(codes::OUTSIDE, "a path is outside of the root directory")
+                    .with_label(node.span, "")
+                    .detail(format!("`{path}` is outside of the directories that this stack may read."))
+                    .help(OUTSIDE_HELP)
+            }
+            ConfigPathError::NotPlain => Diagnostic::error(codes::OUTSIDE, "this is not a path")
                 .with_label(node.span, "")
-                .detail(format!("`{path}` leads out of what this stack may read."))
-                .help(OUTSIDE_HELP),
-            ConfigPathError::NotPlain => Diagnostic::error(codes::OUTSIDE, "this is no path")
-                .with_label(node.span, "")
-                .detail("It takes a relative path with `/` between its parts, written as it is.")
+                .detail("It takes a relative path with `/` between its parts, as a literal.")
                 .help("write, for example, `../shared/network.stead.yaml`"),
         });
         None
@@ -275,7 +277,7 @@ impl<'g> SourceUnitLoader<'g> {
     /// Reads a directory as a module.
     fn read_module(&mut self, place: &ConfigPath, span: Span) -> Option<usize> {
         let wrong = |detail: String| {
-            Diagnostic::error(codes::MODULE, "this directory is no module")
+            Diagnostic::error(codes::MODULE, "this directory is not a module")
                 .with_label(span, "")
                 .detail(detail)
                 .help("a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`")
@@ -323,8 +325,8 @@ impl<'g> SourceUnitLoader<'g> {
         for knot in knots {
             let members: Vec<usize> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
             let mut problem = Diagnostic::error(codes::MODULE_CYCLE, "modules use each other in a cycle")
-                .detail("A module would hold itself, without end.")
-                .help("take what both need into a module of its own");
+                .detail("A module would contain itself without end.")
+                .help("move what both need into a separate module");
             let inside =
                 self.uses.iter().filter(|(from, to, _)| members.contains(from) && members.contains(to));
             for (_, to, span) in inside.take(20) {

@@ -70,7 +70,7 @@ impl IncludedFiles {
             gatherer.problems.push(
                 Diagnostic::error(codes::INCLUDE, "only stack files are included")
                     .with_label(node.span, "")
-                    .detail(format!("`{}` is not named like one.", place.name()))
+                    .detail(format!("`{}` does not have the name of a stack file.", place.name()))
                     .help(
                         "name the file `NAME.stead.yaml` or `NAME.stead.kdl`; for a directory, write `use`",
                     ),
@@ -103,14 +103,14 @@ impl IncludedFiles {
         }
         if here == Some(known) {
             let problem = Diagnostic::error(codes::INCLUDE_CYCLE, "files include each other in a cycle")
-                .with_label(span, "leads back to where it began")
+                .with_label(span, "closes the cycle")
                 .help("remove this one: the file is part of the stack already");
             let others = way.iter().skip(1).rev().take(20);
-            return others.fold(problem, |problem, span| problem.with_label(*span, "is on the way"));
+            return others.fold(problem, |problem, span| problem.with_label(*span, "is part of the cycle"));
         }
         let problem = Diagnostic::error(codes::INCLUDE, "a file is read twice")
             .with_label(span, "")
-            .detail("All files of a stack or module are one: each is read once.")
+            .detail("All files of a stack or module form one configuration: each is read once.")
             .help("remove one of the two");
         match self.from[known] {
             Some((_, first)) => problem.with_label(first, "included here first"),
@@ -145,6 +145,6 @@ fn included_paths(document: &Document, problems: &mut Vec<Diagnostic>) -> Vec<No
 fn no_path(span: Span) -> Diagnostic {
     Diagnostic::error(codes::INCLUDE, "`include` takes paths of files")
         .with_label(span, "")
-        .detail("They are written as they are, without `$`: which files make up a stack depends on nothing.")
+        .detail("They are literals, without `$`: the files of a stack cannot depend on values.")
         .help("write `include: [../shared/network.stead.yaml]`, or in KDL `include \"../shared/network.stead.kdl\"`")
 }

@@ -112,7 +112,7 @@ impl<'d> Evaluator<'d> {
             self.problems.push(
                 Diagnostic::error(codes::DECLARED_TWICE, "two entries have the same address")
                     .with_label(child.entry.key_span, "")
-                    .with_label(first.entry.key_span, "it is that of this one")
+                    .with_label(first.entry.key_span, "this entry has the same address")
                     .detail(format!("Both are {}: an address holds a-z, 0-9, _ and - only.", child.address))
                     .help(format!(
                         "give them names of your own: `{collection}: {{ NAME: {{ {attribute}: … }} }}`"

@@ -135,7 +135,7 @@ fn insert_nested_children(
             problems.push(
                 problem
                     .with_label(one.parent.key_span, "")
-                    .with_label(first.key_span, "it is here, too")
+                    .with_label(first.key_span, "it is also declared here")
                     .detail(format!("Both are {of}.{name}.{collection}.{}.", one.block)),
             );
             continue;

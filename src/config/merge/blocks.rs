@@ -70,9 +70,7 @@ pub(in crate::config) fn merge_module<'d>(
                         "This directory is used as a module, and a module has no `{}`.",
                         entry.key
                     ))
-                    .help(
-                        "give a module what it needs by `with`, and take from it what it has in `outputs`",
-                    ),
+                    .help("pass values to a module by `with`, and read its values from `outputs`"),
             );
         }
     }
@@ -165,9 +163,9 @@ fn gather_data<'d>(
 }
 
 fn no_kind(registry: &Registry, entry: &DocumentEntry) -> Diagnostic {
-    let problem = Diagnostic::error(codes::DATA, "this is no kind that can be looked up")
+    let problem = Diagnostic::error(codes::DATA, "objects of this kind cannot be looked up")
         .with_label(entry.key_span, "")
-        .detail(format!("`data` holds lookups by kind, and `{}` is none.", entry.key));
+        .detail(format!("`data` contains lookups by kind, and `{}` is not such a kind.", entry.key));
     match nearest_name(&entry.key, registry.top_level().map(|kind| kind.name)) {
         Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
         None => problem.help("write `data: { KIND: { NAME: { name: … } } }`"),

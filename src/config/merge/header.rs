@@ -37,7 +37,7 @@ pub(in crate::config) fn resolve_header(
     }
     if merged.stead.is_empty() {
         let problem =
-            Diagnostic::error(codes::LANGUAGE_VERSION, "the stack does not say its language version")
+            Diagnostic::error(codes::LANGUAGE_VERSION, "the stack does not declare its language version")
                 .help("put `stead: 1` (KDL: `stead 1`) at the top of one file");
         problems.push(match merged.stack.first() {
             Some(stack) => problem.with_label(stack.key_span, "above this, for example"),
@@ -70,7 +70,7 @@ fn stack_name(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector) -> N
         Some(scalar) if is_legal_segment(&scalar.text) => scalar.text.clone(),
         _ => {
             problems.push(
-                Diagnostic::error(codes::STACK_NAME, "this is no name for a stack")
+                Diagnostic::error(codes::STACK_NAME, "this is not a valid name for a stack")
                     .with_label(first.value.span, "")
                     .detail("A stack's name holds a-z, 0-9, _ and - only.")
                     .help("write `stack: shop`, for example"),
@@ -88,7 +88,7 @@ fn backend_required(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector
             Diagnostic::error(codes::BACKEND_WORD, "`backend` takes one word: required")
                 .with_label(entry.value.span, "")
                 .detail(
-                    "Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.",
+                    "The settings or STEAD_BACKEND define where the ledger is stored; a stack cannot define it.",
                 )
                 .help("write `backend: required`, or remove the line"),
         );
@@ -213,7 +213,7 @@ fn environment_not_chosen(environments: &NamedEntries<'_>) -> Diagnostic {
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = Diagnostic::error(codes::WHICH_ENVIRONMENT, "no environment is chosen")
         .detail(format!("The stack has several: {}.", names.join(", ")))
-        .help("say one with `--env NAME` or STEAD_ENV, or mark one with `default: true`");
+        .help("choose one with `--env NAME` or STEAD_ENV, or mark one with `default: true`");
     match environments.values().next() {
         Some(first) => problem.with_label(first.key_span, "environments are declared here"),
         None => problem,
@@ -260,7 +260,7 @@ fn read_environment_block<'d>(
                         .with_label(entry.key_span, "");
                 problems.push(match nearest_name(other, known) {
                     Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-                    None => problem.help("an environment has `default`, `confirm`, `set` and `vars`; its own values stand under `vars`"),
+                    None => problem.help("an environment has `default`, `confirm`, `set` and `vars`; its own values are written under `vars`"),
                 });
             }
         }

@@ -349,7 +349,7 @@ impl<'d> Evaluator<'d> {
     fn unmatched_override(&self, entry: &DocumentEntry) -> Diagnostic {
         let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
             .with_label(entry.key_span, "")
-            .detail("No resource of this environment stands there.");
+            .detail("This environment has no resource there.");
         let known = self.made.iter().take(MAX_CANDIDATES).flat_map(|resource| {
             let names = resource.attributes.keys();
             names.map(|name| format!("{}.{name}", resource.address)).collect::<Vec<_>>()
@@ -365,14 +365,14 @@ impl<'d> Evaluator<'d> {
 fn of_blocks(entry: &DocumentEntry, step: &str) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
         .with_label(entry.key_span, "")
-        .detail(format!("`{step}` decides which instances there are, and is the block's."))
-        .help("decide it by a variable, and give that another value")
+        .detail(format!("`{step}` determines which instances exist, and only the block can set it."))
+        .help("use a variable for it in the block, and give that another value")
 }
 
 fn incomplete_path(entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
         .with_label(entry.key_span, "")
-        .detail("`set` replaces what a block or the `with` of a module says, and nothing else.")
+        .detail("`set` replaces only values of a block or of the `with` of a module.")
         .help("write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`")
 }
 
@@ -384,7 +384,7 @@ fn unknown_step<'n>(
 ) -> Diagnostic {
     let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
         .with_label(entry.key_span, "")
-        .detail(format!("{way} has no `{step}`, and `set` replaces what is written."));
+        .detail(format!("{way} has no `{step}`, and `set` replaces only existing values."));
     match nearest_name(step, known) {
         Some(near) => {
             let path: Vec<String> = entry
@@ -394,6 +394,6 @@ fn unknown_step<'n>(
                 .collect();
             problem.help(format!("did you mean `{}`?", path.join(".")))
         }
-        None => problem.help(format!("write `{step}` there, with the value that other environments take")),
+        None => problem.help(format!("write `{step}` there, with the value for the other environments")),
     }
 }

@@ -339,9 +339,10 @@ impl<'d> Evaluator<'d> {
         // `module.shop.url`, as other tools have it: it is a name, and leads no further.
         let roots: Vec<&str> =
             keywords::word_names(keywords::ROOTS).filter(|known| *known != root).collect();
-        let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", roots.join(", ")));
+        let problem =
+            problem.detail(format!("`{root}` is not a kind, and not one of {}.", roots.join(", ")));
         if self.scope.uses.contains_key(root) {
-            return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
+            return problem.help(format!("read an output of the module: `$use.{root}.OUTPUT`"));
         }
         let declared = [
             ("vars", self.scope.vars.contains_key(root)),
@@ -401,8 +402,7 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
 pub(in crate::config) fn sensitive_problem() -> Diagnostic {
     Diagnostic::error(codes::SENSITIVE, "an expression over a secret fails")
         .detail(
-            "A value that is computed from a secret has the wrong type or no value. Which one, and why, is not \
-             shown, because it would tell something of the secret.",
+            "An expression over a secret has the wrong type or no value. Which one, and why, is not shown, because that would reveal something about the secret.",
         )
         .help("try the expressions over secrets one by one: stead eval 'EXPRESSION'")
 }

@@ -96,7 +96,7 @@ pub fn bind_lookups<'s>(
     match reads_digest(stack, &found, read) {
         Ok(reads) => settled.reads = reads,
         Err(error) => problems.push(
-            Diagnostic::error(codes::DIGEST, "what is read elsewhere has no digest")
+            Diagnostic::error(codes::DIGEST, "the values from lookups and other stacks have no digest")
                 .detail(error.to_string()),
         ),
     }
@@ -125,7 +125,7 @@ fn find_object<'r>(
         [object] => match read.owned.get(&object.key()) {
             None => Ok(object),
             Some(owner) => Err(Box::new(
-                problem("a lookup finds what this stack manages")
+                problem("a lookup finds an object that this stack manages")
                     .detail(format!("The {} with {wanted} is {owner}.", kind.name))
                     .help(format!("refer to the block itself: `${owner}`")),
             )),
@@ -135,7 +135,7 @@ fn find_object<'r>(
             Err(Box::new(
                 problem("a lookup finds nothing")
                     .detail(format!("{address}: there is no {} with {wanted}. {seen}", kind.name))
-                    .help("create it first, correct what it is found by, or look in another project or account"),
+                    .help("create it first, correct the attributes of the lookup, or search another project or account"),
             ))
         }
         several => Err(Box::new(
@@ -146,7 +146,7 @@ fn find_object<'r>(
                     kind.name,
                     describe_objects(several.iter().copied(), kind)
                 ))
-                .help("say which by more of its attributes, or by `id`"),
+                .help("add more of its attributes, or its `id`, to the lookup"),
         )),
     }
 }
@@ -180,9 +180,11 @@ fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) 
         }
     }
     match count {
-        0 => format!("No {} was seen at all.", kind.name),
-        _ if count > names.len() => format!("Seen: {} and {} more.", names.join(", "), count - names.len()),
-        _ => format!("Seen: {}.", names.join(", ")),
+        0 => format!("No {} was found at all.", kind.name),
+        _ if count > names.len() => {
+            format!("Found: {} and {} more.", names.join(", "), count - names.len())
+        }
+        _ => format!("Found: {}.", names.join(", ")),
     }
 }
 
@@ -209,13 +211,15 @@ fn check_outputs(
         match given.get(output) {
             Some(value) if value.is_secret() => problems.push(
                 problem(*span, "an output of another stack is secret")
-                    .detail(format!("A ledger keeps no text of `{name}.{output}`, only its fingerprint."))
-                    .help("give the secret to this stack, too, by a variable"),
+                    .detail(format!(
+                        "The ledger of that stack stores only a fingerprint of `{name}.{output}`."
+                    ))
+                    .help("pass the secret to this stack, too, as a variable"),
             ),
             Some(_) => {}
             None => {
                 let problem = problem(*span, "another stack has no such output").detail(format!(
-                    "The stack in `{}` gave no `{output}` when it was last applied.",
+                    "The last apply of the stack in `{}` did not record an output `{output}`.",
                     other.shown
                 ));
                 problems.push(match nearest_name(output, given.keys().map(Name::as_str)) {

@@ -46,7 +46,7 @@ impl<'d> Evaluator<'d> {
             ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
                 self.report_problem(
                     frame,
-                    Diagnostic::error(codes::UNKNOWN_ROOT, "a reference is incomplete or goes too far")
+                    Diagnostic::error(codes::UNKNOWN_ROOT, "a reference has too few or too many parts")
                         .with_label(span, "")
                         .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`"),
                 );
@@ -77,7 +77,7 @@ impl<'d> Evaluator<'d> {
             Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
                 .with_label(span, "")
                 .detail(
-                    "`module` is what the names of a module's resources begin with, and this is no module.",
+                    "`module` is the prefix of the names of a module's resources, and this is not a module.",
                 )
                 .help("write the name itself"),
         );
@@ -163,9 +163,9 @@ impl<'d> Evaluator<'d> {
             Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                 .with_label(span, "")
                 .detail(format!(
-                    "{place} is decided while loading, and attributes of a {kind} are known later."
+                    "{place} is evaluated while the configuration is loaded, and attributes of a {kind} are known only later."
                 ))
-                .help("decide it by a variable or a local that names no resource"),
+                .help("use a variable, or a local that refers to no resource"),
         );
         false
     }
@@ -196,13 +196,14 @@ impl<'d> Evaluator<'d> {
 
     /// Returns the problem of a resource that this environment leaves out.
     pub(in crate::config) fn absent_resource(&self, address: &Address, span: Span) -> Diagnostic {
-        let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment leaves the resource out")
-            .with_label(span, "")
-            .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
-            .help(format!(
-                "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
-                address.as_str()
-            ));
+        let problem =
+            Diagnostic::error(codes::ABSENT_RESOURCE, "this environment does not have the resource")
+                .with_label(span, "")
+                .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
+                .help(format!(
+                    "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
+                    address.as_str()
+                ));
         match self.index.of_instance(address) {
             Some(block) => {
                 problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
@@ -340,7 +341,7 @@ impl<'d> Evaluator<'d> {
                     frame,
                     Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
                         .with_label(span, "")
-                        .help("write `$each.key` for the instance's key, `$each.value` for what stands behind it"),
+                        .help("write `$each.key` for the instance's key, `$each.value` for its value"),
                 );
                 None
             }

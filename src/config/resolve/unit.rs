@@ -171,7 +171,7 @@ impl<'d> Evaluator<'d> {
                     Diagnostic::error(codes::MODULE, "the `name` of a module is one text")
                         .with_label(node.span, "")
                         .detail(format!("This is {}.", other.type_name()))
-                        .help("write what the names of its resources begin with: `name: shop`"),
+                        .help("write the prefix of its resources' names: `name: shop`"),
                 );
                 None
             }
@@ -193,7 +193,7 @@ impl<'d> Evaluator<'d> {
         }
         let Some(source) = source_of(entry) else {
             self.problems.push(
-                Diagnostic::error(codes::MODULE, "a `use` does not say its module")
+                Diagnostic::error(codes::MODULE, "a `use` entry does not name its module")
                     .with_label(entry.key_span, "")
                     .help("add `source: ../modules/NAME`, a directory"),
             );
@@ -305,7 +305,7 @@ impl<'d> Evaluator<'d> {
             let Some(next) = map.get(*step) else {
                 let detail = if map.is_empty() && !keyed {
                     format!(
-                        "The module `{name}` gives nothing: its `when` is false, or it has no `outputs`."
+                        "The module `{name}` has no outputs: its `when` is false, or it declares no `outputs`."
                     )
                 } else {
                     format!("The module `{name}` has no {what} `{step}`.")
@@ -337,8 +337,8 @@ impl<'d> Evaluator<'d> {
             }
             (Some(near), _) => problem.help(format!("did you mean `{near}`?")),
             (None, 0) => problem,
-            (None, 1..=20) => problem.help(format!("there is: {}", known.join(", "))),
-            (None, _) => problem.help(format!("there is, for example: {}", known[..20].join(", "))),
+            (None, 1..=20) => problem.help(format!("known names: {}", known.join(", "))),
+            (None, _) => problem.help(format!("known names include: {}", known[..20].join(", "))),
         }
     }
 }
@@ -352,11 +352,11 @@ fn reserved_module_name(name: &str, span: Span) -> Diagnostic {
 
 fn too_much(depth: usize, instances: usize, span: Span) -> Diagnostic {
     let why = if depth > MAX_MODULE_DEPTH {
-        format!("Modules stand in each other at most {MAX_MODULE_DEPTH} deep.")
+        format!("Modules can be nested at most {MAX_MODULE_DEPTH} levels deep.")
     } else if instances > MAX_INSTANCES {
         format!("A stack has at most {MAX_INSTANCES} instances of modules.")
     } else {
-        format!("A stack has at most {MAX_BLOCKS} blocks with those of its modules.")
+        format!("A stack has at most {MAX_BLOCKS} blocks, including those of its modules.")
     };
     Diagnostic::error(codes::MODULE_LIMIT, "there are too many modules")
         .with_label(span, "")

@@ -78,7 +78,7 @@ pub fn parse(id: SourceId, text: &str) -> Result<CatalogLock, Box<Diagnostic>> {
     let problem = |detail: String, span| {
         Box::new(
             Diagnostic::error(codes::LOCK, "`stead.lock` cannot be read").with_label(span, "").detail(detail).help(
-                "restore the file from version control, or remove it: the next apply pins today's names",
+                "restore the file from version control, or remove it: the next apply pins the current names",
             ),
         )
     };

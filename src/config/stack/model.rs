@@ -349,7 +349,7 @@ impl Policy {
     /// Returns the diagnostic of a policy that denies a resource, or the plan as a whole.
     #[must_use]
     pub fn denial_problem(&self, resource: Option<&Resource>) -> Diagnostic {
-        let problem = Diagnostic::error(codes::DENIED, "a policy says no");
+        let problem = Diagnostic::error(codes::DENIED, "a policy denies this");
         let problem = match resource {
             Some(resource) => problem.with_label(resource.span, format!("{} is denied", resource.address)),
             None => problem,
@@ -358,7 +358,7 @@ impl Policy {
             .with_label(self.span, "by this policy")
             .detail(format!("{}: {}", self.name, self.message))
             .help(format!(
-                "change what it is about, or: stead apply --override {} --reason \"...\" (recorded)",
+                "change what it denies, or: stead apply --override {} --reason \"...\" (recorded)",
                 self.name
             ))
     }

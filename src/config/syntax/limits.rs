@@ -106,7 +106,7 @@ pub const CODES: &[(&str, &str)] = &[
     (YAML_SYNTAX, "The text is not YAML."),
     (TAB, "A YAML line is indented with a tab."),
     (UNQUOTED_EXPRESSION, "An unquoted expression is cut off by `: ` or ` #` in YAML."),
-    (EXPRESSION_IN_FLOW, "An unquoted expression stands inside `{}` or `[]` in YAML."),
+    (EXPRESSION_IN_FLOW, "An unquoted expression is inside `{}` or `[]` in YAML."),
     (UNQUOTED_CRON, "An unquoted cron schedule begins with `*` in YAML."),
     (RESERVED_START, "An unquoted YAML value begins with a reserved character."),
     (UNCLOSED_QUOTE, "A quote is not closed in YAML."),
@@ -118,7 +118,7 @@ pub const CODES: &[(&str, &str)] = &[
     (ALIAS, "A YAML alias has no anchor before it."),
     (MERGE, "`<<` is given something that is not a mapping."),
     (QUOTING, "Quoted YAML text has a wrong escape, or text after its closing quote."),
-    (BRACKET, "A YAML bracket has no pair."),
+    (BRACKET, "A YAML bracket is unmatched."),
     (KDL_SYNTAX, "The text is not KDL."),
     (NEEDS_QUOTES, "Text needs double quotes in KDL."),
     (BARE_KEYWORD, "`true`, `false` and `null` are written with `#` in KDL."),
@@ -131,7 +131,7 @@ pub const CODES: &[(&str, &str)] = &[
     (VALUE_AND_BLOCK, "A KDL node has a value and also properties or a block."),
     (BLOCK_NAME, "A KDL block does not have exactly one name."),
     (TEXT, "KDL text is not closed or has a wrong escape."),
-    (BRACE, "A KDL brace has no pair."),
+    (BRACE, "A KDL brace is unmatched."),
     (MIXED_LIST, "A KDL block mixes `-` items with keys."),
     (NOT_FINITE, "A KDL number is infinite or not a number."),
 ];
@@ -175,7 +175,7 @@ pub(in crate::config) fn duplicate_key(key: &str, first: Span, again: Span) -> D
     Diagnostic::error(DUPLICATE_KEY, "Duplicate key")
         .with_label(again, "written again")
         .with_label(first, "first written here")
-        .detail(format!("`{key}` is written twice in one block; only one of the two could count."))
+        .detail(format!("`{key}` is written twice in one block; only one of the two could be used."))
         .help("Remove one of the two, or rename it.")
 }
 

@@ -46,7 +46,7 @@ pub(in crate::config) fn expand_nickname(text: &str) -> Option<&'static str> {
 fn check_part(part: &str, bounds: (u8, u8), words: &[&str]) -> Result<(), String> {
     let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
     if let Some(step) = step {
-        let step: u8 = step.parse().map_err(|_| "has a step that is no number".to_owned())?;
+        let step: u8 = step.parse().map_err(|_| "has a step that is not a number".to_owned())?;
         if step == 0 || step > bounds.1 {
             return Err(format!("has a step that is not from 1 to {}", bounds.1));
         }
@@ -57,7 +57,7 @@ fn check_part(part: &str, bounds: (u8, u8), words: &[&str]) -> Result<(), String
     let (low, high) = range.split_once('-').unwrap_or((range, range));
     let (low, high) = (parse_field_number(low, bounds, words)?, parse_field_number(high, bounds, words)?);
     if low > high {
-        return Err("has a range that runs backwards".to_owned());
+        return Err("has a range whose start is after its end".to_owned());
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ mod tests {
             ("0 6 * 13 *", "is not from 1 to 12"),
             ("0 6 * * mo", "not made of numbers"),
             ("*/0 * * * *", "step"),
-            ("9-3 * * * *", "backwards"),
+            ("9-3 * * * *", "start is after its end"),
             ("+5 * * * *", "not made of numbers"),
             ("1,, * * * *", "not made of numbers"),
         ] {

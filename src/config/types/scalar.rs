@@ -234,7 +234,7 @@ pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, T
             if uuid::Uuid::try_parse(&text).is_ok() {
                 return Ok(Value::Text(text));
             }
-            Err(TypeMismatch::wrong_type(&type_name(ty), "a text that is no id")
+            Err(TypeMismatch::wrong_type(&type_name(ty), "a text that is not an id")
                 .help(format!("write `${kind}.NAME` for a block of this stack, or a full id")))
         }
         (ty, value) => Err(TypeMismatch::wrong_type(&type_name(ty), value.type_name())),
@@ -382,7 +382,7 @@ mod tests {
                 "main",
                 Plain,
                 Type::Reference("vpc"),
-                "S0222 It takes a reference to a vpc, and this is a text that is no id. | write `$vpc.NAME` for a block of this stack, or a full id",
+                "S0222 It takes a reference to a vpc, and this is a text that is not an id. | write `$vpc.NAME` for a block of this stack, or a full id",
             ),
         ] {
             assert_eq!(read(text, form, &ty), expected, "{text}");

@@ -25,7 +25,7 @@ pub(in crate::config) fn check_format(text: &str, format: TextFormat) -> Result<
         TextFormat::AllowedCidr4 => {
             if parse_network(text)?.prefix_len() == 0 {
                 return Err(format_mismatch(
-                    "0.0.0.0/0 lets everyone in, and the service refuses it.".into(),
+                    "0.0.0.0/0 allows every address, and the service refuses it.".into(),
                 )
                 .help("name the networks, or leave the list empty"));
             }
@@ -33,10 +33,9 @@ pub(in crate::config) fn check_format(text: &str, format: TextFormat) -> Result<
         }
         TextFormat::SshPublicKey => ssh_key(text),
         TextFormat::DatabaseUser => check_database_user(text),
-        TextFormat::Timestamp => text
-            .parse::<jiff::Timestamp>()
-            .map(|_| ())
-            .map_err(|_| format_mismatch(format!("`{}` is no RFC 3339 time.", shorten_for_message(text)))),
+        TextFormat::Timestamp => text.parse::<jiff::Timestamp>().map(|_| ()).map_err(|_| {
+            format_mismatch(format!("`{}` is not an RFC 3339 time.", shorten_for_message(text)))
+        }),
         TextFormat::HttpPath if text.starts_with('/') => Ok(()),
         TextFormat::HttpPath => Err(format_mismatch(format!(
             "A path begins with a slash, and this is `{}`.",
@@ -71,15 +70,17 @@ fn time_zone(text: &str) -> Result<(), TypeMismatch> {
     if jiff::tz::db().get(text).is_ok() {
         return Ok(());
     }
-    let slip =
-        format_mismatch(format!("`{}` is no time zone of the IANA database.", shorten_for_message(text)));
+    let slip = format_mismatch(format!(
+        "`{}` is not a time zone of the IANA database.",
+        shorten_for_message(text)
+    ));
     let offset = ["UTC", "GMT"].iter().find_map(|name| text.strip_prefix(name)).unwrap_or(text);
     if let Some((sign, hours)) = offset.split_at_checked(1).filter(|(sign, _)| matches!(*sign, "+" | "-"))
         && let Ok(hours @ 1..=12) = hours.split(':').next().unwrap_or_default().parse::<u8>()
     {
         let turned = if sign == "+" { "-" } else { "+" };
         return Err(slip.help(format!(
-            "name the zone, such as Europe/Paris; the fixed offset is called Etc/GMT{turned}{hours} there, with the sign turned round"
+            "name the zone, such as Europe/Paris; the IANA name of the fixed offset is Etc/GMT{turned}{hours}, with the opposite sign"
         )));
     }
     let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
@@ -158,7 +159,7 @@ fn check_taint(text: &str) -> Result<(), TypeMismatch> {
     if TAINT_EFFECTS.contains(&effect) {
         return Ok(());
     }
-    let slip = format_mismatch(format!("`{}` is no effect of a taint.", shorten_for_message(effect)));
+    let slip = format_mismatch(format!("`{}` is not a taint effect.", shorten_for_message(effect)));
     Err(match nearest_name(effect, TAINT_EFFECTS.iter().copied()) {
         Some(near) => slip.help(format!("did you mean {near}?")).fix(format!("{rest}:{near}")),
         None => slip.help(format!("write one of {}", TAINT_EFFECTS.join(", "))),
@@ -170,7 +171,7 @@ fn path_name(text: &str) -> Result<(), TypeMismatch> {
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     if matches!(text, "." | "..") || text.chars().any(hostile) {
         let slip = format_mismatch(format!(
-            "`{}` stands in the path of requests, and cannot.",
+            "`{}` is used in the paths of requests, where some of its characters are not allowed.",
             shorten_for_message(text)
         ));
         return Err(slip.help("write it without slashes, backslashes and percent signs"));
@@ -179,7 +180,7 @@ fn path_name(text: &str) -> Result<(), TypeMismatch> {
 }
 
 fn format_mismatch(detail: String) -> TypeMismatch {
-    TypeMismatch::new(codes::WRONG_FORM, "this text does not have the form it needs", detail)
+    TypeMismatch::new(codes::WRONG_FORM, "this text has an invalid format", detail)
 }
 
 /// Reads an IPv4 network without host bits.
@@ -208,8 +209,7 @@ pub(in crate::config) fn parse_network(text: &str) -> Result<Ipv4Net, TypeMismat
         Err(_) => {
             let (address, _) = text.split_once('/').unwrap_or_default();
             let is_address = address.parse::<core::net::Ipv4Addr>().is_ok();
-            let help =
-                is_address.then(|| "what follows the slash is the network's length, 0 to 32".to_owned());
+            let help = is_address.then(|| "write the prefix length, 0 to 32, after the slash".to_owned());
             Err(TypeMismatch { help, ..format_mismatch(expected()) })
         }
     }
@@ -233,9 +233,8 @@ fn ssh_key(text: &str) -> Result<(), TypeMismatch> {
         format_mismatch("One line of an OpenSSH public key was expected: type, key, comment.".into());
     let name = line.rsplit('/').next().unwrap_or_default();
     Err(match name.strip_suffix(".pub") {
-        Some(stem) if !stem.contains(' ') => {
-            slip.help(format!("put the file beside the stack, and write `\"${{file('{name}')}}\"`"))
-        }
+        Some(stem) if !stem.contains(' ') => slip
+            .help(format!("put the file into the stack's directory, and write `\"${{file('{name}')}}\"`")),
         _ => slip,
     })
 }
@@ -245,13 +244,13 @@ fn check_database_user(text: &str) -> Result<(), TypeMismatch> {
         && !text.starts_with(|c: char| c.is_ascii_digit());
     if !legal {
         return Err(format_mismatch(format!(
-            "`{}` is no login: a-z, 0-9 and _, not a digit first.",
+            "`{}` is not a valid login: use a-z, 0-9 and _, and no digit first.",
             shorten_for_message(text)
         )));
     }
     match RESERVED_LOGINS.iter().find(|reserved| text.starts_with(**reserved)) {
         Some(reserved) => {
-            Err(format_mismatch(format!("The service keeps logins that begin with {reserved} for itself.")))
+            Err(format_mismatch(format!("The service reserves logins that begin with {reserved}.")))
         }
         None => Ok(()),
     }
@@ -290,27 +289,31 @@ mod tests {
             (
                 "0.0.0.0/0",
                 TextFormat::AllowedCidr4,
-                "0.0.0.0/0 lets everyone in, and the service refuses it.",
+                "0.0.0.0/0 allows every address, and the service refuses it.",
             ),
             (
                 "ssh-rsa",
                 TextFormat::SshPublicKey,
                 "One line of an OpenSSH public key was expected: type, key, comment.",
             ),
+            ("app_x", TextFormat::DatabaseUser, "The service reserves logins that begin with app_."),
             (
-                "app_x",
+                "1x",
                 TextFormat::DatabaseUser,
-                "The service keeps logins that begin with app_ for itself.",
+                "`1x` is not a valid login: use a-z, 0-9 and _, and no digit first.",
             ),
-            ("1x", TextFormat::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
-            ("soon", TextFormat::Timestamp, "`soon` is no RFC 3339 time."),
-            ("a=b:NoSchedul", TextFormat::Taint, "`NoSchedul` is no effect of a taint."),
+            ("soon", TextFormat::Timestamp, "`soon` is not an RFC 3339 time."),
+            ("a=b:NoSchedul", TextFormat::Taint, "`NoSchedul` is not a taint effect."),
             (
                 "batch",
                 TextFormat::Taint,
                 "A taint such as dedicated=batch:NoSchedule was expected, and this is `batch`.",
             ),
-            ("a/b", TextFormat::PathName, "`a/b` stands in the path of requests, and cannot."),
+            (
+                "a/b",
+                TextFormat::PathName,
+                "`a/b` is used in the paths of requests, where some of its characters are not allowed.",
+            ),
         ] {
             assert_eq!(check_format(text, format).unwrap_err().detail, detail, "{text}");
         }

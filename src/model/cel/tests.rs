@@ -82,7 +82,7 @@ fn operators_and_macros() {
         ("vars.n.x", "! a whole number has no `x`"),
         ("1 ? 2 : 3", "! true or false was expected, not a whole number"),
         ("'a' < 1", "! a text and a whole number have no order"),
-        ("{'a': 1, 'a': 2}", "! the key `a` stands twice in a map"),
+        ("{'a': 1, 'a': 2}", "! the key `a` occurs twice in a map"),
     ] {
         assert_eq!(eval(source), expected, "{source}");
     }

@@ -120,7 +120,7 @@ fn evaluate_map<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, map: &'s MapExpr) -
         }
         let key = evaluation.key_text(&key)?;
         if made.insert(key.clone(), evaluate_part(evaluation, &entry.value.expr)?).is_some() {
-            return Err(evaluation_failure(format!("the key `{key}` stands twice in a map")));
+            return Err(evaluation_failure(format!("the key `{key}` occurs twice in a map")));
         }
     }
     Ok(CelValue::Map(Rc::new(made)))

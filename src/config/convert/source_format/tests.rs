@@ -51,7 +51,7 @@ fn compose_in_full() {
     insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
     # - x.yaml:11: services.web.volumes: an app keeps no files from one deployment to the next: keep them in a database or an object store
-    # - x.yaml:19: services.db.environment: the service makes the users and passwords of a database
+    # - x.yaml:19: services.db.environment: the service creates the users and passwords of a database
     # To be given:
     # - STEAD_VAR_STRIPE_KEY
 
@@ -100,7 +100,7 @@ fn a_blueprint_in_full() {
     let made = converted(RENDER, SourceFormat::Render, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
-    // - x.yaml:10: services.shop.buildCommand: how to build is found out by the platform; what else has to run belongs into the source
+    // - x.yaml:10: services.shop.buildCommand: the platform detects how to build; other build steps must be part of the source
 
     stead 1
     stack shop
@@ -185,12 +185,12 @@ fn what_compose_fills_in_is_filled_in_everywhere() {
         assert!(text.contains(says), "{says}\n{text}");
     }
     insta::assert_snapshot!(left, @r#"
-    x.yaml:2: services.web: 1 to 6 instances run, and not 9
-    x.yaml:3: services.web.image: what stands in place of TAG is more than a default can say
-    x.yaml:5: services.web.ports: 53:53/udp: it is no TCP port that is known here
+    x.yaml:2: services.web: an app has 1 to 6 instances, and not 9
+    x.yaml:3: services.web.image: the substitution of TAG is more complex than a default value
+    x.yaml:5: services.web.ports: 53:53/udp: it is not a TCP port with a known number
     x.yaml:5: services.web.ports: 443: an app listens on one port
     x.yaml:8: services.web.environment.KEY: no default is written for the secret api_key
-    x.yaml:10: services.web.environment.TWICE: it is written twice, and the last one counts
+    x.yaml:10: services.web.environment.TWICE: it is written twice, and the last value is used
     "#);
 }
 
@@ -203,12 +203,12 @@ fn names_of_containers_are_no_addresses_here() {
     assert!(text.contains("api-2-2:") && text.contains("MODE: api"), "{text}");
     assert!(!text.contains("postgres://"), "{text}");
     insta::assert_snapshot!(left, @r#"
-    x.yaml:3: services.web.build.dockerfile: how to build is found out by the platform; what else has to run belongs into the source
-    x.yaml:6: services.web.environment.CACHE: it names the container cache: the link to it sets DATABASE_URL and its like
-    x.yaml:7: services.web.environment.API: it names the container api: the `url` of that app is where it answers
+    x.yaml:3: services.web.build.dockerfile: the platform detects how to build; other build steps must be part of the source
+    x.yaml:6: services.web.environment.CACHE: it names the container cache: the link to it sets DATABASE_URL and related variables
+    x.yaml:7: services.web.environment.API: it names the container api: the address of that app is its `url`
     x.yaml:9: services.api.command: it names the container db, which has another address here
-    x.yaml:12: services.db.ports: an app reaches it by its link; others, by `public_access` and `public_allowlist`
-    x.yaml:12: services.db.volumes: the service keeps its files; it starts empty: load a dump, and run first statements by hand
+    x.yaml:12: services.db.ports: an app connects through its link; other clients need `public_access` and `public_allowlist`
+    x.yaml:12: services.db.volumes: the service manages its files; it starts empty: load a dump, and run initial statements by hand
     "#);
 }
 
@@ -221,10 +221,10 @@ fn secrets_are_not_copied() {
     assert_eq!(text.matches("JWT_SECRET: $vars.jwt_secret").count(), 2, "{text}");
     assert!(text.contains("JWT_SECRET: $vars.c_jwt_secret"), "{text}");
     insta::assert_snapshot!(left, @r#"
-    x.yaml:2: a.JWT_SECRET: it looks like a secret, and was not copied: vars.jwt_secret takes it
-    x.yaml:2: a.HASH: it looks like a secret, and was not copied: vars.hash takes it
-    x.yaml:3: b.JWT_SECRET: it looks like a secret, and was not copied: vars.jwt_secret takes it
-    x.yaml:4: c.JWT_SECRET: it looks like a secret, and was not copied: vars.c_jwt_secret takes it
+    x.yaml:2: a.JWT_SECRET: it looks like a secret, and was not copied: pass it as vars.jwt_secret
+    x.yaml:2: a.HASH: it looks like a secret, and was not copied: pass it as vars.hash
+    x.yaml:3: b.JWT_SECRET: it looks like a secret, and was not copied: pass it as vars.jwt_secret
+    x.yaml:4: c.JWT_SECRET: it looks like a secret, and was not copied: pass it as vars.c_jwt_secret
     "#);
 }
 
@@ -234,9 +234,9 @@ fn a_blueprint_of_projects_and_groups() {
     let made = converted(text, SourceFormat::Render, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
-    // - x.yaml:6: projects.shop.environments.prod.services.w.scaling: replicas follow the number of requests at once, 80 for each, and at most 6 run
-    // - x.yaml:8: projects.shop.environments.prod.databases.d.ipAllowList: 0.0.0.0/0 is everyone, which here is an empty `public_allowlist`
-    // - x.yaml:9: projects.shop.environments.dev: one environment is read, the first: the others are `environments` of the stack
+    // - x.yaml:6: projects.shop.environments.prod.services.w.scaling: the number of replicas follows the concurrent requests, 80 for each replica, and is at most 6
+    // - x.yaml:8: projects.shop.environments.prod.databases.d.ipAllowList: 0.0.0.0/0 means every address, which here is an empty `public_allowlist`
+    // - x.yaml:9: projects.shop.environments.dev: only the first environment is read: declare the others as `environments` of the stack
 
     stead 1
     stack shop
@@ -263,8 +263,8 @@ fn a_wrapped_app_spec_and_what_it_binds() {
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
     // - x.yaml:3: w.B: `_self.PRIVATE_DOMAIN` is filled in by the other platform
-    // - x.yaml:3: w.C: the link to db sets DATABASE_URL and its like
-    // - x.yaml:4: spec.services.web.gitlab: only repositories on GitHub are built; of another, `source_dir` uploads a copy of the files
+    // - x.yaml:3: w.C: the link to db sets DATABASE_URL and related variables
+    // - x.yaml:4: spec.services.web.gitlab: only repositories on GitHub are built; for others, `source_dir` uploads a copy of the files
     // - x.yaml:4: spec.services.web.instance_count: at least one instance runs: remove the block, or give it a `when`
     // - x.yaml:7: spec.static_sites.ui: there are no static sites: serve the files from a web app
 
@@ -293,7 +293,7 @@ fn a_file_of_what_nothing_runs_here_says_so() {
     ] {
         let source = Source::new("x.yaml", text);
         let problem = convert_foreign_file(&source, origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err();
-        assert_eq!(problem.summary, "nothing of this file can be carried over");
+        assert_eq!(problem.summary, "no part of this file can be converted");
         assert_eq!(problem.labels.len(), 1);
     }
 }
@@ -345,5 +345,5 @@ fn secrets_beside_what_is_filled_in_are_not_copied() {
         assert!(text.contains(says), "{says}\n{text}");
     }
     assert!(!text.contains("default:"), "{text}");
-    assert!(left.contains("services.web.ports: 53/udp: it is no TCP port"), "{left}");
+    assert!(left.contains("services.web.ports: 53/udp: it is not a TCP port"), "{left}");
 }

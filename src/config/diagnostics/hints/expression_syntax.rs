@@ -31,7 +31,7 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
     };
     if source.trim().is_empty() {
         return slip(
-            "Nothing stands between `${` and `}`.".into(),
+            "There is nothing between `${` and `}`.".into(),
             "write an expression there, such as `${env == 'prod'}`",
         );
     }
@@ -39,8 +39,8 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
         return ExpressionSyntaxHint { fix: Some(right), ..slip(detail, &format!("write `{right}`")) };
     }
     if found == "$" {
-        let detail = "Within `${…}` names stand without a `$`.".into();
-        return ExpressionSyntaxHint { fix: Some(""), ..slip(detail, "take the inner `$` away") };
+        let detail = "Within `${…}`, names are written without a `$`.".into();
+        return ExpressionSyntaxHint { fix: Some(""), ..slip(detail, "remove the inner `$`") };
     }
     match other_form(found, &source[..offset]) {
         Some((detail, help)) => slip(detail, help),
@@ -54,12 +54,12 @@ fn other_sign(found: &str) -> Option<(String, &'static str)> {
         return Some((format!("`{found}` is a reserved word of expressions."), right));
     }
     let right = match found {
-        "=" => return Some(("One `=` compares nothing.".into(), "==")),
+        "=" => return Some(("One `=` is not a comparison.".into(), "==")),
         "and" | "AND" | "&" => "&&",
         "or" | "OR" => "||",
         _ => return None,
     };
-    Some((format!("`{found}` joins no conditions here."), right))
+    Some((format!("`{found}` is not a logical operator here."), right))
 }
 
 /// Returns the explanation and the replacement for a construct of another language.
@@ -73,10 +73,10 @@ fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
         ),
         ("|", _) => (
             "One `|` means nothing: there are no filters.".into(),
-            "for `or`, write `||`; what works on a value is written around it, as in `string(x)`",
+            "for `or`, write `||`; a function is written around its value, as in `string(x)`",
         ),
-        (_, "not") => ("`not` means nothing here.".into(), "write `!` before what is to be false"),
-        ("`", _) => ("A text stands in single quotes.".into(), "write `'text'`"),
+        (_, "not") => ("`not` means nothing here.".into(), "write `!` before the condition"),
+        ("`", _) => ("A text needs single quotes.".into(), "write `'text'`"),
         ("?", _) if before.ends_with('?') => {
             ("There is no `??`.".into(), "write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`")
         }
@@ -93,7 +93,7 @@ fn explain_general_error(
     slip: &dyn Fn(String, &str) -> ExpressionSyntaxHint,
 ) -> ExpressionSyntaxHint {
     let what =
-        if found.is_empty() { "the expression ends".to_owned() } else { format!("`{found}` stands") };
+        if found.is_empty() { "the expression ends".to_owned() } else { format!("`{found}` occurs") };
     let capital = |text: String| {
         let mut chars = text.chars();
         chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
@@ -108,7 +108,7 @@ fn explain_general_error(
     if message.contains("after '.'") {
         return slip(
             capital(format!("{what} where a name is expected, after the dot.")),
-            "name an attribute, or take the dot away",
+            "name an attribute, or remove the dot",
         );
     }
     for (closing, opening) in [(")", "("), ("]", "["), ("}", "{")] {
@@ -124,7 +124,7 @@ fn explain_general_error(
         );
     }
     if message.contains("expecting <EOF>") {
-        let help = "join the two by an operator, such as `+`, `==` or `&&`, or take one away";
+        let help = "join the two by an operator, such as `+`, `==` or `&&`, or remove one";
         return slip(format!("`{found}` follows a whole expression."), help);
     }
     if found.is_empty() {
@@ -134,7 +134,7 @@ fn explain_general_error(
         );
     }
     slip(
-        format!("`{found}` stands where a value is expected."),
+        format!("`{found}` occurs where a value is expected."),
         &format!("write a value there; {NO_EXPRESSION}"),
     )
 }
@@ -185,29 +185,29 @@ mod tests {
             "a ! b",
         ];
         insta::assert_snapshot!(all.map(told).join("\n"), @"
-         @0 Nothing stands between `${` and `}`. | write an expression there, such as `${env == 'prod'}`
+         @0 There is nothing between `${` and `}`. | write an expression there, such as `${env == 'prod'}`
         1 + @3 The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
         vars.x ==  @10 The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
-        env = 'prod' @4 One `=` compares nothing. | write `==` | fix: ==
+        env = 'prod' @4 One `=` is not a comparison. | write `==` | fix: ==
         env == 'a' ? 1 @14 The expression ends where the `:` of `? … : …` is expected. | write both values: `CONDITION ? VALUE : OTHER`
-        a and b @2 `and` joins no conditions here. | write `&&` | fix: &&
-        a or b @2 `or` joins no conditions here. | write `||` | fix: ||
-        not a @4 `not` means nothing here. | write `!` before what is to be false
+        a and b @2 `and` is not a logical operator here. | write `&&` | fix: &&
+        a or b @2 `or` is not a logical operator here. | write `||` | fix: ||
+        not a @4 `not` means nothing here. | write `!` before the condition
         if env then 1 @0 `if` is a reserved word of expressions. | write `CONDITION ? VALUE : OTHER`
         (env == 'a' @11 The expression ends where a `)` is expected. | close the `(` with `)`
         [1, 2 @5 The expression ends where a `]` is expected. | close the `[` with `]`
-        a | upper @2 One `|` means nothing: there are no filters. | for `or`, write `||`; what works on a value is written around it, as in `string(x)`
-        a[0]. @5 The expression ends where a name is expected, after the dot. | name an attribute, or take the dot away
-        1 2 @2 `2` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or take one away
-        $vars.x @0 Within `${…}` names stand without a `$`. | take the inner `$` away | fix: 
-        env == `a` @7 A text stands in single quotes. | write `'text'`
+        a | upper @2 One `|` means nothing: there are no filters. | for `or`, write `||`; a function is written around its value, as in `string(x)`
+        a[0]. @5 The expression ends where a name is expected, after the dot. | name an attribute, or remove the dot
+        1 2 @2 `2` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or remove one
+        $vars.x @0 Within `${…}`, names are written without a `$`. | remove the inner `$` | fix: 
+        env == `a` @7 A text needs single quotes. | write `'text'`
         var.x @0 `var` is a reserved word of expressions. | write `vars` | fix: vars
         env ?? 1 @5 There is no `??`. | write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`
         [for x in vm : x] @1 `for` is a reserved word of expressions. | write `LIST.map(x, …)`, or `LIST.filter(x, …)`
-        a, b @1 `,` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or take one away
+        a, b @1 `,` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or remove one
         package @0 `package` is a reserved word of expressions. | give it another name
-        1 + * 2 @4 `*` stands where a value is expected. | write a value there; for the text `${` itself, write `$${`
-        a ! b @2 `!` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or take one away
+        1 + * 2 @4 `*` occurs where a value is expected. | write a value there; for the text `${` itself, write `$${`
+        a ! b @2 `!` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or remove one
         ");
     }
 }

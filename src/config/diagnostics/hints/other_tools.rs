@@ -8,21 +8,21 @@ use crate::model::address::is_legal_segment;
 /// Returns the equivalent of another tool's block.
 pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
     Some(match name {
-        "version" => "the language's version is said by `stead: 1` (KDL: `stead 1`); remove this line",
+        "version" => "the language's version is declared by `stead: 1` (KDL: `stead 1`); remove this line",
         "resource" | "resources" | "services" => {
-            "blocks stand at the top by their kind, as in `KIND: { NAME: { … } }`: take this level out"
+            "blocks are at the top level, under their kind, as in `KIND: { NAME: { … } }`: remove this level"
         }
         "variable" | "variables" | "inputs" => "variables are declared under `vars`",
         "output" => "outputs are declared under `outputs`",
         "local" => "locals are declared under `locals`",
         "check" | "checks" | "rules" | "policies" | "assert" | "validation" => {
-            "rules are declared under `policy`; the check of a variable stands in its declaration"
+            "rules are declared under `policy`; the check of a variable is part of its declaration"
         }
         "environment" | "env" | "workspaces" | "workspace" => {
             "environments are declared under `environments`"
         }
         "depends_on" | "lifecycle" | "when" | "for_each" | "deliver_secret" | "count" => {
-            "it belongs to a resource: indent it into the block that it is about"
+            "it belongs to a resource: indent it into the block that it applies to"
         }
         "module" | "modules" => "modules are used by `use: { NAME: { source: … } }`",
         "apiVersion" => {
@@ -49,12 +49,12 @@ pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
 pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static str> {
     Some(match name {
         "count" | "replicas" | "scale" => {
-            "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
+            "for several instances, write `for_each: [a, b]`; for zero or one, `when: \"${…}\"`"
         }
-        "if" | "condition" | "enabled" | "create" => "zero or one is written by `when: \"${…}\"`",
+        "if" | "condition" | "enabled" | "create" => "for zero or one instance, write `when: \"${…}\"`",
         // If the block has the attribute under another name, `attribute` gives the hint.
         "tags" | "labels" | "annotations" | "metadata" if !known.contains(&"labels") => {
-            "the service keeps none of it: remove it; what tells them apart is the `name`"
+            "the service keeps none of it: remove it; objects are distinguished by their `name`"
         }
         "environment" | "env" | "envs" if known.contains(&"env_vars") => {
             "the variables of its process are written under `env_vars`"
@@ -103,14 +103,14 @@ pub(in crate::config) fn lifecycle_hint(name: &str) -> Option<&'static str> {
 pub(in crate::config) fn beside_lifecycle(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
         "precondition" | "postcondition" => {
-            "rules stand at the top, under `policy`; the check of a variable stands in its declaration"
+            "rules are at the top level, under `policy`; the check of a variable is part of its declaration"
         }
         "replacetriggeredby" | "replaceonchanges" | "triggers" => {
-            "what the API cannot change in place is replaced by itself; for once, say `--replace ADDRESS` to a plan"
+            "a change that the API cannot make in place causes a replacement automatically; to force one once, pass `--replace ADDRESS` to a plan"
         }
-        "dependson" => "`depends_on` stands beside `lifecycle`, in the block itself",
-        "foreach" => "`for_each` stands beside `lifecycle`, in the block itself",
-        "when" | "count" | "enabled" => "zero or one is written by `when`, beside `lifecycle`",
+        "dependson" => "`depends_on` is written beside `lifecycle`, in the block itself",
+        "foreach" => "`for_each` is written beside `lifecycle`, in the block itself",
+        "when" | "count" | "enabled" => "for zero or one instance, write `when`, beside `lifecycle`",
         _ => return None,
     })
 }
@@ -124,11 +124,13 @@ pub(in crate::config) fn root_hint(name: &str) -> Option<&'static str> {
 /// Returns the equivalent of the root of another tool's reference.
 pub(in crate::config) fn reference_hint(root: &str) -> Option<&'static str> {
     Some(match root {
-        "module" => "what a module gives is `$use.NAME.OUTPUT`",
+        "module" => "an output of a module is `$use.NAME.OUTPUT`",
         "local" => "a local is `$locals.NAME`",
         "var" | "variable" | "variables" | "input" | "inputs" => "a variable is `$vars.NAME`",
         "environment" | "workspace" => "the environment's name is `$env`",
-        "output" | "outputs" => "an output is read by other stacks only; name what it is made of",
+        "output" | "outputs" => {
+            "only other stacks read outputs; refer to the value that the output is computed from"
+        }
         "count" => "an instance's own key is `$each.key`",
         _ => return None,
     })

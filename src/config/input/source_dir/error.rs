@@ -18,10 +18,10 @@ pub enum SourceError {
         why: String,
     },
     /// The directory has no files to upload.
-    #[error("`{0}` holds no file that is to be uploaded")]
+    #[error("`{0}` contains no file to upload")]
     Empty(String),
     /// A link that would mean something else, or nothing, where the archive is unpacked.
-    #[error("`{path}` is a link to `{target}`, which is not plainly inside the directory")]
+    #[error("`{path}` is a link to `{target}`, which may be outside of the directory")]
     Outside {
         /// Path of the symbolic link.
         path: String,
@@ -43,7 +43,7 @@ pub enum SourceError {
         largest: LargestFiles,
     },
     /// A line of the ignore file is no pattern.
-    #[error("line {line} of `{IGNORE_FILE}` is no pattern: {why}")]
+    #[error("line {line} of `{IGNORE_FILE}` is not a pattern: {why}")]
     Pattern {
         /// Which, counted from 1.
         line: usize,
@@ -64,10 +64,10 @@ impl SourceError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Outside { .. } => {
-                Some(format!("put a copy in its place, or name the link in `{IGNORE_FILE}`"))
+                Some(format!("replace the link by a copy, or list it in `{IGNORE_FILE}`"))
             }
             Self::Special(_) | Self::TooMany(_) | Self::TooLarge { .. } => {
-                Some(format!("name in `{IGNORE_FILE}` what is not needed to build and run it"))
+                Some(format!("list the files in `{IGNORE_FILE}` that are not needed to build and run it"))
             }
             _ => None,
         }

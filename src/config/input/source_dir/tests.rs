@@ -292,9 +292,9 @@ fn what_cannot_be_uploaded_is_said_once_and_plainly() {
         format!("{error}. {}", error.help().unwrap_or_default())
     };
     insta::assert_snapshot!(says(Disk::default()), @"`app` cannot be read: entity not found. ");
-    insta::assert_snapshot!(says(Disk::default().file("app/.git/config", "")), @"`app` holds no file that is to be uploaded. ");
-    insta::assert_snapshot!(says(Disk::default().with("app/q/fifo", Thing::Pipe)), @"`app/q/fifo` is a pipe, a socket or a device. name in `.steadignore` what is not needed to build and run it");
-    insta::assert_snapshot!(says(Disk::default().with("app/l", link("/etc/passwd"))), @"`app/l` is a link to `/etc/passwd`, which is not plainly inside the directory. put a copy in its place, or name the link in `.steadignore`");
+    insta::assert_snapshot!(says(Disk::default().file("app/.git/config", "")), @"`app` contains no file to upload. ");
+    insta::assert_snapshot!(says(Disk::default().with("app/q/fifo", Thing::Pipe)), @"`app/q/fifo` is a pipe, a socket or a device. list the files in `.steadignore` that are not needed to build and run it");
+    insta::assert_snapshot!(says(Disk::default().with("app/l", link("/etc/passwd"))), @"`app/l` is a link to `/etc/passwd`, which may be outside of the directory. replace the link by a copy, or list it in `.steadignore`");
     let shorter = Thing::Liar { listed: 3, bytes: b"ab".to_vec() };
     insta::assert_snapshot!(says(Disk::default().with("app/a", shorter)), @"`app/a` changed while it was read. ");
     let longer = Thing::Liar { listed: 1, bytes: b"ab".to_vec() };

@@ -50,15 +50,15 @@ fn references() {
     # crane: { a: { yard: $yard.main } }
     S0201 3:27 there is no resource of this name | No block declares yard.main. | the stack declares no yard
     # crane: { a: { yard: $crane.b }, b: {} }
-    S0203 3:21 a reference leads to the wrong thing [3:33 crane.b is declared here] | It takes a reference to a yard, and crane.b is a crane.
+    S0203 3:21 a reference has the wrong kind or type [3:33 crane.b is declared here] | It takes a reference to a yard, and crane.b is a crane.
     # crane: { a: { next: $crane.b.address }, b: {} }
 
     # crane: { a: { note: $crane.b.adress }, b: {} }
     S0202 3:30 there is no attribute of this name | A crane has no `adress`. | did you mean `address`? | fix: address
     # crane: { a: { note: $crane.b }, b: {} }
-    S0203 3:21 a reference leads to the wrong thing [3:33 crane.b is declared here] | It takes a text, and crane.b is a crane. | name one of its attributes: `$crane.b.ATTRIBUTE`
+    S0203 3:21 a reference has the wrong kind or type [3:33 crane.b is declared here] | It takes a text, and crane.b is a crane. | name one of its attributes: `$crane.b.ATTRIBUTE`
     # crane: { a: { tons: $crane.b.address }, b: {} }
-    S0222 3:21 a reference leads to the wrong thing [3:41 crane.b is declared here] | It takes a whole number (t), and crane.b.address is a text.
+    S0222 3:21 a reference has the wrong kind or type [3:41 crane.b is declared here] | It takes a whole number (t), and crane.b.address is a text.
     # crane: { a: { tons: $crane.b.height }, b: {} }
 
     # crane: { a: { next: $crane.b }, b: { for_each: [x, y] } }
@@ -66,19 +66,19 @@ fn references() {
     # crane: { a: { next: $crane.b.z }, b: { for_each: [x, y] } }
     S0204 3:30 there is no instance with this key [3:35 crane.b is declared here] | crane.b has no key `z`; it has `for_each`: its keys are x, y. | write `$crane.b.x`
     # crane: { a: { next: $crane.b }, b: { when: false } }
-    S0205 3:21 this environment leaves the resource out [3:33 crane.b is declared here] | The `when` of crane.b is false in the environment default. | guard it: `${has(crane.b) ? … : …}`, or give this block the same `when`
+    S0205 3:21 this environment does not have the resource [3:33 crane.b is declared here] | The `when` of crane.b is false in the environment default. | guard it: `${has(crane.b) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${crane.b.address}' }, b: { when: false } }
-    S0205 3:21 this environment leaves the resource out [3:45 crane.b is declared here] | The `when` of crane.b is false in the environment default. | guard it: `${has(crane.b) ? … : …}`, or give this block the same `when`
+    S0205 3:21 this environment does not have the resource [3:45 crane.b is declared here] | The `when` of crane.b is false in the environment default. | guard it: `${has(crane.b) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${has(crane.b) ? crane.b.address : "none"}' }, b: { when: false } }
 
     # crane: { a: { note: $crane.b.x.address }, b: { for_each: [x], when: false } }
-    S0205 3:21 this environment leaves the resource out [3:43 crane.b is declared here] | The `when` of crane.b.x is false in the environment default. | guard it: `${has(crane.b.x) ? … : …}`, or give this block the same `when`
+    S0205 3:21 this environment does not have the resource [3:43 crane.b is declared here] | The `when` of crane.b.x is false in the environment default. | guard it: `${has(crane.b.x) ? … : …}`, or give this block the same `when`
     # crane: { a: { note: '${PORT}' } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
+    S0211 3:21 this name means nothing here | `PORT` is not a kind, and not one of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
     # crane: { a: { note: 'run ${PORT}' } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
+    S0211 3:21 this name means nothing here | `PORT` is not a kind, and not one of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$${PORT}`
     # crane: { a: { note: $PORT } }
-    S0211 3:21 this name means nothing here | `PORT` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$$PORT`
+    S0211 3:21 this name means nothing here | `PORT` is not a kind, and not one of data, each, env, locals, module, stack, stacks, use, vars. | for the text itself, write `$$PORT`
     # crane: { a: { note: echo $env } }
     S0213 3:21 a `$` inside a text is ambiguous | `$env` is a reference only when it is the whole value. | write `${env}` to fill it in, or `$$env` for the text itself
     # crane: { a: { note: $vars.x } }
@@ -92,13 +92,13 @@ fn references() {
     # crane: { a: { note: $each.key } }
     S0212 3:21 `each` is used outside of `for_each` | give the block a `for_each`
     # crane: { a: { note: $vars } }
-    S0211 3:21 a reference is incomplete or goes too far | write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`
+    S0211 3:21 a reference has too few or too many parts | write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`
     # crane: { a: { note: $crane } }
     S0201 3:21 a reference names no resource | write `crane.NAME`
     # crane: { a: { note: $crane.b..c } }
     S0214 3:21 a reference has an empty part | `$crane.b..c` has two dots in a row, or ends with one.
     # crane: { a: { yard: main } }
-    S0222 3:21 this value has the wrong type | It takes a reference to a yard, and this is a text that is no id. | write `$yard.NAME` for a block of this stack, or a full id
+    S0222 3:21 this value has the wrong type | It takes a reference to a yard, and this is a text that is not an id. | write `$yard.NAME` for a block of this stack, or a full id
     "#);
 }
 
@@ -143,7 +143,7 @@ fn expressions() {
     S0215 4:21 an expression has no value | The expression (`locals.m.b`) fails: there is no `b` in this map; it has a.
     # locals: { m: '${locals.n}', n: '${locals.m}' }
     # crane: { a: { tons: $locals.m } }
-    S0207 3:14 locals are defined by each other [3:14 locals.m uses locals.n] [3:32 locals.n uses locals.m] | give one of them a value that uses none of the others
+    S0207 3:14 locals depend on each other in a cycle [3:14 locals.m uses locals.n] [3:32 locals.n uses locals.m] | give one of them a value that does not use the others
     # crane: { a: { for_each: [x, y], note: '${1/0}' } }
     S0215 3:39 an expression has no value [3:39 in crane.a (keys x, y)] | The expression (`1/0`) fails: the result of `/` is too large, or divides by zero.
     # crane: { a: { note: '${file("../x")}' } }
@@ -203,13 +203,13 @@ fn blocks() {
     # crane: { a: { zzzzzz: 5 } }
     S0220 3:15 this key is not known | A crane has no `zzzzzz`. | keys are: deliver_secret, depends_on, for_each, key, labels, lifecycle, model, name, next, note, painted, power, project, rig, tags, tons, when, yard, yards
     # crane: { a: { height: 5 } }
-    S0227 3:15 only the service sets this attribute | `height` of a crane can be read by reference, and not be set. | remove the line
+    S0227 3:15 only the service sets this attribute | `height` of a crane can be read by reference, but not set. | remove the line
     # yard: { a: {} }
     S0221 3:9 a required attribute is missing | A yard needs `cidr`, a text. Its network. | add `cidr: …`
     # yard: { a: { cidr: null } }
-    S0226 3:20 `null` has nothing to go back to | `cidr` has no default: it must have a value.
+    S0226 3:20 `null` is used where there is no default | `cidr` has no default: it must have a value.
     # yard: { a: { cidr: 10.0.0.1/16 } }
-    S0224 3:20 this text does not have the form it needs | `10.0.0.1/16` is an address inside the network 10.0.0.0/16. | write 10.0.0.0/16 | fix: 10.0.0.0/16
+    S0224 3:20 this text has an invalid format | `10.0.0.1/16` is an address inside the network 10.0.0.0/16. | write 10.0.0.0/16 | fix: 10.0.0.0/16
     # crane: { a: { tons: '5', power: no, painted: yes } }
     S0222 3:21 this value has the wrong type | It takes a whole number (t), and this is a quoted text. | write 5 without quotes | fix: 5
     S0225 3:33 invalid keyword | It takes one of on, off, and this is `no`. | write `off` | fix: off
@@ -220,33 +220,33 @@ fn blocks() {
     S0220 3:42 this key is not known | There is no `hok` here. | did you mean `hook`? | fix: hook
     S0222 3:60 this value has the wrong type | It takes a map, each value a text, and this is a single value.
     # crane: { a: { tags: [a, b, c, d] } }
-    S0228 3:21 there are too many entries | It takes at most 3, and these are 4.
+    S0228 3:21 there are too many entries | It takes at most 3 entries, and this has 4.
     # crane: { a: { for_each: 5 } }
-    S0260 3:25 `for_each` needs several things to go through | It takes a set, a list of texts, a map or a block, and this is a whole number. | name each of them: `for_each: [a, b]`
+    S0260 3:25 `for_each` needs a collection to iterate over | It takes a set, a list of texts, a map or a block, and this is a whole number. | name each of them: `for_each: [a, b]`
     # crane: { a: { for_each: [A] } }
-    S0261 3:26 this key cannot be part of an address | `A` has characters other than a-z, 0-9, _ and -. | write `a`; a text that must stay as it is goes into the values of a map: `for_each: { a: … }`
+    S0261 3:26 this key cannot be part of an address | `A` has characters other than a-z, 0-9, _ and -. | write `a`; put a text that must not change into the values of a map: `for_each: { a: … }`
     # crane: { a: { for_each: [a, a] } }
-    S0261 3:29 a key stands twice in `for_each` | The key `a` names two instances of crane.a.
+    S0261 3:29 a key occurs twice in `for_each` | The key `a` names two instances of crane.a.
     # crane: { a: { for_each: $crane.b.address }, b: {} }
-    S0260 3:25 `for_each` needs several things to go through | `$crane.b.address` is one resource, or an attribute that is not known yet. | name a block that has `for_each` itself, or a variable or local
+    S0260 3:25 `for_each` needs a collection to iterate over | `$crane.b.address` is one resource, or an attribute that is not known yet. | name a block that has `for_each` itself, or a variable or local
     # crane: { a: { for_each: $crane.b }, b: {} }
-    S0260 3:25 `for_each` needs several things to go through | `$crane.b` is one resource, or an attribute that is not known yet. | name a block that has `for_each` itself, or a variable or local
+    S0260 3:25 `for_each` needs a collection to iterate over | `$crane.b` is one resource, or an attribute that is not known yet. | name a block that has `for_each` itself, or a variable or local
     # crane: { a: { for_each: $crane.b }, b: { for_each: $crane.a } }
-    S0206 3:10 blocks go through each other's instances [3:10 the `for_each` of crane.a leads back here] | give one of the blocks keys of its own
-    S0206 3:37 blocks go through each other's instances [3:37 the `for_each` of crane.b leads back here] | give one of the blocks keys of its own
+    S0206 3:10 blocks iterate over each other's instances [3:10 the `for_each` of crane.a depends on this one] | give one of the blocks keys of its own
+    S0206 3:37 blocks iterate over each other's instances [3:37 the `for_each` of crane.b depends on this one] | give one of the blocks keys of its own
     # crane: { a: { for_each: '${[crane.b.address]}' }, b: {} }
-    S0208 3:25 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a crane are known later. | decide it by a variable or a local that names no resource
+    S0208 3:25 this must be known before any resource exists | `for_each` is evaluated while the configuration is loaded, and attributes of a crane are known only later. | use a variable, or a local that refers to no resource
     # locals: { x: $crane.b.address }
     # crane: { a: { when: $locals.x }, b: {} }
-    S0208 4:21 this must be known before any resource exists | `when` is decided while loading, and attributes of a resource that the local names are known later. | decide it by a variable or a local that names no resource
+    S0208 4:21 this must be known before any resource exists | `when` is evaluated while the configuration is loaded, and attributes of a resource that the local names are known only later. | use a variable, or a local that refers to no resource
     # crane: { a: { when: 5 } }
     S0262 3:21 `when` is true or false | This is a whole number. | write an expression such as `${env == 'prod'}`
     # vars: { s: { type: secret } }
     # crane: { a: { when: '${vars.s == "x"}' } }
-    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.s takes a secret. | give it by STEAD_VAR_S, or by a line `s: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to whoever lists this machine's processes
+    S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.s takes a secret. | give it by STEAD_VAR_S, or by a line `s: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to every user who lists this machine's processes
     # yard: { a: { cidr: 10.0.0.0/16, gates: { app_x: {}, a-b: {}, ok: { nme: x } } } }
-    S0224 3:42 this text does not have the form it needs | `name` defaults to `app_x`. The service keeps logins that begin with app_ for itself. | write a `name`
-    S0224 3:53 this text does not have the form it needs | `name` defaults to `a-b`. `a-b` is no login: a-z, 0-9 and _, not a digit first. | write a `name`
+    S0224 3:42 this text has an invalid format | `name` defaults to `app_x`. The service reserves logins that begin with app_. | write a `name`
+    S0224 3:53 this text has an invalid format | `name` defaults to `a-b`. `a-b` is not a valid login: use a-z, 0-9 and _, and no digit first. | write a `name`
     S0220 3:68 this key is not known | A gate has no `nme`. | did you mean `name`? | fix: name
     "#);
 }
@@ -260,15 +260,15 @@ fn texts_that_look_like_expressions() {
     ]), @r#"
     # vars: { size: { default: 1 } }
     # crane: { a: { note: file(s), labels: { x: vars.size } } }
-    S0222 4:21 an expression is written as a text | `file(s)` would be the text itself. | write `"${file('s')}"`; for the text itself, write `"${'file(s)'}"`
-    S0222 4:43 an expression is written as a text | `vars.size` would be the text itself. | write `$vars.size`; for the text itself, write `"${'vars.size'}"`
+    S0222 4:21 an expression is written as a text | `file(s)` would be a literal text. | write `"${file('s')}"`; for the text itself, write `"${'file(s)'}"`
+    S0222 4:43 an expression is written as a text | `vars.size` would be a literal text. | write `$vars.size`; for the text itself, write `"${'vars.size'}"`
     # vars: { size: { default: x } }
     # crane: { a: { note: "${'file(s)'}", labels: { x: "${'vars.size'}", y: '$$file(x)', z: $vars.size } } }
 
     # vars: { size: { default: 1 } }
     # locals: { mm: { '${vars.size}': 1 } }
     # crane: { a: { labels: $locals.mm } }
-    S0214 4:17 a key is not computed | `${vars.size}` would be the key itself: only values hold expressions. | write the key out, or make the whole map by one expression: `"${{vars.key: 'value'}}"`
+    S0214 4:17 a key cannot be an expression | `${vars.size}` would be a literal key: only values can be expressions. | write the key out, or compute the whole map by one expression: `"${{vars.key: 'value'}}"`
     "#);
 }
 
@@ -289,14 +289,14 @@ fn words() {
     S0270 3:52 a `lifecycle` block is wrong | `protect` is true or false. | write `protect: true`, or an expression such as `${env == 'prod'}`
     S0270 3:66 a `lifecycle` block is wrong | It takes one of delete, keep. | did you mean `keep`?
     S0270 3:80 a `lifecycle` block is wrong | It takes one of create_first, delete_first, never. | write one of create_first, delete_first, never
-    S0271 3:103 this is no duration | A duration is a whole number and a unit: s, m or h, at most a week. | add the unit: `30s`, `30m` or `30h`
+    S0271 3:103 this is not a duration | A duration is a whole number and a unit: s, m or h, at most a week. | add the unit: `30s`, `30m` or `30h`
     S0220 3:107 this key is not known | There is no `x` here. | keys are: create, delete, update
     # crane: { a: { lifecycle: { ignore_drift: [nte, { field: note, until: soon }, height] } } }
     S0270 3:43 a `lifecycle` block is wrong | A crane has no attribute `nte` that can be set. | did you mean `note`?
     S0270 3:70 a `lifecycle` block is wrong | `until` is a date. | write the last day as YYYY-MM-DD
     S0270 3:78 a `lifecycle` block is wrong | A crane has no attribute `height` that can be set. | attributes are: name, yard, next, tons, model, power, painted, note, key, labels, yards, tags, rig
     # yard: { a: { cidr: 10.0.0.0/16, lifecycle: { final_snapshot: true } } }
-    S0270 3:46 a `lifecycle` block is wrong | Nothing can copy the data of a yard before it goes. | remove the word
+    S0270 3:46 a `lifecycle` block is wrong | The data of a yard cannot be copied before its deletion. | remove the keyword
     # crane: { a: { depends_on: [crane.b, yard.x, nope, crane.a.b, 5] } }
     S0274 3:28 `depends_on` names no resource | No block declares crane.b. | crane.a is declared, for example
     S0274 3:37 `depends_on` names no resource | No block declares yard.x. | the stack declares no yard
@@ -304,16 +304,16 @@ fn words() {
     S0274 3:51 `depends_on` names no resource | name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance
     S0274 3:62 `depends_on` names no resource | name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance
     # crane: { a: { deliver_secret: { file: x } } }
-    S0272 3:15 `deliver_secret` is wrong | A crane shows no secret. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings
+    S0272 3:15 `deliver_secret` is wrong | A crane has no secret to deliver. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings
     # yard: { a: { cidr: 10.0.0.0/16, gates: { b: { deliver_secret: { file: ../x } }, c: { deliver_secret: { env_file: x } } } } }
     S0273 3:71 this path cannot be used | the path leaves the stack's directory: it must be relative, without `..`.
-    S0272 3:102 `deliver_secret` is wrong | It takes `file` alone, `env_file` with a `variable`, or `sink` alone. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings
+    S0272 3:102 `deliver_secret` is wrong | It takes `file` alone, `env_file` with a `variable`, or `sink` alone. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings
     # project: { p: {}, q: {} }
     # crane: { a: {}, b: { project: $project.p }, c: { project: $crane.a } }
-    S0275 4:10 a resource does not say its project | The stack has several projects. | add `project: $project.p`
-    S0275 4:59 this is no project | It takes a reference to a project, or a text. | write `project: $project.NAME`, or a project's name or id
+    S0275 4:10 a resource does not name its project | The stack has several projects. | add `project: $project.p`
+    S0275 4:59 this is not a project | It takes a reference to a project, or a text. | write `project: $project.NAME`, or a project's name or id
     # project: { p: { project: x } }
-    S0275 3:26 this is no project | A project belongs to no project, or to its parent's. | write `project: $project.NAME`, or a project's name or id
+    S0275 3:26 this is not a project | A project belongs to no project, or to its parent's. | write `project: $project.NAME`, or a project's name or id
     "#);
 }
 
@@ -323,15 +323,15 @@ fn circles() {
         "crane: { a: { next: $crane.b }, b: { note: '${crane.c.address}' }, c: { depends_on: [crane.a] } }",
         "crane: { a: { next: $crane.a } }",
         "yard: { a: { cidr: 10.0.0.0/16, crane: $crane.a } }\ncrane: { a: { yard: $yard.a } }",
-    ]), @r#"
+    ]), @"
     # crane: { a: { next: $crane.b }, b: { note: '${crane.c.address}' }, c: { depends_on: [crane.a] } }
-    S0206 3:21 resources wait for each other [3:21 crane.a waits for crane.b] [3:44 crane.b waits for crane.c] [3:68 crane.c waits for crane.a] | None of them can be made first. | remove one of these references, or set it after both exist
+    S0206 3:21 resources depend on each other in a cycle [3:21 crane.a depends on crane.b] [3:44 crane.b depends on crane.c] [3:68 crane.c depends on crane.a] | None of them can be created first. | remove one of these references, or set it after both exist
     # crane: { a: { next: $crane.a } }
-    S0206 3:21 resources wait for each other [3:21 crane.a waits for crane.a] | None of them can be made first. | remove one of these references, or set it after both exist
+    S0206 3:21 resources depend on each other in a cycle [3:21 crane.a depends on crane.a] | None of them can be created first. | remove one of these references, or set it after both exist
     # yard: { a: { cidr: 10.0.0.0/16, crane: $crane.a } }
     # crane: { a: { yard: $yard.a } }
-    S0206 4:21 resources wait for each other [4:21 crane.a waits for yard.a] [3:40 yard.a waits for crane.a] | None of them can be made first. | remove one of these references, or set it after both exist
-    "#);
+    S0206 4:21 resources depend on each other in a cycle [4:21 crane.a depends on yard.a] [3:40 yard.a depends on crane.a] | None of them can be created first. | remove one of these references, or set it after both exist
+    ");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn rules() {
     # yard: { a: { cidr: 10.0.0.0/8 }, b: { cidr: 10.1.0.0/16 }, c: { cidr: 10.2.0.0/16, name: a }, d: { cidr: 11.0.0.0/8 } }
     R9005 3:45 Yards must not overlap [3:20 yard.a is here] | 10.1.0.0/16 of yard.b overlaps 10.0.0.0/8 of yard.a. Rule: the invented manual.
     R9005 3:71 Yards must not overlap [3:20 yard.a is here] | 10.2.0.0/16 of yard.c overlaps 10.0.0.0/8 of yard.a. Rule: the invented manual.
-    R9006 3:90 A yard's name is unique [3:9 yard.a is here] | yard.a and yard.c agree in name. Rule: the invented manual.
+    R9006 3:90 A yard's name is unique [3:9 yard.a is here] | yard.a and yard.c have the same name. Rule: the invented manual.
     # yard: { a: { cidr: 10.0.0.0/8, gates: { a: {}, b: {}, c: {}, d: {} } } }
     R9004 3:62 A yard has at most 3 gates | yard.a has 4. Rule: the invented manual.
     "#);
@@ -403,17 +403,17 @@ fn headers() {
         yaml("").file("x.txt", "").problems(),
     ].join("\n"), @r#"
     # {}
-    S0233 - the stack does not say its language version | put `stead: 1` (KDL: `stead 1`) at the top of one file
+    S0233 - the stack does not declare its language version | put `stead: 1` (KDL: `stead 1`) at the top of one file
     S0234 - the stack has no name | put `stack: NAME` (KDL: `stack NAME`) into one file
     # stead: 2
     stack: a b
     backend: s3
     S0233 1:8 this version of the language is not known | This program reads version 1. | write `stead: 1`
-    S0234 2:8 this is no name for a stack | A stack's name holds a-z, 0-9, _ and - only. | write `stack: shop`, for example
-    S0237 3:10 `backend` takes one word: required | Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack. | write `backend: required`, or remove the line
+    S0234 2:8 this is not a valid name for a stack | A stack's name holds a-z, 0-9, _ and - only. | write `stack: shop`, for example
+    S0237 3:10 `backend` takes one word: required | The settings or STEAD_BACKEND define where the ledger is stored; a stack cannot define it. | write `backend: required`, or remove the line
     S0234 2:1 the stack is named twice [2:1 named again here] [1:1 named here first] | all stack files of a directory are one stack: keep one name
     S0232 1:10 a name is declared twice [1:10 declared again here] [3:10 declared here first] | There are two declarations of `a`. | keep one of the two
-    S0241 3:17 no environment is chosen [3:17 environments are declared here] | The stack has several: prod, staging. | say one with `--env NAME` or STEAD_ENV, or mark one with `default: true`
+    S0241 3:17 no environment is chosen [3:17 environments are declared here] | The stack has several: prod, staging. | choose one with `--env NAME` or STEAD_ENV, or mark one with `default: true`
     S0240 3:17 this environment is not declared [3:17 environments are declared here] | There is no environment `prdo`. | did you mean `prod`? Environments are: prod, staging
     S0242 3:42 two environments are marked `default` [3:42 also marked] [3:17 marked] | keep one `default: true`
     S0242 3:68 an environment does not have this key | did you mean `confirm`? | fix: confirm

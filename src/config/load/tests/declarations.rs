@@ -126,52 +126,52 @@ fn every_mistake_is_told_once() {
     # moved: [{ from: crane.x, two: crane.one, to: crane.one }]
     S0220 6:26 this key is not known | There is no `two` here. | did you mean `to`?
     # moved: [{ from: $crane.x, to: crane.one }]
-    S0290 6:17 a declaration is wrong | It names an address, not what is there: it has no `$`. | write `crane.x` | fix: crane.x
+    S0290 6:17 a declaration is wrong | It takes an address, not a reference, so it has no `$`. | write `crane.x` | fix: crane.x
     # moved: [{ from: cranes.x, to: crane.one }]
-    S0290 6:17 a declaration is wrong | No kind of resource stands at `cranes.x`. | did you mean `crane.x`?
+    S0290 6:17 a declaration is wrong | `cranes.x` does not begin with a kind of resource. | did you mean `crane.x`?
     # moved: [{ from: Crane.X, to: crane.one }]
     S0290 6:17 a declaration is wrong | `Crane.X` is not an address: each part holds a-z, 0-9, _ and - only, and is not empty. | write `vm.web`, for example
     # moved: [{ from: crane, to: crane.one }]
     S0290 6:17 a declaration is wrong | `crane` is not an address: it has the form KIND.NAME. | write `vm.web`, for example
     # moved: [{ from: yard.x, to: crane.one }]
-    S0290 6:9 a declaration is wrong | yard.x is a yard, and crane.one a crane. | an object stays what it is: name two of one kind
+    S0290 6:9 a declaration is wrong | yard.x is a yard, and crane.one a crane. | an object cannot change its kind: name two addresses of one kind
     # moved: [{ from: crane.one, to: crane.one }]
-    S0290 6:9 a declaration is wrong | crane.one moves to where it is. | remove the entry
+    S0290 6:9 a declaration is wrong | crane.one moves to its own address. | remove the entry
     # moved: [{ from: crane.one, to: crane.web.a }]
-    S0291 6:9 an address still has its block [5:37 crane.one is declared here] | crane.one is to be left, and a block declares it. | rename the block, or remove this entry
+    S0291 6:9 an address still has its block [5:37 crane.one is declared here] | The entry moves or removes crane.one, but a block still declares it. | rename the block, or remove this entry
     # moved: [{ from: crane.web, to: crane.one }]
-    S0291 6:9 an address still has its block [5:10 crane.web is declared here] | crane.web is to be left, and a block declares it. | rename the block, or remove this entry
+    S0291 6:9 an address still has its block [5:10 crane.web is declared here] | The entry moves or removes crane.web, but a block still declares it. | rename the block, or remove this entry
     # moved: [{ from: crane.off, to: crane.one }]
-    S0291 6:9 an address still has its block [5:46 crane.off is declared here] | crane.off is to be left, and a block declares it. | rename the block, or remove this entry
+    S0291 6:9 an address still has its block [5:46 crane.off is declared here] | The entry moves or removes crane.off, but a block still declares it. | rename the block, or remove this entry
     # moved: [{ from: crane.x, to: crane.on }]
-    S0292 6:9 a declaration leads nowhere | No block declares crane.on. | did you mean `crane.one`? Else write its block, or remove the entry
+    S0292 6:9 a declaration names an unknown address | No block declares crane.on. | did you mean `crane.one`? If not, write its block, or remove the entry
     # moved: [{ from: crane.x, to: crane.y }, { from: crane.y, to: crane.z }]
-    S0292 6:41 a declaration leads nowhere | No block declares crane.z. | did you mean `crane.one`? Else write its block, or remove the entry
+    S0292 6:41 a declaration names an unknown address | No block declares crane.z. | did you mean `crane.one`? If not, write its block, or remove the entry
     # moved: [{ from: crane.x, to: crane.y }, { from: crane.y, to: crane.x }]
     S0293 6:9 the `moved` entries form a cycle [6:9 crane.x moves to crane.y] [6:41 crane.y moves to crane.x] | remove one of the entries; to swap two resources, apply a move to a third address first
     # moved: [{ from: crane.x, to: crane.one }, { from: crane.x, to: crane.web.a }]
-    S0294 6:43 two declarations contradict each other [6:43 said again here] [6:9 said here first] | crane.x moves to two addresses. | keep one of the two
+    S0294 6:43 two declarations contradict each other [6:43 declared again here] [6:9 declared here first] | crane.x moves to two addresses. | keep one of the two
     # moved: [{ from: crane.x, to: crane.one }, { from: crane.y, to: crane.one }]
-    S0294 6:43 two declarations contradict each other [6:43 said again here] [6:9 said here first] | Two addresses move to crane.one. | keep one of the two
+    S0294 6:43 two declarations contradict each other [6:43 declared again here] [6:9 declared here first] | Two addresses move to crane.one. | keep one of the two
     # import: [{ to: crane.one }]
     S0290 6:10 a declaration is wrong | This entry of `import` has no `id`. | write `import: [{ to: …, id: … }]`
     # import: [{ to: crane.web, id: x }]
     S0290 6:16 a declaration is wrong | crane.web has `for_each`. | name one instance: `crane.web.KEY`
     # import: [{ to: crane.two, id: x }]
-    S0292 6:16 a declaration leads nowhere | No block declares crane.two. | did you mean `crane.one`? Else write its block, or remove the entry
+    S0292 6:16 a declaration names an unknown address | No block declares crane.two. | did you mean `crane.one`? If not, write its block, or remove the entry
     # import: [{ to: crane.one, id: '' }]
-    S0290 6:31 a declaration is wrong | An `id` is one text. | write what `stead ls --unmanaged` shows
+    S0290 6:31 a declaration is wrong | An `id` is one text. | write an id that `stead ls --unmanaged` shows
     # import: [{ to: crane.one, id: $crane.web.a }]
-    S0208 6:31 this must be known before any resource exists | an `import` is decided while loading, and attributes of a crane are known later. | decide it by a variable or a local that names no resource
+    S0208 6:31 this must be known before any resource exists | an `import` is evaluated while the configuration is loaded, and attributes of a crane are known only later. | use a variable, or a local that refers to no resource
     # import: [{ to: crane.one, id: a }, { to: crane.one, id: b }]
-    S0294 6:36 two declarations contradict each other [6:36 said again here] [6:10 said here first] | crane.one is imported twice. | keep one of the two
+    S0294 6:36 two declarations contradict each other [6:36 declared again here] [6:10 declared here first] | crane.one is imported twice. | keep one of the two
     # import: [{ to: crane.one, id: a, when: maybe }]
     S0262 6:40 `when` is true or false | This is a text. | write an expression such as `${env == 'prod'}`
     # removed: [{ from: crane.one, action: forget }]
-    S0291 6:11 an address still has its block [5:37 crane.one is declared here] | crane.one is to be left, and a block declares it. | remove the block, or this entry
+    S0291 6:11 an address still has its block [5:37 crane.one is declared here] | The entry moves or removes crane.one, but a block still declares it. | remove the block, or this entry
     # removed: [{ from: crane.x, action: keep }]
-    S0290 6:36 a declaration is wrong | `action` is one of two words. | write `forget` (the object stays live) or `delete` (it goes)
+    S0290 6:36 a declaration is wrong | `action` is one of two words. | write `forget` (the object stays live) or `delete` (it is deleted)
     # removed: [{ from: crane.x, action: forget }, { from: crane.x, action: delete }]
-    S0294 6:46 two declarations contradict each other [6:46 said again here] [6:11 said here first] | crane.x is removed twice. | keep one of the two
+    S0294 6:46 two declarations contradict each other [6:46 declared again here] [6:11 declared here first] | crane.x is removed twice. | keep one of the two
     ");
 }

@@ -130,24 +130,24 @@ fn every_lookup_that_fails_says_what_was_seen() {
             settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("zone".into(), Value::Secret(Secret::Fingerprint(None))))), &[]),
             settled(&config(), &snapshot(&two), with(&|net| drop(net.insert("tons".into(), Value::text("many")))), &[]),
         ]
-        .join("\n--\n"), @r#"
-    S0321 3:17 a lookup finds nothing | data.yard.far: there is no yard with cidr `10.9.0.0/16`. No yard was seen at all. | create it first, correct what it is found by, or look in another project or account
-    S0321 3:45 a lookup finds nothing | data.yard.named: there is no yard with name `deep`. No yard was seen at all. | create it first, correct what it is found by, or look in another project or account
+        .join("\n--\n"), @"
+    S0321 3:17 a lookup finds nothing | data.yard.far: there is no yard with cidr `10.9.0.0/16`. No yard was found at all. | create it first, correct the attributes of the lookup, or search another project or account
+    S0321 3:45 a lookup finds nothing | data.yard.named: there is no yard with name `deep`. No yard was found at all. | create it first, correct the attributes of the lookup, or search another project or account
     --
-    S0321 3:17 a lookup finds nothing | data.yard.far: there is no yard with cidr `10.9.0.0/16`. Seen: deep (1). | create it first, correct what it is found by, or look in another project or account
+    S0321 3:17 a lookup finds nothing | data.yard.far: there is no yard with cidr `10.9.0.0/16`. Found: deep (1). | create it first, correct the attributes of the lookup, or search another project or account
     --
-    S0321 3:45 a lookup finds several objects | data.yard.named: 2 objects of kind yard have name `deep`. Seen: deep (1), deep (3). | say which by more of its attributes, or by `id`
+    S0321 3:45 a lookup finds several objects | data.yard.named: 2 objects of kind yard have name `deep`. Found: deep (1), deep (3). | add more of its attributes, or its `id`, to the lookup
     --
-    S0321 3:45 a lookup finds what this stack manages | The yard with name `deep` is yard.mine. | refer to the block itself: `$yard.mine`
+    S0321 3:45 a lookup finds an object that this stack manages | The yard with name `deep` is yard.mine. | refer to the block itself: `$yard.mine`
     --
     S0321 6:104 another stack was not applied yet [4:16 named here] | The stack in `../net` has no outputs in its ledger. | apply that stack first, in its directory
     --
-    S0321 6:43 another stack has no such output | The stack in `../net` gave no `zone` when it was last applied. | did you mean `$stacks.net.tons`?
+    S0321 6:43 another stack has no such output | The last apply of the stack in `../net` did not record an output `zone`. | did you mean `$stacks.net.tons`?
     --
-    S0321 6:43 an output of another stack is secret | A ledger keeps no text of `net.zone`, only its fingerprint. | give the secret to this stack, too, by a variable
+    S0321 6:43 an output of another stack is secret | The ledger of that stack stores only a fingerprint of `net.zone`. | pass the secret to this stack, too, as a variable
     --
     S0222 6:104 this value has the wrong type | It takes a whole number (t), and this is a text. | write `${int(…)}` around the expression
-    "#);
+    ");
 }
 
 #[test]
@@ -166,25 +166,25 @@ fn every_mistake_of_a_lookup_has_one_message() {
         ]
         .map(|text| yaml(text).shared("stacks/net/stead.yaml", "").problems())
         .join("\n--\n"), @"
-    S0319 3:9 this is no kind that can be looked up | `data` holds lookups by kind, and `yrd` is none. | did you mean `yard`? | fix: yard
+    S0319 3:9 objects of this kind cannot be looked up | `data` contains lookups by kind, and `yrd` is not such a kind. | did you mean `yard`? | fix: yard
     --
-    S0319 3:22 a lookup names no attribute | A yard has no `nam` to be found by. | did you mean `name`? | fix: name
+    S0319 3:22 a lookup names an unknown attribute | A yard has no attribute `nam` to search by. | did you mean `name`? | fix: name
     --
-    S0319 3:17 a lookup says nothing to look for | write what it is found by: `{ name: … }` or `{ id: … }`
+    S0319 3:17 a lookup has no attributes to search by | write the attributes to search by: `{ name: … }` or `{ id: … }`
     --
-    S0208 3:28 this must be known before any resource exists | a lookup is decided while loading, and attributes of a crane are known later. | decide it by a variable or a local that names no resource
+    S0208 3:28 this must be known before any resource exists | a lookup is evaluated while the configuration is loaded, and attributes of a crane are known only later. | use a variable, or a local that refers to no resource
     --
     S0201 4:15 there is no lookup of this name | No block declares data.yard.b. | did you mean `$data.yard.a`?
     S0319 4:32 a reference is incomplete | name a lookup: `$data.KIND.NAME`
     S0202 4:60 there is no attribute of this name | A yard has no `nothing`.
     --
-    S0203 4:21 a reference leads to the wrong thing | It takes a reference to a crane, and data.yard.a is a yard.
+    S0203 4:21 a reference has the wrong kind or type | It takes a reference to a crane, and data.yard.a is a yard.
     --
-    S0208 4:26 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a looked up object are known later. | decide it by a variable or a local that names no resource
+    S0208 4:26 this must be known before any resource exists | `for_each` is evaluated while the configuration is loaded, and attributes of a looked up object are known only later. | use a variable, or a local that refers to no resource
     --
-    S0320 3:24 this names no other stack | It takes a relative path with `/` between its parts. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
-    S0320 3:34 this names no other stack | The path leaves the root within which configuration is shared; `--allow-outside` lets it. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
-    S0320 3:51 this names no other stack | It takes the directory of a stack, written as it is. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0320 3:24 this does not name another stack | It takes a relative path with `/` between its parts. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0320 3:34 this does not name another stack | The path is outside of the root directory for shared configuration; `--allow-outside` permits it. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0320 3:51 this does not name another stack | It takes the directory of a stack, as a literal. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
     S0220 3:53 this key is not known | There is no `sauce` here. | did you mean `source`? | fix, unsure: source
     --
     S0201 4:15 there is no lookup of this name | No block declares stacks.nat. | did you mean `$stacks.net`?

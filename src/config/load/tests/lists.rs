@@ -82,7 +82,7 @@ app: { web: { type: web, repo: a/b, branch: main, port: 80, databases: [$vars.db
 fn the_same_value_twice_is_one_and_none_is_lost() {
     let twice = app("domains: [$vars.a, a.example.com]", "vars: { a: { default: a.example.com } }");
     assert_eq!(children(&twice), "domains.a-example-com");
-    insta::assert_snapshot!(app("domains: [a-b.example.com, a.b.example.com]", "").problems(), @"S0232 5:94 two entries have the same address [5:77 it is that of this one] | Both are app.web.domains.a-b-example-com: an address holds a-z, 0-9, _ and - only. | give them names of your own: `domains: { NAME: { domain: … } }`");
-    insta::assert_snapshot!(app("domains: $vars.a", "vars: { a: { default: a.example.com } }").problems(), @"S0236 5:76 a list was expected | Each entry of `domains` is a resource with an address of its own. | list the entries here; each may be taken from elsewhere: `domains: [$vars.one, $vars.two]`");
+    insta::assert_snapshot!(app("domains: [a-b.example.com, a.b.example.com]", "").problems(), @"S0232 5:94 two entries have the same address [5:77 this entry has the same address] | Both are app.web.domains.a-b-example-com: an address holds a-z, 0-9, _ and - only. | give them names of your own: `domains: { NAME: { domain: … } }`");
+    insta::assert_snapshot!(app("domains: $vars.a", "vars: { a: { default: a.example.com } }").problems(), @"S0236 5:76 a list was expected | Each entry of `domains` is a resource with an address of its own. | list the entries here; each may be a reference: `domains: [$vars.one, $vars.two]`");
     insta::assert_snapshot!(app("domains: a.example.com", "").problems(), @"S0236 5:76 a list was expected | Each entry of `domains` is a resource with an address of its own. | write `domains: [a.example.com]` | fix: [a.example.com]");
 }

@@ -158,9 +158,9 @@ fn what_is_wrong_inside_shows_the_line_and_the_call() {
         .shared("bad/stead.yaml", bad);
     insta::assert_snapshot!(config.problems(), @r#"
     S0254 3:45 a variable's value is not allowed [1:32 this check fails] [3:8 used here as one] | vars.n, set by use.one, is `1`.
-    S0251 3:52 a module is not given what it needs [1:9 declared here without a default] | `n` takes a whole number. | add to the call: `with: { n: … }`
+    S0251 3:52 a module call lacks required variables [1:9 declared here without a default] | `n` takes a whole number. | add to the call: `with: { n: … }`
     S0252 3:86 this variable is not declared [3:67 by this module] | The module declares no variable `m`. | it takes: n
-    S0317 4:30 there is no output of this name | The module `one` gives nothing: its `when` is false, or it has no `outputs`.
+    S0317 4:30 there is no output of this name | The module `one` has no outputs: its `when` is false, or it declares no `outputs`.
     S0222 2:21 this value has the wrong type [3:52 used here as two] | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     S0201 2:39 there is no resource of this name [3:52 used here as two] | No block declares yard.nil. | the stack declares no yard
     S0230 3:1 this block is not known | There is no block `spare`. | blocks are: backend, crane, data, environments, import, include, locals, moved, outputs, policy, project, removed, secrets, stack, stacks, stead, use, vars, yard
@@ -178,32 +178,32 @@ fn every_mistake_of_an_include_has_one_message() {
         (
             "include: [../../../x.stead.yaml]",
             &[],
-            "S0312 3:11 a path leaves the root | `../../../x.stead.yaml` leads out of what this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`",
+            "S0312 3:11 a path is outside of the root directory | `../../../x.stead.yaml` is outside of the directories that this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`",
         ),
         (
             "include: [/etc/x.stead.yaml]",
             &[],
-            "S0312 3:11 this is no path | It takes a relative path with `/` between its parts, written as it is. | write, for example, `../shared/network.stead.yaml`",
+            "S0312 3:11 this is not a path | It takes a relative path with `/` between its parts, as a literal. | write, for example, `../shared/network.stead.yaml`",
         ),
         (
             "include: [../secret.txt]",
             &[],
-            "S0310 3:11 only stack files are included | `secret.txt` is not named like one. | name the file `NAME.stead.yaml` or `NAME.stead.kdl`; for a directory, write `use`",
+            "S0310 3:11 only stack files are included | `secret.txt` does not have the name of a stack file. | name the file `NAME.stead.yaml` or `NAME.stead.kdl`; for a directory, write `use`",
         ),
         (
             "include: [\"../${env}.stead.yaml\"]",
             &[],
-            "S0310 3:11 `include` takes paths of files | They are written as they are, without `$`: which files make up a stack depends on nothing. | write `include: [../shared/network.stead.yaml]`, or in KDL `include \"../shared/network.stead.kdl\"`",
+            "S0310 3:11 `include` takes paths of files | They are literals, without `$`: the files of a stack cannot depend on values. | write `include: [../shared/network.stead.yaml]`, or in KDL `include \"../shared/network.stead.kdl\"`",
         ),
         (
             "include: [../a.stead.yaml, ./../a.stead.yaml]",
             &[("stacks/a.stead.yaml", "")],
-            "S0310 3:28 a file is read twice [3:11 included here first] | All files of a stack or module are one: each is read once. | remove one of the two",
+            "S0310 3:28 a file is read twice [3:11 included here first] | All files of a stack or module form one configuration: each is read once. | remove one of the two",
         ),
         (
             "include: [a.stead.yaml]",
             &[],
-            "S0311 3:11 files include each other in a cycle [3:11 leads back to where it began] | remove this one: the file is part of the stack already",
+            "S0311 3:11 files include each other in a cycle [3:11 closes the cycle] | remove this one: the file is part of the stack already",
         ),
         (
             "include: [../a.stead.yaml]",
@@ -211,7 +211,7 @@ fn every_mistake_of_an_include_has_one_message() {
                 ("stacks/a.stead.yaml", "include: [b.stead.yaml]"),
                 ("stacks/b.stead.yaml", "include: [a.stead.yaml]"),
             ],
-            "S0311 1:11 files include each other in a cycle [1:11 leads back to where it began] [1:11 is on the way] | remove this one: the file is part of the stack already",
+            "S0311 1:11 files include each other in a cycle [1:11 closes the cycle] [1:11 is part of the cycle] | remove this one: the file is part of the stack already",
         ),
     ] {
         let config = files.iter().fold(shop(text), |config, (path, text)| config.shared(path, text));
@@ -243,24 +243,24 @@ fn every_mistake_of_a_module_has_one_message() {
             problems("use: { a: { source: ../../m } }", &[("m/stead.yaml", "vars: { n: { default: a } }\ncrane: { c: { for_each: [$vars.n, A] } }")]),
         ]
         .join("\n"), @"
-    S0313 3:8 a `use` does not say its module | add `source: ../modules/NAME`, a directory
-    S0313 3:21 this directory is no module | `../../none` cannot be read: entity not found. | a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`
-    S0312 3:21 a path leaves the root | `../../../x` leads out of what this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`
-    S0251 3:8 a module is not given what it needs [1:9 declared here without a default] | `size` takes a text. | add to the call: `with: { size: … }`
+    S0313 3:8 a `use` entry does not name its module | add `source: ../modules/NAME`, a directory
+    S0313 3:21 this directory is not a module | `../../none` cannot be read: entity not found. | a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`
+    S0312 3:21 a path is outside of the root directory | `../../../x` is outside of the directories that this stack may read. | move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`
+    S0251 3:8 a module call lacks required variables [1:9 declared here without a default] | `size` takes a text. | add to the call: `with: { size: … }`
     S0252 3:38 this variable is not declared [3:21 by this module] | The module declares no variable `sise`. | did you mean `size`? | fix: size
     S0220 3:30 this key is not known | There is no `wiht` here. | did you mean `with`? | fix: with
     S0313 3:8 a module cannot have this name | `crane` means something else at the beginning of an address. | write `crane_module`, for example
     S0317 4:22 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
-    S0317 4:35 there is no module of this name | No `use` block declares `b`. | there is: a
+    S0317 4:35 there is no module of this name | No `use` block declares `b`. | known names: a
     S0317 4:54 there is no output of this name | The module `a` has no output `ulr`. | did you mean `url`? | fix: url
-    S0211 4:70 this name means nothing here | `a` is no kind, and none of data, each, env, locals, module, stack, stacks, use, vars. | read what the module gives: `$use.a.OUTPUT`
-    S0208 4:33 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
-    S0314 1:21 modules use each other in a cycle [1:21 uses ../../n] [1:21 uses ../../m] | A module would hold itself, without end. | take what both need into a module of its own
-    S0314 3:21 modules use each other in a cycle [3:21 uses .] | A module would hold itself, without end. | take what both need into a module of its own
-    S0315 1:1 only a stack has this block | This directory is used as a module, and a module has no `stack`. | give a module what it needs by `with`, and take from it what it has in `outputs`
-    S0315 2:1 only a stack has this block | This directory is used as a module, and a module has no `environments`. | give a module what it needs by `with`, and take from it what it has in `outputs`
-    S0207 3:11 modules are given what they give [3:11 use.a uses use.b] [3:63 use.b uses use.a] | give one of them a value that uses none of the others
-    S0261 2:35 this key cannot be part of an address [3:8 used here as a] | `A` has characters other than a-z, 0-9, _ and -. | write `a`; a text that must stay as it is goes into the values of a map: `for_each: { a: … }`
+    S0211 4:70 this name means nothing here | `a` is not a kind, and not one of data, each, env, locals, module, stack, stacks, use, vars. | read an output of the module: `$use.a.OUTPUT`
+    S0208 4:33 this must be known before any resource exists | `for_each` is evaluated while the configuration is loaded, and attributes of a resource of a module are known only later. | use a variable, or a local that refers to no resource
+    S0314 1:21 modules use each other in a cycle [1:21 uses ../../n] [1:21 uses ../../m] | A module would contain itself without end. | move what both need into a separate module
+    S0314 3:21 modules use each other in a cycle [3:21 uses .] | A module would contain itself without end. | move what both need into a separate module
+    S0315 1:1 only a stack has this block | This directory is used as a module, and a module has no `stack`. | pass values to a module by `with`, and read its values from `outputs`
+    S0315 2:1 only a stack has this block | This directory is used as a module, and a module has no `environments`. | pass values to a module by `with`, and read its values from `outputs`
+    S0207 3:11 inputs of modules depend on their own outputs [3:11 use.a uses use.b] [3:63 use.b uses use.a] | give one of them a value that does not use the others
+    S0261 2:35 this key cannot be part of an address [3:8 used here as a] | `A` has characters other than a-z, 0-9, _ and -. | write `a`; put a text that must not change into the values of a map: `for_each: { a: … }`
     ");
 }
 
@@ -336,12 +336,12 @@ outputs: { size: $use.m.size }";
     };
     insta::assert_snapshot!(
         ["crane.a.ton: 6", "crane.aa.tons: 6", "crane.a.note: x", "crane.a: 6", "locals.l: 2", "tons: 3", "crane.a.tons: many"].map(problems).join("\n"), @r#"
-    S0318 3:29 there is nothing at this path | crane.a has no `ton`, and `set` replaces what is written. | did you mean `crane.a.tons`?
-    S0318 3:29 there is nothing at this path | crane has no `aa`, and `set` replaces what is written. | write `aa` there, with the value that other environments take
-    S0318 3:29 there is nothing at this path | crane.a has no `note`, and `set` replaces what is written. | write `note` there, with the value that other environments take
-    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
-    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
-    S0318 3:29 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:29 there is nothing at this path | crane.a has no `ton`, and `set` replaces only existing values. | did you mean `crane.a.tons`?
+    S0318 3:29 there is nothing at this path | crane has no `aa`, and `set` replaces only existing values. | write `aa` there, with the value for the other environments
+    S0318 3:29 there is nothing at this path | crane.a has no `note`, and `set` replaces only existing values. | write `note` there, with the value for the other environments
+    S0318 3:29 this path cannot be replaced | `set` replaces only values of a block or of the `with` of a module. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:29 this path cannot be replaced | `set` replaces only values of a block or of the `with` of a module. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:29 this path cannot be replaced | `set` replaces only values of a block or of the `with` of a module. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
     S0222 3:43 this value has the wrong type | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     "#);
 }
@@ -351,7 +351,7 @@ fn a_module_that_needs_two_things_says_both() {
     let config =
         shop("use: { m: { source: ../../m } }").shared("m/stead.yaml", "vars: { a: {}, b: { type: int } }");
     insta::assert_snapshot!(config.problems(), @r#"
-    S0251 3:8 a module is not given what it needs [1:9 declared here without a default] [1:16 declared here without a default] | `a` takes a text. `b` takes a whole number. | add to the call: `with: { a: …, b: … }`
+    S0251 3:8 a module call lacks required variables [1:9 declared here without a default] [1:16 declared here without a default] | `a` takes a text. `b` takes a whole number. | add to the call: `with: { a: …, b: … }`
     "#);
 }
 
@@ -367,7 +367,7 @@ fn a_whole_resource_can_be_given_and_looked_into() {
     let wrong = shop("crane: { c: {} }\nuse: { m: { source: ../../m, with: { it: $crane.c } } }")
         .shared("m/stead.kdl", "vars {\n it\n}\ncrane c yard=$vars.it tons=$vars.it.adress\n");
     insta::assert_snapshot!(wrong.problems(), @r#"
-    S0203 4:14 a reference leads to the wrong thing [3:10 crane.c is declared here] [4:8 used here as m] | It takes a reference to a yard, and crane.c is a crane.
+    S0203 4:14 a reference has the wrong kind or type [3:10 crane.c is declared here] [4:8 used here as m] | It takes a reference to a yard, and crane.c is a crane.
     S0202 4:37 there is no attribute of this name [4:8 used here as m] | A crane has no `adress`. | did you mean `address`? | fix: address
     "#);
 }
@@ -425,10 +425,10 @@ fn what_a_module_knows_early_may_decide_what_exists() {
     "#);
     let later = shop("use: { m: { source: ../../m, with: { n: [a], at: $yard.y.fence } } }\nyard: { y: { cidr: 10.2.0.0/16 } }\ncrane: { c: { for_each: $use.m.keys }, d: { for_each: [$use.n.fence] } }\nlocals: { later: $use.m.keys }")
         .shared("m/stead.yaml", m);
-    insta::assert_snapshot!(later.problems(), @r#"
-    S0208 5:25 this must be known before any resource exists | `for_each` is decided while loading, and attributes of a resource of a module are known later. | decide it by a variable or a local that names no resource
-    S0317 5:61 there is no module of this name | No `use` block declares `n`. | there is: m
-    "#);
+    insta::assert_snapshot!(later.problems(), @"
+    S0208 5:25 this must be known before any resource exists | `for_each` is evaluated while the configuration is loaded, and attributes of a resource of a module are known only later. | use a variable, or a local that refers to no resource
+    S0317 5:61 there is no module of this name | No `use` block declares `n`. | known names: m
+    ");
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn a_module_says_what_moved_in_it_to_each_of_its_callers() {
     us > eu
     ");
     let kept = in_module("", "moved: [{ from: crane.web, to: crane.new }]");
-    insta::assert_snapshot!(kept.problems(), @"S0291 4:9 an address still has its block [2:10 fleet.a.crane.web is declared here] [7:3 used here as fleet.a] | fleet.a.crane.web is to be left, and a block declares it. | rename the block, or remove this entry");
+    insta::assert_snapshot!(kept.problems(), @"S0291 4:9 an address still has its block [2:10 fleet.a.crane.web is declared here] [7:3 used here as fleet.a] | The entry moves or removes fleet.a.crane.web, but a block still declares it. | rename the block, or remove this entry");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_leads_to_what_is_declared_goes_no_further() {
     ships.a > fleet.a
     ");
     let config = uses("moved: [{ from: us, to: eu }, { from: crane.x, to: us.crane.lost }]");
-    insta::assert_snapshot!(config.problems(), @"S0292 9:31 a declaration leads nowhere | No block declares eu.crane.lost. | did you mean `eu.crane.web`? Else write its block, or remove the entry");
+    insta::assert_snapshot!(config.problems(), @"S0292 9:31 a declaration names an unknown address | No block declares eu.crane.lost. | did you mean `eu.crane.web`? If not, write its block, or remove the entry");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_module_says_what_is_removed_of_its_own_and_its_caller_knows_better() {
     eu.crane.dead Delete
     ");
     let config = in_module("", "removed: [{ from: crane.web, action: forget }]");
-    insta::assert_snapshot!(config.problems(), @"S0291 4:11 an address still has its block [2:10 fleet.a.crane.web is declared here] [7:3 used here as fleet.a] | fleet.a.crane.web is to be left, and a block declares it. | remove the block, or this entry");
+    insta::assert_snapshot!(config.problems(), @"S0291 4:11 an address still has its block [2:10 fleet.a.crane.web is declared here] [7:3 used here as fleet.a] | The entry moves or removes fleet.a.crane.web, but a block still declares it. | remove the block, or this entry");
 }
 
 #[test]
@@ -158,49 +158,49 @@ fn every_mistake_of_a_module_is_told_once() {
     let table = cases.map(|case| format!("# {case}\n{}", uses(case).problems()));
     insta::assert_snapshot!(table.join("\n"), @"
     # moved: [{ from: eu, to: fleet.a }]
-    S0291 9:9 an address still has its block [6:3 eu is used here] | eu is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    S0291 9:9 an address still has its block [6:3 eu is used here] | The entry moves or removes eu, but a `use` block still declares it. | rename the block, or remove this entry
     # moved: [{ from: fleet, to: eu }]
-    S0291 9:9 an address still has its block [7:3 fleet is used here] | fleet is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    S0291 9:9 an address still has its block [7:3 fleet is used here] | The entry moves or removes fleet, but a `use` block still declares it. | rename the block, or remove this entry
     # moved: [{ from: fleet.a, to: fleet.b }]
-    S0291 9:9 an address still has its block [7:3 fleet.a is used here] | fleet.a is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    S0291 9:9 an address still has its block [7:3 fleet.a is used here] | The entry moves or removes fleet.a, but a `use` block still declares it. | rename the block, or remove this entry
     # moved: [{ from: none, to: eu }]
-    S0291 9:9 an address still has its block | none is to be left, and a `use` block declares it. | rename the block, or remove this entry
+    S0291 9:9 an address still has its block | The entry moves or removes none, but a `use` block still declares it. | rename the block, or remove this entry
     # moved: [{ from: us, to: ue }]
-    S0292 9:9 a declaration leads nowhere | No `use` block declares ue. | did you mean `eu`? Else write its block, or remove the entry
+    S0292 9:9 a declaration names an unknown address | No `use` block declares ue. | did you mean `eu`? If not, write its block, or remove the entry
     # moved: [{ from: us, to: eu.cash }]
-    S0292 9:9 a declaration leads nowhere | No `use` block declares eu.cash. | did you mean `eu.cache`? Else write its block, or remove the entry
+    S0292 9:9 a declaration names an unknown address | No `use` block declares eu.cash. | did you mean `eu.cache`? If not, write its block, or remove the entry
     # moved: [{ from: us, to: fleet.c }]
-    S0292 9:9 a declaration leads nowhere | No `use` block declares fleet.c. | did you mean `fleet`? Else write its block, or remove the entry
+    S0292 9:9 a declaration names an unknown address | No `use` block declares fleet.c. | did you mean `fleet`? If not, write its block, or remove the entry
     # moved: [{ from: us, to: crane.own }]
-    S0290 9:9 a declaration is wrong | us is a module, and crane.own a crane. | an object stays what it is: name two of one kind
+    S0290 9:9 a declaration is wrong | us is a module, and crane.own a crane. | an object cannot change its kind: name two addresses of one kind
     # moved: [{ from: crane.x, to: eu }]
-    S0290 9:9 a declaration is wrong | crane.x is a crane, and eu a module. | an object stays what it is: name two of one kind
+    S0290 9:9 a declaration is wrong | crane.x is a crane, and eu a module. | an object cannot change its kind: name two addresses of one kind
     # moved: [{ from: us.crane.x, to: eu.yard.x }]
-    S0290 9:9 a declaration is wrong | us.crane.x is a crane, and eu.yard.x a yard. | an object stays what it is: name two of one kind
+    S0290 9:9 a declaration is wrong | us.crane.x is a crane, and eu.yard.x a yard. | an object cannot change its kind: name two addresses of one kind
     # moved: [{ from: us.crane, to: eu }]
-    S0290 9:17 a declaration is wrong | No kind of resource stands at `us.crane`. | an address begins with a kind: `vm.web`
+    S0290 9:17 a declaration is wrong | `us.crane` does not begin with a kind of resource. | an address begins with a kind: `vm.web`
     # moved: [{ from: us, to: us }]
-    S0290 9:9 a declaration is wrong | us moves to where it is. | remove the entry
+    S0290 9:9 a declaration is wrong | us moves to its own address. | remove the entry
     # moved: [{ from: $us, to: eu }]
-    S0290 9:17 a declaration is wrong | It names an address, not what is there: it has no `$`. | write `us` | fix: us
+    S0290 9:17 a declaration is wrong | It takes an address, not a reference, so it has no `$`. | write `us` | fix: us
     # moved: [{ from: us, to: eu.crane.wep }]
-    S0290 9:9 a declaration is wrong | us is a module, and eu.crane.wep a crane. | an object stays what it is: name two of one kind
+    S0290 9:9 a declaration is wrong | us is a module, and eu.crane.wep a crane. | an object cannot change its kind: name two addresses of one kind
     # moved: [{ from: crane.x, to: eu.crane.wep }]
-    S0292 9:9 a declaration leads nowhere | No block declares eu.crane.wep. | did you mean `eu.crane.web`? Else write its block, or remove the entry
+    S0292 9:9 a declaration names an unknown address | No block declares eu.crane.wep. | did you mean `eu.crane.web`? If not, write its block, or remove the entry
     # moved: [{ from: us, to: uk }, { from: uk, to: us }]
     S0293 9:9 the `moved` entries form a cycle [9:9 us moves to uk] [9:31 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
     # moved: [{ from: us, to: uk.one }, { from: uk, to: us }]
     S0293 9:9 the `moved` entries form a cycle [9:9 us moves to uk.one] [9:35 uk moves to us] | remove one of the entries; to swap two resources, apply a move to a third address first
     # moved: [{ from: us, to: eu }, { from: us, to: fleet.a }]
-    S0294 9:31 two declarations contradict each other [9:31 said again here] [9:9 said here first] | us moves to two addresses. | keep one of the two
+    S0294 9:31 two declarations contradict each other [9:31 declared again here] [9:9 declared here first] | us moves to two addresses. | keep one of the two
     # moved: [{ from: us, to: eu }, { from: uk, to: eu }]
-    S0294 9:31 two declarations contradict each other [9:31 said again here] [9:9 said here first] | Two addresses move to eu. | keep one of the two
+    S0294 9:31 two declarations contradict each other [9:31 declared again here] [9:9 declared here first] | Two addresses move to eu. | keep one of the two
     # removed: [{ from: eu, action: forget }]
-    S0291 9:11 an address still has its block [6:3 eu is used here] | eu is to be left, and a `use` block declares it. | remove the block, or this entry
+    S0291 9:11 an address still has its block [6:3 eu is used here] | The entry moves or removes eu, but a `use` block still declares it. | remove the block, or this entry
     # removed: [{ from: fleet, action: forget }]
-    S0291 9:11 an address still has its block [7:3 fleet is used here] | fleet is to be left, and a `use` block declares it. | remove the block, or this entry
+    S0291 9:11 an address still has its block [7:3 fleet is used here] | The entry moves or removes fleet, but a `use` block still declares it. | remove the block, or this entry
     # import: [{ to: eu, id: x }]
-    S0290 9:16 a declaration is wrong | No kind of resource stands at `eu`. | an address begins with a kind: `vm.web`
+    S0290 9:16 a declaration is wrong | `eu` does not begin with a kind of resource. | an address begins with a kind: `vm.web`
     ");
 }
 
@@ -230,7 +230,7 @@ fn a_module_that_is_called_otherwise_keeps_the_names_of_its_resources() {
         assert!(!config.problems().is_empty(), "{text}");
     }
     insta::assert_snapshot!(yaml("crane: { a: { note: $module }, b: { note: \"${module + 'x'}\" } }").problems(), @"
-    S0211 3:21 this name means nothing here | `module` is what the names of a module's resources begin with, and this is no module. | write the name itself
-    S0211 3:43 this name means nothing here | `module` is what the names of a module's resources begin with, and this is no module. | write the name itself
+    S0211 3:21 this name means nothing here | `module` is the prefix of the names of a module's resources, and this is not a module. | write the name itself
+    S0211 3:43 this name means nothing here | `module` is the prefix of the names of a module's resources, and this is not a module. | write the name itself
     ");
 }

@@ -80,27 +80,27 @@ fn the_services_rules_are_checked() {
         check("database: { a: { plan: p, engine_version: 9.10, region: eu, storage_gb: 5GB } }"),
     ].join("\n"), @r#"
     # database: { a: { plan: p, public_allowlist: [203.0.1.0/24, 203.0.2.0/24, 203.0.3.0/24, 203.0.4.0/24, 203.0.5.0/24, 203.0.6.0/24, 203.0.7.0/24, 203.0.8.0/24, 203.0.9.0/24, 203.0.10.0/24, 203.0.11.0/24, 203.0.12.0/24, 203.0.13.0/24, 203.0.14.0/24, 203.0.15.0/24, 203.0.16.0/24, 203.0.17.0/24, 203.0.18.0/24, 203.0.19.0/24, 203.0.20.0/24, 203.0.21.0/24] } }
-    S0228 3:45 there are too many entries | It takes at most 20, and these are 21.
+    S0228 3:45 there are too many entries | It takes at most 20 entries, and this has 21.
     # database: { a: { plan: p, public_allowlist: [0.0.0.0/0, '::/0', 1.2.3.4] } }
-    S0224 3:46 this text does not have the form it needs | 0.0.0.0/0 lets everyone in, and the service refuses it. | name the networks, or leave the list empty
-    S0224 3:57 this text does not have the form it needs | An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`. | the service takes IPv4 networks only
-    S0224 3:65 this text does not have the form it needs | An IPv4 network such as 10.0.0.0/16 was expected, and this is `1.2.3.4`. | write 1.2.3.4/32 for this one address | fix: 1.2.3.4/32
+    S0224 3:46 this text has an invalid format | 0.0.0.0/0 allows every address, and the service refuses it. | name the networks, or leave the list empty
+    S0224 3:57 this text has an invalid format | An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`. | the service takes IPv4 networks only
+    S0224 3:65 this text has an invalid format | An IPv4 network such as 10.0.0.0/16 was expected, and this is `1.2.3.4`. | write 1.2.3.4/32 for this one address | fix: 1.2.3.4/32
     # database: { a: { plan: p, engine: mysql, replica_count: 1, extensions: [x], engine_config: { maxmemory-policy: noeviction } } }
     R0302 3:57 Only postgres has read replicas | `engine` is mysql. Rule: specification, Errors, case 2. | remove `replica_count`, or set `engine: postgres`
     R0305 3:72 Only postgres has extensions | `engine` is mysql. Rule: specification, Catalogue of other endpoints, Databases. | remove `extensions`, or set `engine: postgres`
     R0304 3:92 Only valkey has engine settings: maxmemory-policy | `engine` is mysql. Rule: specification, Errors, case 2. | remove `engine_config`, or set `engine: valkey`
     # database: { a: { plan: p, users: { app_x: {}, fnb_y: {}, Z: {} } } }
-    S0224 3:36 this text does not have the form it needs | `name` defaults to `app_x`. The service keeps logins that begin with app_ for itself. | write a `name`
-    S0224 3:47 this text does not have the form it needs | `name` defaults to `fnb_y`. The service keeps logins that begin with fnb_ for itself. | write a `name`
+    S0224 3:36 this text has an invalid format | `name` defaults to `app_x`. The service reserves logins that begin with app_. | write a `name`
+    S0224 3:47 this text has an invalid format | `name` defaults to `fnb_y`. The service reserves logins that begin with fnb_. | write a `name`
     S0235 3:58 this name cannot be part of an address | Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell. | write `z` | fix: z
     # vpc: { a: { cidr: 10.0.0.0/8 }, b: { cidr: 10.9.0.0/16 } }
     R0101 3:44 The networks of an account's VPCs must not overlap [3:19 vpc.a is here] | 10.9.0.0/16 of vpc.b overlaps 10.0.0.0/8 of vpc.a. Rule: specification, Resources, VPC, cidr.
     # vm: { a: { template: t, plan: p } }
     backup_schedule: { a: { vm: $vm.a, frequency: daily, day_of_week: monday }, b: { vm: $vm.a, frequency: daily } }
     R0201 4:67 Only a weekly schedule has a day of the week | `frequency` is daily. Rule: contract, 3, backup_schedule. | remove `day_of_week`, or set `frequency: weekly`
-    R0202 4:86 A VM has at most one schedule of a frequency [4:20 backup_schedule.a is here] | backup_schedule.a and backup_schedule.b agree in vm and frequency. Rule: contract, 3, backup_schedule.
+    R0202 4:86 A VM has at most one schedule of a frequency [4:20 backup_schedule.a is here] | backup_schedule.a and backup_schedule.b have the same vm and frequency. Rule: contract, 3, backup_schedule.
     # ssh_key: { a: { public_key: '-----BEGIN PRIVATE KEY-----' } }
-    S0224 3:29 this text does not have the form it needs | This is a private key. | give the public one, the file ending in .pub
+    S0224 3:29 this text has an invalid format | This is a private key. | give the public one, the file ending in .pub
     # database: { a: { plan: p, engine_version: 9.10, region: eu, storage_gb: 5GB } }
     S0225 3:57 invalid keyword | It takes one of us-east, and this is `eu`.
     S0222 3:73 this value has the wrong type | It takes a whole number (GB), and this is `5GB`. | the unit is GB already: write 5 | fix: 5
@@ -256,7 +256,7 @@ fn a_key_is_let_into_projects_that_there_are_once() {
     S0201 4:30 there is no such project | No block declares project.shp. | did you mean shop?
     "#);
     insta::assert_snapshot!(said(&key("{ shop: developer }")), @r#"
-    S0232 4:30 the same name is declared in two places [3:31 it is here, too] | Both are project.shop.members.ci.
+    S0232 4:30 the same name is declared in two places [3:31 it is also declared here] | Both are project.shop.members.ci.
     "#);
     insta::assert_snapshot!(said(&key("developer")), @r#"
     S0236 4:18 a map was expected | write `projects: { NAME: role }`
@@ -270,6 +270,6 @@ api_key: { ci: { role: viewer }, gone: { when: false, role: viewer } }
 database: { main: { engine: postgres, plan: pg-1c-2g, storage_gb: 20, users: { reporting: {} } } }
 ";
     insta::assert_snapshot!(yaml(text).registry(REGISTRY).problems(), @r#"
-    S0272 4:12 nothing says where its secret goes | The service shows the secret of an api_key once, when it makes it. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top
+    S0272 4:12 the target of its secret is not declared | The service shows the secret of an api_key once, in the response to its creation. | write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings; or store it encrypted in the ledger: `secrets: { recipients: [age1…] }` at the top
     "#);
 }

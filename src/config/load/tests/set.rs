@@ -86,15 +86,15 @@ fn a_path_that_leads_nowhere_is_told() {
         "many.x.crane.c.tons: 2",
     ];
     insta::assert_snapshot!(paths.map(problems).join("\n"), @r#"
-    S0318 3:44 there is nothing at this path | No resource of this environment stands there. | did you mean `crane.a.x.tons`?
-    S0318 3:44 there is nothing at this path | crane.a.x has no `ton`, and `set` replaces what is written. | did you mean `crane.a.x.tons`?
-    S0318 3:44 there is nothing at this path | crane.a.x.labels has no `j`, and `set` replaces what is written. | write `j` there, with the value that other environments take
-    S0318 3:44 there is nothing at this path | No resource of this environment stands there. | did you mean `m.crane.c.tons`?
-    S0318 3:44 there is nothing at this path | use has no `manyy`, and `set` replaces what is written. | did you mean `use.many.crane.c.tons`?
-    S0318 3:44 there is nothing at this path | m.crane.c has no `tonss`, and `set` replaces what is written. | did you mean `use.m.crane.c.tons`?
-    S0318 3:44 this path cannot be replaced | `for_each` decides which instances there are, and is the block's. | decide it by a variable, and give that another value
-    S0318 3:44 this path cannot be replaced | `set` replaces what a block or the `with` of a module says, and nothing else. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
-    S0318 3:44 there is nothing at this path | No resource of this environment stands there. | did you mean `many.n.crane.c.tons`?
+    S0318 3:44 there is nothing at this path | This environment has no resource there. | did you mean `crane.a.x.tons`?
+    S0318 3:44 there is nothing at this path | crane.a.x has no `ton`, and `set` replaces only existing values. | did you mean `crane.a.x.tons`?
+    S0318 3:44 there is nothing at this path | crane.a.x.labels has no `j`, and `set` replaces only existing values. | write `j` there, with the value for the other environments
+    S0318 3:44 there is nothing at this path | This environment has no resource there. | did you mean `m.crane.c.tons`?
+    S0318 3:44 there is nothing at this path | use has no `manyy`, and `set` replaces only existing values. | did you mean `use.many.crane.c.tons`?
+    S0318 3:44 there is nothing at this path | m.crane.c has no `tonss`, and `set` replaces only existing values. | did you mean `use.m.crane.c.tons`?
+    S0318 3:44 this path cannot be replaced | `for_each` determines which instances exist, and only the block can set it. | use a variable for it in the block, and give that another value
+    S0318 3:44 this path cannot be replaced | `set` replaces only values of a block or of the `with` of a module. | write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`
+    S0318 3:44 there is nothing at this path | This environment has no resource there. | did you mean `many.n.crane.c.tons`?
     "#);
     let other = yaml(
         "environments: { e: { default: true }, other: { vars: { siz: 1 }, set: { crane.aa.tons: 2 } } }
@@ -145,5 +145,5 @@ app:
         assert_eq!(domains(set), wanted, "{set}");
     }
     let problems = with("app.web.domains.locals-host.domain: z.example.com").problems();
-    assert!(problems.contains("No resource of this environment stands there"), "{problems}");
+    assert!(problems.contains("This environment has no resource there"), "{problems}");
 }

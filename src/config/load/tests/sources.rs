@@ -62,7 +62,7 @@ fn a_secret_is_not_uploaded() {
         .registry(REGISTRY)
     };
     assert_eq!(text("ci-key").problems(), "");
-    insta::assert_snapshot!(text("app/ci-key").problems(), @"S0276 3:77 these sources would hold a secret | The secret of api_key.ci is delivered to `app/ci-key`, which `app` would upload. | name the file in `.steadignore`, or deliver it elsewhere");
+    insta::assert_snapshot!(text("app/ci-key").problems(), @"S0276 3:77 these sources would contain a secret | The secret of api_key.ci is delivered to `app/ci-key`, which `app` would upload. | name the file in `.steadignore`, or deliver it elsewhere");
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn every_mistake_has_its_words() {
     S0273 5:38 this path cannot be used | the path leaves the stack's directory: it must be relative, without `..`.
     "#);
     insta::assert_snapshot!(problems("source_dir: nowhere"), @"S0276 5:38 these sources cannot be uploaded | `nowhere` cannot be read: entity not found.");
-    insta::assert_snapshot!(problems("source_dir: app/odd"), @"S0276 5:38 these sources cannot be uploaded | `app/odd/pipe` is a pipe, a socket or a device. | name in `.steadignore` what is not needed to build and run it");
+    insta::assert_snapshot!(problems("source_dir: app/odd"), @"S0276 5:38 these sources cannot be uploaded | `app/odd/pipe` is a pipe, a socket or a device. | list the files in `.steadignore` that are not needed to build and run it");
     insta::assert_snapshot!(problems("source_dir: ~"), @r#"
-    S0226 5:38 `null` has nothing to go back to | `source_dir` has no default: it must have a value.
+    S0226 5:38 `null` is used where there is no default | `source_dir` has no default: it must have a value.
     "#);
     insta::assert_snapshot!(problems("source_dir: [app]"), @r#"
     S0222 5:38 this value has the wrong type | It takes a text, and this is a list.
     "#);
-    insta::assert_snapshot!(problems("source_dir: $vm.a.name"), @"S0208 5:38 a directory must be known while loading | `source_dir` waits for a live object, or is a secret: its files cannot be compared. | write the path, or a variable that holds it");
-    insta::assert_snapshot!(problems("source_dir: $vars.key"), @"S0208 5:38 a directory must be known while loading | `source_dir` waits for a live object, or is a secret: its files cannot be compared. | write the path, or a variable that holds it");
+    insta::assert_snapshot!(problems("source_dir: $vm.a.name"), @"S0208 5:38 a directory must be known while the configuration is loaded | `source_dir` depends on a live object, or is a secret: its files cannot be compared. | write the path, or a variable that holds it");
+    insta::assert_snapshot!(problems("source_dir: $vars.key"), @"S0208 5:38 a directory must be known while the configuration is loaded | `source_dir` depends on a live object, or is a secret: its files cannot be compared. | write the path, or a variable that holds it");
 }

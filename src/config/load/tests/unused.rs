@@ -12,7 +12,7 @@ outputs: { x: \"${locals.e}\", y: $vars.b-c }
     S0298 3:49 nothing uses this variable | No expression and no reference names vars.d. | use it, as in `$vars.d`, or remove it
     S0298 4:23 nothing uses this local | No expression and no reference names locals.f. | use it, as in `$locals.f`, or remove it
     S0298 4:29 nothing uses this local | No expression and no reference names locals.g. | use it, as in `$locals.g`, or remove it
-    S0298 5:1 this block says nothing | `crane` has no entries. | indent below it what belongs to it, or remove it
+    S0298 5:1 this block is empty | `crane` has no entries. | indent below it what belongs to it, or remove it
     ");
     for (what, text) in [
         (

@@ -69,7 +69,7 @@ fn mistakes() {
     ].join("\n"), @r#"
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
     S0251 3:9 a variable has no value [3:9 declared here without a default] | vars.x takes a set, each entry a text. | give it in one of three ways: `--var x=…`, STEAD_VAR_X=…, or a line `x: …` in a file given by `--var-file`
-    S0250 3:20 a variable's declaration is wrong | `text` is no type. Types are: string, int, number, bool, cidr, secret, list(string), set(string), map(string). | write `type: string`
+    S0250 3:20 a variable's declaration is wrong | `text` is not a type. Types are: string, int, number, bool, cidr, secret, list(string), set(string), map(string). | write `type: string`
     S0220 3:14 this key is not known | There is no `typ` here. | did you mean `type`? | fix: type
     S0250 3:12 a variable's declaration is wrong | A declaration is a map. | write `x: { default: … }`
     S0253 3:34 a variable's value has the wrong type | vars.x, set by default: It takes a whole number, and this is `a`.
@@ -124,7 +124,7 @@ fn no_message_tells_how_near_a_secret_is() {
     insta::assert_snapshot!(one_of.problems(), @"S0254 3:9 a variable's value is not allowed | vars.s, set by STEAD_VAR_S, is none of the 2 that its `one_of` lists.");
     let name =
         yaml("vars: { s: { type: secret } }\ncrane: { a: { name: 'x-${vars.s}' } }").env_var("s", "canary");
-    insta::assert_snapshot!(name.problems(), @"S0222 4:21 this value has the wrong type | It takes a text that lists and messages may show, and this is a secret. | make the name of what is no secret");
+    insta::assert_snapshot!(name.problems(), @"S0222 4:21 this value has the wrong type | It takes a text that is not secret, and this is a secret. | compute the name from values that are not secret");
     let key = yaml("vars: { s: { type: secret } }\ncrane: { a: { labels: \"${ {vars.s: 'x'} }\" } }");
     let labels =
         key.env_var("s", "canary").stack().resources["crane.a"].attributes["labels"].expression.clone();
@@ -137,7 +137,7 @@ outputs: { o: \"${[1][vars.s == 'other' ? 1 : 0]}\" }
 ";
     let (one, other) = (yaml(text).env_var("s", "canary"), yaml(text).env_var("s", "other"));
     assert_eq!(one.problems(), other.problems());
-    insta::assert_snapshot!(one.problems(), @"S0219 - an expression over a secret fails | A value that is computed from a secret has the wrong type or no value. Which one, and why, is not shown, because it would tell something of the secret. | try the expressions over secrets one by one: stead eval 'EXPRESSION'");
+    insta::assert_snapshot!(one.problems(), @"S0219 - an expression over a secret fails | An expression over a secret has the wrong type or no value. Which one, and why, is not shown, because that would reveal something about the secret. | try the expressions over secrets one by one: stead eval 'EXPRESSION'");
 }
 
 #[test]
@@ -207,11 +207,8 @@ fn mistakes_of_secrets_that_stand_in_no_file() {
         ("{ generate: 32 }", "`generate` gives a secret. | write `type: secret`"),
         ("{ type: secret, generate: 8 }", "`generate` takes a number of characters, 16 to 128."),
         ("{ type: secret, generate: long }", "`generate` takes a number of characters, 16 to 128."),
-        (
-            "{ type: secret, source: ./tool }",
-            "`source` takes the name under which your own settings hold a command.",
-        ),
-        ("{ type: secret, generate: 32, from_file: a }", "both say where the value comes from"),
+        ("{ type: secret, source: ./tool }", "`source` takes the name of a command in your own settings."),
+        ("{ type: secret, generate: 32, from_file: a }", "both define the source of the value"),
         ("{ type: secret, generate: 32, deliver_secret: { file: ../x } }", "S0273"),
         ("{ type: secret, generate: 32, deliver_secret: { sink: ./x } }", "S0272"),
     ] {

@@ -35,16 +35,16 @@ impl<'d> Evaluator<'d> {
         if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
             self.report_problem(
                 frame,
-                Diagnostic::error(codes::NO_NULL, "`null` has nothing to go back to")
+                Diagnostic::error(codes::NO_NULL, "`null` is used where there is no default")
                     .with_label(node.span, "")
                     .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
             );
             return None;
         }
         if attribute.name == "name" && resolved.expression.is_secret() {
-            let slip = TypeMismatch::wrong_type("a text that lists and messages may show", "a secret");
+            let slip = TypeMismatch::wrong_type("a text that is not secret", "a secret");
             return self.report_mismatch(
-                &slip.help("make the name of what is no secret"),
+                &slip.help("compute the name from values that are not secret"),
                 node.span,
                 frame,
             );
@@ -165,7 +165,7 @@ impl<'d> Evaluator<'d> {
                     frame,
                     Diagnostic::error(codes::TOO_MANY, "there are too many entries")
                         .with_label(span, "")
-                        .detail(format!("It takes at most {max}, and these are {}.", parts.len())),
+                        .detail(format!("It takes at most {max} entries, and this has {}.", parts.len())),
                 );
                 return None;
             }
@@ -326,7 +326,7 @@ impl<'d> Evaluator<'d> {
             Some(name) => format!("{}.{name} is {}", reference.address, type_name(&found)),
         };
         let code = if whole { codes::WRONG_KIND } else { codes::WRONG_TYPE };
-        let problem = Diagnostic::error(code, "a reference leads to the wrong thing")
+        let problem = Diagnostic::error(code, "a reference has the wrong kind or type")
             .with_label(span, "")
             .detail(format!("It takes {}, and {what}.", type_name(&of)));
         let problem = match self.index.of_instance(&reference.address) {
@@ -473,7 +473,7 @@ fn single_value_mismatch(ty: &Type, node: &Node) -> TypeMismatch {
 
 /// Returns the mismatch of an expression without `$` or `${…}`.
 fn written_as_text(text: &str, right: &str) -> TypeMismatch {
-    let detail = format!("`{}` would be the text itself.", quoting::shorten_for_message(text));
+    let detail = format!("`{}` would be a literal text.", quoting::shorten_for_message(text));
     TypeMismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
         .help(format!("write `{right}`; for the text itself, write `{}`", quote_for_hint(&as_it_is(text))))
 }
@@ -494,13 +494,13 @@ fn quote_for_hint(text: &str) -> Cow<'_, str> {
 
 /// Returns the diagnostic of a key that is an expression: keys are always text.
 fn computed_key(entry: &DocumentEntry) -> Diagnostic {
-    Diagnostic::error(codes::SYNTAX, "a key is not computed")
+    Diagnostic::error(codes::SYNTAX, "a key cannot be an expression")
         .with_label(entry.key_span, "")
         .detail(format!(
-            "`{}` would be the key itself: only values hold expressions.",
+            "`{}` would be a literal key: only values can be expressions.",
             quoting::shorten_for_message(&entry.key)
         ))
-        .help("write the key out, or make the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
+        .help("write the key out, or compute the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
 }
 
 /// Wraps the only argument of a KDL node in a list if a list is expected and the value is none.

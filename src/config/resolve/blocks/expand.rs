@@ -98,10 +98,10 @@ impl<'d> Evaluator<'d> {
         // The blocks that remain are in a dependency cycle, or depend on one.
         for block in waiting.into_values().flatten() {
             self.problems.push(
-                Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks go through each other's instances")
+                Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks iterate over each other's instances")
                     .with_label(
                         block.entry.key_span,
-                        format!("the `for_each` of {} leads back here", block.address),
+                        format!("the `for_each` of {} depends on this one", block.address),
                     )
                     .help("give one of the blocks keys of its own"),
             );
@@ -241,7 +241,7 @@ impl<'d> Evaluator<'d> {
             };
             if members.insert(key.clone(), present.then_some(each)).is_some() {
                 self.problems.push(
-                    Diagnostic::error(codes::INSTANCE_KEY, "a key stands twice in `for_each`")
+                    Diagnostic::error(codes::INSTANCE_KEY, "a key occurs twice in `for_each`")
                         .with_label(span, "")
                         .detail(format!("The key `{key}` names two instances of {address}.")),
                 );
@@ -322,7 +322,7 @@ impl<'d> Evaluator<'d> {
         let Expression::List(parts) = self.resolve_path(&names, node.span, frame)?.expression else {
             self.report_problem(
                 frame,
-                Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
+                Diagnostic::error(codes::FOR_EACH, "`for_each` needs a collection to iterate over")
                     .with_label(node.span, "")
                     .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
                     .help("name a block that has `for_each` itself, or a variable or local"),
@@ -350,10 +350,10 @@ impl<'d> Evaluator<'d> {
             Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
                 self.report_problem(
                     frame,
-                    Diagnostic::error(codes::SECRET_DECIDES, "a secret decides what exists")
+                    Diagnostic::error(codes::SECRET_DECIDES, "a secret determines which resources exist")
                         .with_label(node.span, "")
                         .detail("Addresses and plans would show it.")
-                        .help("decide it by a value that is no secret"),
+                        .help("use a value that is not secret"),
                 );
                 None
             }
@@ -367,7 +367,7 @@ impl<'d> Evaluator<'d> {
                     )
                     .with_label(node.span, "")
                     .detail(describe_wait(&expression))
-                    .help("decide it by a variable or a local that names no resource"),
+                    .help("use a variable, or a local that refers to no resource"),
                 );
                 None
             }
@@ -411,10 +411,7 @@ fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     let problem = not_a_block(key, &block.entry.value);
     match (scalar, kind.attribute(key)) {
         (Some(scalar), Some(attribute)) if attribute.is_writable() && block.parent.is_none() => problem
-            .detail(format!(
-                "`{key}` is an attribute of a {}, and stands where a name is expected.",
-                kind.name
-            ))
+            .detail(format!("`{key}` is an attribute of a {}, but a name is expected here.", kind.name))
             .help(format!(
                 "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
                 kind.name,

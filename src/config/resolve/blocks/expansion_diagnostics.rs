@@ -16,7 +16,7 @@ pub(super) fn not_a_list(name: &str, node: &Node) -> Diagnostic {
         .detail(format!("Each entry of `{name}` is a resource with an address of its own."));
     match node.scalar().map(|scalar| scalar.text.as_str()) {
         Some(text) if text.starts_with('$') => problem.help(format!(
-            "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
+            "list the entries here; each may be a reference: `{name}: [$vars.one, $vars.two]`"
         )),
         Some(text) => {
             let right = format!("[{}]", quoting::quote_yaml(text, true));
@@ -30,8 +30,8 @@ pub(super) fn not_a_list(name: &str, node: &Node) -> Diagnostic {
 pub(super) fn describe_wait(expression: &Expression) -> String {
     let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
     match names.as_slice() {
-        [] => "It depends on what is known later.".to_owned(),
-        names => format!("It waits for {}.", names.join(", ")),
+        [] => "It depends on values that are known after apply.".to_owned(),
+        names => format!("It depends on {}, known after apply.", names.join(", ")),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn illegal_key(key: &str, span: Span) -> Diagnostic {
         ));
     if is_legal_segment(&lower) {
         problem.help(format!(
-            "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"
+            "write `{lower}`; put a text that must not change into the values of a map: `for_each: {{ {lower}: … }}`"
         ))
     } else {
         problem.help("use short keys, and put the text into the values of a map: `for_each: { KEY: … }`")
@@ -53,7 +53,7 @@ pub(super) fn illegal_key(key: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
-    let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through");
+    let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs a collection to iterate over");
     let problem = problem.with_label(span, "").detail(format!(
         "It takes a set, a list of texts, a map or a block, and this is {}.",
         value.type_name()

@@ -76,8 +76,9 @@ impl<'d> Evaluator<'d> {
                 "ignore_drift" => lifecycle.ignore_drift = self.read_ignore_drift(kind, value, frame),
                 "timeouts" => lifecycle.timeouts = self.read_timeouts(value, frame),
                 "final_snapshot" if kind.final_copy.is_none() => {
-                    let detail = format!("Nothing can copy the data of a {} before it goes.", kind.name);
-                    self.lifecycle_problem(entry.key_span, &detail, "remove the word", frame);
+                    let detail =
+                        format!("The data of a {} cannot be copied before its deletion.", kind.name);
+                    self.lifecycle_problem(entry.key_span, &detail, "remove the keyword", frame);
                 }
                 "final_snapshot" => {
                     lifecycle.final_snapshot = self.read_condition(&entry.key, value, frame);
@@ -175,7 +176,7 @@ impl<'d> Evaluator<'d> {
         let wrong = |detail: String| {
             self.report_problem(
                 frame,
-                Diagnostic::error(codes::PROJECT, "this is no project")
+                Diagnostic::error(codes::PROJECT, "this is not a project")
                     .with_label(entry.value.span, "")
                     .detail(detail)
                     .help("write `project: $project.NAME`, or a project's name or id"),
@@ -213,7 +214,11 @@ impl<'d> Evaluator<'d> {
         frame: EvaluationSite<'_, 'd>,
     ) -> Option<SecretSink> {
         if kind.shown_once.is_none() {
-            return self.no_sink(entry.key_span, format!("A {} shows no secret.", kind.name), frame);
+            return self.no_sink(
+                entry.key_span,
+                format!("A {} has no secret to deliver.", kind.name),
+                frame,
+            );
         }
         self.read_sink(entry, frame)
     }
@@ -229,13 +234,16 @@ impl<'d> Evaluator<'d> {
         if kind.shown_once.is_none() || kind.reveal().is_some() || self.keeps_secrets {
             return;
         }
-        let detail = format!("The service shows the secret of an {} once, when it makes it.", kind.name);
+        let detail = format!(
+            "The service shows the secret of an {} once, in the response to its creation.",
+            kind.name
+        );
         self.report_problem(
             frame,
-            Diagnostic::error(codes::DELIVER_SECRET, "nothing says where its secret goes")
+            Diagnostic::error(codes::DELIVER_SECRET, "the target of its secret is not declared")
                 .with_label(block.entry.key_span, "")
                 .detail(detail)
-                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings; or store it encrypted in the ledger: `secrets: { recipients: [age1…] }` at the top"),
         );
     }
 
@@ -245,7 +253,7 @@ impl<'d> Evaluator<'d> {
             Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
                 .with_label(span, "")
                 .detail(detail)
-                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings"),
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings"),
         );
         None
     }
@@ -317,7 +325,7 @@ fn is_variable(text: &str) -> bool {
 
 /// Returns the diagnostic of a value that is no duration such as `90s`, `30m` or `1h`, of at most a week.
 fn no_duration(node: &Node) -> Diagnostic {
-    let problem = Diagnostic::error(codes::DURATION, "this is no duration")
+    let problem = Diagnostic::error(codes::DURATION, "this is not a duration")
         .with_label(node.span, "")
         .detail("A duration is a whole number and a unit: s, m or h, at most a week.");
     let text = node.scalar().map_or("", |scalar| scalar.text.as_str());

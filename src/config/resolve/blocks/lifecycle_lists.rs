@@ -74,7 +74,11 @@ impl<'d> Evaluator<'d> {
             match entry.key.as_str() {
                 "field" => field = Some(&entry.value),
                 "reason" if text.trim().is_empty() => {
-                    return wrong(entry.value.span, "A `reason` is a text.", "say why, or remove the line");
+                    return wrong(
+                        entry.value.span,
+                        "A `reason` is a text.",
+                        "write the reason, or remove the line",
+                    );
                 }
                 "reason" => ignored.reason = Some(text.to_owned()),
                 "until" => {
@@ -121,12 +125,13 @@ impl<'d> Evaluator<'d> {
             let name = &one.attribute;
             self.report_problem(
                 frame,
-                Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names what is not managed")
-                    .with_label(one.span, "")
-                    .detail(format!(
-                        "The block does not write `{name}`: its live value is left alone anyway."
-                    ))
-                    .help(format!("remove `{name}` from `ignore_drift`, or write the attribute")),
+                Diagnostic::warning(
+                    codes::LIFECYCLE,
+                    "`ignore_drift` names an attribute that is not managed",
+                )
+                .with_label(one.span, "")
+                .detail(format!("The block does not set `{name}`, so its live value is ignored anyway."))
+                .help(format!("remove `{name}` from `ignore_drift`, or set the attribute")),
             );
         }
     }
@@ -154,10 +159,7 @@ impl<'d> Evaluator<'d> {
             if named.contains(&text) {
                 let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
                     .with_label(item.span, "")
-                    .detail(format!(
-                        "`{}` stands in the list already.",
-                        quoting::shorten_for_message(text)
-                    ));
+                    .detail(format!("`{}` is in the list already.", quoting::shorten_for_message(text)));
                 self.report_problem(frame, problem.help("name each block once"));
                 continue;
             }

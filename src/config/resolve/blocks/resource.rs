@@ -271,7 +271,7 @@ impl<'d> Evaluator<'d> {
                 }
                 self.problems.push_in(
                     Some(InstanceContext { address: &resource.address, key: resource.key.as_ref() }),
-                    Diagnostic::error(codes::PROJECT, "a resource does not say its project")
+                    Diagnostic::error(codes::PROJECT, "a resource does not name its project")
                         .with_label(resource.span, "")
                         .detail("The stack has several projects.")
                         .help(format!("add `project: ${}`", projects[0].address)),
@@ -285,7 +285,7 @@ impl<'d> Evaluator<'d> {
 fn computed_attribute_problem(kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::COMPUTED, "only the service sets this attribute")
         .with_label(entry.key_span, "")
-        .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
+        .detail(format!("`{}` of a {} can be read by reference, but not set.", entry.key, kind.name))
         .help("remove the line")
 }
 

@@ -33,13 +33,16 @@ impl<'d> Evaluator<'d> {
         let Expression::Value(Value::Text(path)) = resolved.expression else {
             self.report_problem(
                 frame,
-                Diagnostic::error(codes::NOT_KNOWN_YET, "a directory must be known while loading")
-                    .with_label(span, "")
-                    .detail(format!(
-                        "`{}` waits for a live object, or is a secret: its files cannot be compared.",
-                        attribute.name
-                    ))
-                    .help("write the path, or a variable that holds it"),
+                Diagnostic::error(
+                    codes::NOT_KNOWN_YET,
+                    "a directory must be known while the configuration is loaded",
+                )
+                .with_label(span, "")
+                .detail(format!(
+                    "`{}` depends on a live object, or is a secret: its files cannot be compared.",
+                    attribute.name
+                ))
+                .help("write the path, or a variable that holds it"),
             );
             return (placeholder_value(), None);
         };
@@ -92,7 +95,7 @@ impl<'d> Evaluator<'d> {
             let holds = |path| SourceTree::would_hold(self.read, directory, path).unwrap_or(false);
             for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
                 self.problems.push(
-                    Diagnostic::error(codes::SOURCE_DIR, "these sources would hold a secret")
+                    Diagnostic::error(codes::SOURCE_DIR, "these sources would contain a secret")
                         .with_label(setting.span, "")
                         .detail(format!(
                             "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
@@ -114,7 +117,7 @@ impl<'d> Evaluator<'d> {
         let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
         if way.is_empty() || way.starts_with("..") {
             let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
-                .detail("The module stands outside of the stack's directory, and what is uploaded lies below it.")
+                .detail("The module is outside of the stack's directory, and uploaded files must be below that directory.")
                 .help("put the sources, or the module, below the stack's directory");
             return Err(Box::new(problem));
         }

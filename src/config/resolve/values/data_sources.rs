@@ -94,11 +94,14 @@ impl<'d> Evaluator<'d> {
             if !value.expression.known_value().is_some_and(plain) {
                 self.report_problem(
                     frame,
-                    Diagnostic::error(codes::DATA, "a lookup must be known before anything is read")
-                        .with_label(field.value.span, "")
-                        .detail(
-                            "It is found by plain values: variables, locals and texts that are no secrets.",
-                        ),
+                    Diagnostic::error(
+                        codes::DATA,
+                        "the attributes of a lookup must be known before anything is read",
+                    )
+                    .with_label(field.value.span, "")
+                    .detail(
+                        "A lookup takes plain values: variables, locals and texts that are not secret.",
+                    ),
                 );
                 continue;
             }
@@ -107,9 +110,9 @@ impl<'d> Evaluator<'d> {
         if entries.is_empty() {
             self.report_problem(
                 frame,
-                Diagnostic::error(codes::DATA, "a lookup says nothing to look for")
+                Diagnostic::error(codes::DATA, "a lookup has no attributes to search by")
                     .with_label(entry.key_span, "")
-                    .help("write what it is found by: `{ name: … }` or `{ id: … }`"),
+                    .help("write the attributes to search by: `{ name: … }` or `{ id: … }`"),
             );
         }
         fields
@@ -149,7 +152,7 @@ impl<'d> Evaluator<'d> {
     fn other_stack(&self, entry: &'d DocumentEntry) -> Option<OtherStack> {
         let wrong = |span: Span, detail: &str| {
             self.problems.push(
-                Diagnostic::error(codes::STACKS, "this names no other stack")
+                Diagnostic::error(codes::STACKS, "this does not name another stack")
                     .with_label(span, "")
                     .detail(detail)
                     .help("write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`"),
@@ -168,7 +171,7 @@ impl<'d> Evaluator<'d> {
                     if environment.is_none() {
                         wrong(
                             key.value.span,
-                            "`env` is the name of one of its environments, written as it is.",
+                            "`env` is the name of one of its environments, as a literal.",
                         );
                         return None;
                     }
@@ -177,7 +180,7 @@ impl<'d> Evaluator<'d> {
             }
         }
         let Some(directory) = directory else {
-            wrong(entry.value.span, "It takes the directory of a stack, written as it is.");
+            wrong(entry.value.span, "It takes the directory of a stack, as a literal.");
             return None;
         };
         match ConfigPath::new(self.read.path_from_root()).join(&directory) {
@@ -191,7 +194,7 @@ impl<'d> Evaluator<'d> {
             Err(ConfigPathError::Outside) => {
                 wrong(
                     entry.value.span,
-                    "The path leaves the root within which configuration is shared; `--allow-outside` lets it.",
+                    "The path is outside of the root directory for shared configuration; `--allow-outside` permits it.",
                 );
                 None
             }
@@ -345,11 +348,14 @@ fn is_seen(attribute: &Attribute) -> bool {
 }
 
 fn not_seen(kind: &Kind, name: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::DATA, "a lookup does not show this attribute")
+    Diagnostic::error(codes::DATA, "a lookup cannot read this attribute")
         .with_label(span, "")
-        .detail(format!("The service's list of every {} leaves `{name}` out.", kind.name))
+        .detail(format!(
+            "When the service lists objects of kind {}, it does not return `{name}`.",
+            kind.name
+        ))
         .help(
-            "give the value by a variable, or read it from an output of the stack that manages the object",
+            "pass the value as a variable, or read it from an output of the stack that manages the object",
         )
 }
 
@@ -361,9 +367,13 @@ fn no_field(kind: &Kind, field: &DocumentEntry) -> Diagnostic {
         .map(|attribute| attribute.name)
         .chain(["id", "project"])
         .collect();
-    let problem = Diagnostic::error(codes::DATA, "a lookup names no attribute")
+    let problem = Diagnostic::error(codes::DATA, "a lookup names an unknown attribute")
         .with_label(field.key_span, "")
-        .detail(format!("{} has no `{}` to be found by.", scalar::with_article(kind.name), field.key));
+        .detail(format!(
+            "{} has no attribute `{}` to search by.",
+            scalar::with_article(kind.name),
+            field.key
+        ));
     match nearest_name(&field.key, known.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")).fix(field.key_span, near),
         None => problem.help(format!("it has: {}", known.join(", "))),

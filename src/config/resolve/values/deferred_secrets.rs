@@ -29,7 +29,7 @@ impl<'d> Evaluator<'d> {
             }
             if let Some(file) = declaration.from_file {
                 let detail =
-                    format!("`{}` and `from_file` both say where the value comes from.", entry.key);
+                    format!("`{}` and `from_file` both define the source of the value.", entry.key);
                 return self.wrong_declaration(file.key_span, &detail, "leave one of them out");
             }
         }
@@ -97,8 +97,8 @@ fn parse_secret_source(entry: &DocumentEntry) -> Result<Name, TypeMismatch> {
     }
     Err(TypeMismatch::new(
         codes::VARIABLE_DECLARATION,
-        "this names no source of secrets",
-        "`source` takes the name under which your own settings hold a command.".into(),
+        "this does not name a source of secrets",
+        "`source` takes the name of a command in your own settings.".into(),
     )
     .help(
         "write, for example, `source: vault`, and `vault = [\"PROGRAM\", …]` under the profile's `sources`",
@@ -142,9 +142,9 @@ pub(in crate::config) fn check_readable<'a>(
             Diagnostic::error(codes::VARIABLE_DECLARATION, "a generated secret would be lost")
                 .with_label(awaited.span, "")
                 .detail(format!(
-                    "The ledger keeps only a fingerprint of vars.{name}, and no attribute that the service shows holds it is."
+                    "The ledger stores only a fingerprint of vars.{name}, and no attribute that the service shows contains it unchanged."
                 ))
-                .help("keep it in a file: `deliver_secret: { file: ./secrets/NAME }`; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
+                .help("deliver it to a file: `deliver_secret: { file: ./secrets/NAME }`; or store it encrypted in the ledger: `secrets: { recipients: [age1…] }` at the top"),
         );
     }
 }

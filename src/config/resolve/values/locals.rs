@@ -170,8 +170,11 @@ fn local_cycle_problem(
     uses: &BTreeMap<&LocalName, LocalDependencies>,
 ) -> Diagnostic {
     let modules = names.iter().any(|(root, _)| *root == "use");
-    let summary =
-        if modules { "modules are given what they give" } else { "locals are defined by each other" };
+    let summary = if modules {
+        "inputs of modules depend on their own outputs"
+    } else {
+        "locals depend on each other in a cycle"
+    };
     let mut problem = Diagnostic::error(codes::LOCAL_CYCLE, summary);
     let mut sorted = names.to_vec();
     sorted.sort();
@@ -183,5 +186,5 @@ fn local_cycle_problem(
                 problem.with_label(entry.value.span, format!("{}.{} uses {root}.{next}", name.0, name.1));
         }
     }
-    problem.help("give one of them a value that uses none of the others")
+    problem.help("give one of them a value that does not use the others")
 }

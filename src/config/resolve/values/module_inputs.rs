@@ -99,7 +99,7 @@ impl<'d> Evaluator<'d> {
             return;
         }
         let takes: Vec<&str> = missing.iter().map(|(_, takes)| takes.as_str()).collect();
-        let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module is not given what it needs")
+        let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module call lacks required variables")
             .with_label(call.key_span, "")
             .detail(takes.join(" "))
             .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));

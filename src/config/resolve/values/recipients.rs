@@ -50,10 +50,12 @@ impl<'d> Evaluator<'d> {
             items.iter().map(|item| self.resolve_recipient(item)).collect();
         let names: BTreeSet<Name> = found?.iter().flatten().map(Recipient::name).collect();
         if names.is_empty() || names.len() > MAX_RECIPIENTS {
-            let detail =
-                format!("Kept secrets have 1 to {MAX_RECIPIENTS} recipients; these are {}.", names.len());
+            let detail = format!(
+                "Secrets in the ledger have 1 to {MAX_RECIPIENTS} recipients; this list has {}.",
+                names.len()
+            );
             self.problems.push(
-                Diagnostic::error(codes::RECIPIENTS, "this is no list of recipients")
+                Diagnostic::error(codes::RECIPIENTS, "this is not a list of recipients")
                     .with_label(list.value.span, "")
                     .detail(detail)
                     .help(EXAMPLE),
@@ -64,10 +66,10 @@ impl<'d> Evaluator<'d> {
             self.problems.push(
                 Diagnostic::warning(
                     codes::RECIPIENTS,
-                    "the kept secrets have one recipient, and no backup",
+                    "the secrets in the ledger have one recipient, and no backup",
                 )
                 .with_label(list.key_span, "")
-                .detail("If its identity is lost, every kept secret is lost.")
+                .detail("If its identity is lost, every secret in the ledger is lost.")
                 .help("add a second recipient, and store its identity somewhere else"),
             );
         }
@@ -85,7 +87,7 @@ impl<'d> Evaluator<'d> {
         };
         if values.is_empty() {
             self.problems.push(
-                recipients_problem("a recipient must be known while the stack is read")
+                recipients_problem("a recipient must be known while the configuration is loaded")
                     .with_label(item.span, ""),
             );
             return None;

@@ -37,7 +37,7 @@ pub(super) fn no_type(node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
         .with_label(node.span, "")
         .detail(format!(
-            "`{}` is no type. Types are: {}.",
+            "`{}` is not a type. Types are: {}.",
             quoting::shorten_for_message(text),
             known.join(", ")
         ));
@@ -53,7 +53,9 @@ pub(super) fn no_type(node: &Node) -> Diagnostic {
 /// Reports a `check` that is no condition, and the value that it yields if that is known.
 pub(super) fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
     let detail = match gives {
-        Some(value) => format!("`check` gives true or false, and this one gives {}.", value.type_name()),
+        Some(value) => {
+            format!("`check` must result in true or false, and this one results in {}.", value.type_name())
+        }
         None => "`check` is an expression over `self`.".to_owned(),
     };
     Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")

@@ -124,7 +124,7 @@ impl VariableType {
         let collection = matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_));
         if collection && text.trim_start().starts_with(['[', '{']) {
             let json: serde_json::Value =
-                serde_json::from_str(text).map_err(|_| self.type_mismatch("a text that is no JSON"))?;
+                serde_json::from_str(text).map_err(|_| self.type_mismatch("a text that is not JSON"))?;
             return self.convert(Value::from_json(&json));
         }
         match self {
@@ -226,7 +226,7 @@ mod tests {
             (
                 "list(int)",
                 "[1",
-                "It takes a list, each entry a whole number, and this is a text that is no JSON.",
+                "It takes a list, each entry a whole number, and this is a text that is not JSON.",
             ),
             ("map(int)", "a", "It takes a map, each value a whole number, and this is a text without `=`."),
         ] {

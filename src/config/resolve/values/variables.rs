@@ -66,7 +66,7 @@ pub(in crate::config) struct VariableSources<'d, 'r> {
 const FLAG: &str = "--var";
 
 /// Source name of a secret that is withheld from a run, or that a command does not use.
-const NO_SUPPLIER: &str = "nobody here";
+const NO_SUPPLIER: &str = "a source that this command does not read";
 
 impl<'d> Evaluator<'d> {
     /// Assigns a value to every variable.
@@ -142,7 +142,7 @@ impl<'d> Evaluator<'d> {
                 "check" => declaration.check = Some(&key.value),
                 "from_file" => declaration.from_file = Some(key),
                 "description" => {
-                    let help = "say what it is for";
+                    let help = "describe the purpose of the variable";
                     if key.value.scalar().is_none() {
                         return self.wrong_declaration(key.value.span, "A `description` is a text.", help);
                     }
@@ -193,16 +193,16 @@ impl<'d> Evaluator<'d> {
                 let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
                 if let Some((_, word)) = twice {
                     let detail = format!(
-                        "`one_of` says `{}` twice.",
+                        "`one_of` lists `{}` twice.",
                         quoting::shorten_for_message(&word.to_string())
                     );
-                    return self.wrong_declaration(node.span, &detail, "say each value once");
+                    return self.wrong_declaration(node.span, &detail, "list each value once");
                 }
                 if words.is_empty() {
                     let help = "list the values that it takes, or remove the line";
                     return self.wrong_declaration(
                         node.span,
-                        "`one_of` has no values: nothing fits.",
+                        "`one_of` has no values, so no value is allowed.",
                         help,
                     );
                 }
@@ -276,7 +276,7 @@ impl<'d> Evaluator<'d> {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is given on the command line")
                     .with_label(place, "")
-                    .detail("Every user of the machine can read the arguments of a process, and shells keep them.")
+                    .detail("Every user of the machine can read the arguments of a process, and shells store them in their history.")
                     .help(format!("give it by {}, a variable file or `from_file`", environment_variable_name(name))),
             );
         }
@@ -573,7 +573,7 @@ fn missing_variable(name: &Name, declaration: &VariableDeclaration<'_>) -> Diagn
     match declaration.ty {
         // Command lines are visible to all users of a machine.
         VariableType::Secret => problem.asks(name.clone()).help(format!(
-            "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to whoever lists this machine's processes"
+            "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to every user who lists this machine's processes"
         )),
         _ => problem.help(format!(
             "give it in one of three ways: `--var {name}=…`, {variable}=…, or a line `{name}: …` in a file given by `--var-file`"

@@ -237,7 +237,7 @@ impl<'a> KdlRoot<'a> {
         let argument = raw.arguments.remove(0);
         let name = argument.scalar().filter(|scalar| scalar.form != ScalarForm::Boolean);
         let Some(name) = name.map(|scalar| scalar.text.clone()) else {
-            problems.push(hints::block_name(&raw.name, argument.span, "this is no name"));
+            problems.push(hints::block_name(&raw.name, argument.span, "this is not a name"));
             return;
         };
         let span = raw.body.map_or(argument.span, |body| argument.span.cover_with(body));

@@ -74,7 +74,7 @@ pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic
     let written = correct_word(text, at.start as usize, inner);
     let problem = Diagnostic::error(TEXT, "Typographic quotes")
         .with_label(at, "part of the text")
-        .detail("KDL knows `\"` only; other quotes are letters of the text.")
+        .detail("The only KDL quote is `\"`; other quotes are part of the text.")
         .help(format!("Write `{written}`; text that shall keep them needs quotes around them."));
     // The closing quote of a text with several words is in a later word.
     if word.ends_with(['“', '”']) && word.chars().count() > 1 {
@@ -136,7 +136,7 @@ fn leading_amount(word: &str) -> Option<&str> {
 pub(super) fn block_as_value(at: Span, key: &str) -> Diagnostic {
     Diagnostic::error(EQUALS_AFTER_NAME, "`=` before a block")
         .with_label(at, "")
-        .detail("In KDL, `=` is followed by one value; a block follows its name without a sign.")
+        .detail("In KDL, `=` is followed by one value; a block follows its name without `=`.")
         .help(format!("Write `{key} {{ … }}` on a line of its own, inside the block of this node."))
 }
 
@@ -201,7 +201,7 @@ pub(super) fn comma_separator(text: &str, id: SourceId, start: usize) -> Diagnos
 /// Returns the diagnostic of `=` after a node's name: `cidr = "…"` in a block.
 pub(super) fn equals_after_name(at: Span, name: &str, value: &str) -> Diagnostic {
     let detail = format!(
-        "In KDL, the first word of a line is a name, and its value follows without `=`; `{name}=…` can only stand behind another name."
+        "In KDL, the first word of a line is a name, and its value follows without `=`; `{name}=…` is only allowed after another name."
     );
     let problem =
         Diagnostic::error(EQUALS_AFTER_NAME, "`=` after a name").with_label(at, "").detail(detail);
@@ -215,7 +215,7 @@ pub(super) fn colon_after_name(at: Span, name: &str, value: &str) -> Diagnostic 
         .detail("KDL has no colon between a name and its value.");
     if value.is_empty() {
         return problem.help(format!(
-            "Write `{name} {{ … }}` for a block; if all of the file is YAML, give it the ending `.yaml`."
+            "Write `{name} {{ … }}` for a block; if the whole file is YAML, give it the extension `.yaml`."
         ));
     }
     with_correction(problem, at, name, value)
@@ -225,7 +225,7 @@ pub(super) fn colon_after_name(at: Span, name: &str, value: &str) -> Diagnostic 
 pub(super) fn colon_in_line(at: Span, key: &str, value: &str) -> Diagnostic {
     Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
         .with_label(at, "")
-        .detail("Behind a name on its line, KDL joins a key and its value with `=`.")
+        .detail("After a name, on the same line, KDL joins a key and its value with `=`.")
         .help(format!("Write `{key}={}`.", shorten_text(value)))
         .fix(at, format!("={value}"))
 }
@@ -245,7 +245,7 @@ pub(super) fn type_annotation(at: Span) -> Diagnostic {
     Diagnostic::error(TYPE_ANNOTATION, "Type annotation")
         .with_label(at, "")
         .detail("Types come from the schema; annotations such as `(u8)` are not used.")
-        .help("Remove the parentheses and what is in them.")
+        .help("Remove the parentheses and their content.")
         .fix(at, "")
 }
 
@@ -259,7 +259,7 @@ pub(super) fn value_and_block(name: &str, name_at: Span, value: Span, body: Span
 }
 
 pub(super) fn block_name(name: &str, at: Span, found: &str) -> Diagnostic {
-    Diagnostic::error(BLOCK_NAME, "Block without its one name")
+    Diagnostic::error(BLOCK_NAME, "Block without exactly one name")
         .with_label(at, found)
         .detail(format!("A `{name}` block has exactly one name, then its attributes."))
         .help(format!("Write `{name} NAME key=value {{ … }}`."))
@@ -288,7 +288,7 @@ pub(super) fn unclosed_brace(open: Span) -> Diagnostic {
 }
 
 pub(super) fn stray_brace(at: Span) -> Diagnostic {
-    Diagnostic::error(BRACE, "Brace without its pair")
+    Diagnostic::error(BRACE, "Unmatched brace")
         .with_label(at, "closes nothing")
         .detail("Every block that was opened is closed before this brace.")
         .help("Remove it, or look for a `{` that is missing above.")
@@ -329,7 +329,7 @@ pub(super) fn lexer_problem(
             multi_line(one(start), "Nothing may follow the opening `\"\"\"` on its line.")
         }
         LexerError::BadEndString(at) => {
-            multi_line(one(base + at), "The closing `\"\"\"` must stand on a line of its own.")
+            multi_line(one(base + at), "The closing `\"\"\"` must be on a line of its own.")
         }
         LexerError::BadIndent(at) => multi_line(
             at.map_or(one(start), |at| one(base + at)),
@@ -346,7 +346,7 @@ pub(super) fn lexer_problem(
             "Remove it; inside text, write it as `\\u{…}`.",
         ),
         LexerError::InvalidOperator => brackets_as_list(text, start, one(start)),
-        _ => unexpected_token(one(start), "This is no KDL.", "Put text into double quotes."),
+        _ => unexpected_token(one(start), "This is not KDL.", "Put text into double quotes."),
     }
 }
 
@@ -354,13 +354,13 @@ fn unclosed_text(at: Span) -> Diagnostic {
     Diagnostic::error(TEXT, "Text is not closed")
         .with_label(at, "opened here")
         .detail("The closing quote is missing; text in single `\"` ends on its own line.")
-        .help("Close the quote. Text of several lines stands between two lines of `\"\"\"`.")
+        .help("Close the quote. Text of several lines is written between two lines of `\"\"\"`.")
 }
 
 fn invalid_escape(at: Span) -> Diagnostic {
     Diagnostic::error(TEXT, "Unknown escape in text")
         .with_label(at, "")
-        .detail("Known are `\\n`, `\\r`, `\\t`, `\\s`, `\\b`, `\\f`, `\\\"`, `\\\\` and `\\u{…}`.")
+        .detail("The escapes are `\\n`, `\\r`, `\\t`, `\\s`, `\\b`, `\\f`, `\\\"`, `\\\\` and `\\u{…}`.")
         .help("Write `\\\\` for a backslash, or the whole text as `#\"…\"#`.")
 }
 

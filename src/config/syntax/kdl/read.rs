@@ -157,7 +157,7 @@ impl KdlParser<'_> {
                 KdlTokenKind::Number | KdlTokenKind::Boolean(_) | KdlTokenKind::Null => {
                     "A line begins with a name, and this is a value."
                 }
-                KdlTokenKind::OpenBrace => "A block stands behind its name, on the same line.",
+                KdlTokenKind::OpenBrace => "A block follows its name, on the same line.",
                 _ => "A line begins with a name.",
             };
             return Err(self.tokens.report_fatal(hints::unexpected_token(

@@ -63,7 +63,7 @@ impl YamlErrorLocation<'_> {
         Diagnostic::error(YAML_SYNTAX, "Syntax error")
             .with_label(self.error_span(), "")
             .detail(format!("{}.", sentence.trim_end_matches('.')))
-            .help("Check brackets, quotes and indentation here and on the line above; quotes around a value keep YAML from reading anything into it.")
+            .help("Check brackets, quotes and indentation here and on the line above; YAML does not interpret a value in quotes.")
     }
 
     fn specific_problem(&self, kind: &ErrorKind) -> Option<Diagnostic> {
@@ -141,7 +141,7 @@ impl YamlErrorLocation<'_> {
             return Some(
                 Diagnostic::error(YAML_SYNTAX, "Second colon in a value")
                     .with_label(self.error_span(), "this colon")
-                    .detail("Without quotes, YAML takes `: ` for the end of a key.")
+                    .detail("Without quotes, YAML reads `: ` as the end of a key.")
                     .help(format!(
                         "Write `{}{right}` if it is text; a nested key goes on a line of its own.",
                         self.line_key()
@@ -191,7 +191,7 @@ impl YamlErrorLocation<'_> {
         Some(
             Diagnostic::error(EXPRESSION_IN_FLOW, "Expression without quotes in `{}` or `[]`")
                 .with_label(self.span(start, end), "quote it")
-                .detail("Inside `{}` and `[]`, YAML takes the braces of `${…}` for a map.")
+                .detail("Inside `{}` and `[]`, YAML reads the braces of `${…}` as a map.")
                 .help(format!("Write `{right}`."))
                 .fix(self.span(start, end), right),
         )
@@ -222,15 +222,15 @@ impl YamlErrorLocation<'_> {
 
     fn bracket_problem(&self, kind: &ErrorKind) -> Diagnostic {
         match kind {
-            ErrorKind::MisplacedFlowCollectionEnd => Diagnostic::error(BRACKET, "Bracket without its pair")
+            ErrorKind::MisplacedFlowCollectionEnd => Diagnostic::error(BRACKET, "Unmatched bracket")
                 .with_label(self.error_span(), "closes nothing")
-                .detail("No bracket of this sort is open here.")
+                .detail("No bracket of this type is open here.")
                 .help("Remove it, or put quotes around the text."),
             ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
                 Diagnostic::error(BRACKET, "Brackets do not match")
                     .with_label(self.error_span(), "opened here")
                     .detail(format!("`{open}` is closed by `{close}`."))
-                    .help("Close each bracket with its own sort.")
+                    .help("Close each bracket with one of the same type.")
             }
             _ if self.rest_of_line().starts_with(['{', '[']) => self.unclosed_bracket(self.at),
             _ => open_bracket(self.text, self.at)
@@ -260,7 +260,7 @@ impl YamlErrorLocation<'_> {
     /// Explains a list item on its key's line: `a: - b`.
     fn item_after_key(&self) -> Diagnostic {
         let value = self.rest_of_line().trim_start_matches('-').trim();
-        Diagnostic::error(YAML_SYNTAX, "List item behind a key")
+        Diagnostic::error(YAML_SYNTAX, "List item after a key")
             .with_label(self.error_span(), "")
             .detail("A list with dashes begins on the line below its key.")
             .help(format!("Write `{}[{value}]`, or put each `- ` on a line of its own.", self.line_key()))
@@ -281,7 +281,7 @@ impl YamlErrorLocation<'_> {
         if let Some((key, value)) = written.split_once('：') {
             let right = format!("{}: {}", key.trim(), value.trim());
             return problem
-                .help(format!("Write `{right}`: the colon of this line is a wide one, `：`."))
+                .help(format!("Write `{right}`: the colon of this line is a full-width one, `：`."))
                 .fix(self.span(line.text, line.end), right);
         }
         problem.help(if written.ends_with('{') {
@@ -308,7 +308,7 @@ impl YamlErrorLocation<'_> {
                 let right = format!("\"${{{}}}\"", inner.replace('"', "'"));
                 Diagnostic::error(UNQUOTED_EXPRESSION, "Double quotes inside of double quotes")
                     .with_label(whole, "the first quote inside ends the text")
-                    .detail("Inside of YAML's `\"…\"`, the texts of an expression stand in single quotes.")
+                    .detail("Inside of YAML's `\"…\"`, the texts of an expression need single quotes.")
                     .help(format!("Write `{right}`."))
                     .fix(whole, right)
             })
@@ -449,7 +449,7 @@ impl YamlErrorLocation<'_> {
         let whole_line = inner.strip_suffix(quote).is_some_and(|inner| {
             !inner.contains([quote, '#', ',']) || quote == '\'' && !inner.contains(['#', ',', '"'])
         });
-        let problem = Diagnostic::error(QUOTING, "Text behind a closing quote")
+        let problem = Diagnostic::error(QUOTING, "Text after a closing quote")
             .with_label(self.span(self.at, self.line.end), "the text was closed before this")
             .detail("A quoted value ends with its quote.")
             .help(format!("Write `{}`{doubled}.", quote_yaml_text(&text)));
@@ -502,7 +502,7 @@ pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     Some(
         Diagnostic::error(UNQUOTED_CRON, "Cron schedule without quotes")
             .with_label(whole, "quote the cron")
-            .detail("Without quotes, YAML takes a `*` at the beginning for an alias.")
+            .detail("Without quotes, YAML reads a `*` at the beginning as an alias.")
             .help(format!("Quote the cron: `{key}{right}`."))
             .fix(whole, right),
     )

@@ -66,7 +66,7 @@ pub(super) fn invalid_key(text: &str, at: Span, flow: bool) -> Diagnostic {
     if flow && text[..start].ends_with('{') && text[start..].starts_with('{') {
         return template_braces(text, at, start - 1);
     }
-    let found = if at.start == at.end { "the key is missing" } else { "this is no plain text" };
+    let found = if at.start == at.end { "the key is missing" } else { "this is not plain text" };
     Diagnostic::error(KEY, "Key that is not text")
         .with_label(at, found)
         .detail("A key is a word or quoted text, not a list, a map, an alias or nothing.")
@@ -96,22 +96,21 @@ pub(super) fn unknown_alias(text: &str, name: &str, at: Span, names: &[Name]) ->
     if let Some(cron) = hints::unquoted_cron(text, at) {
         return cron;
     }
-    let problem = Diagnostic::error(ALIAS, "Alias without an anchor")
-        .with_label(at, "")
-        .detail(format!("`*{name}` repeats what `&{name}` marks, and no such mark stands above."));
+    let problem = Diagnostic::error(ALIAS, "Alias without an anchor").with_label(at, "").detail(format!(
+        "`*{name}` repeats the value of the anchor `&{name}`, which is not defined above."
+    ));
     match nearest_name(name, names.iter().map(Name::as_str)) {
         Some(near) => problem.help(format!("Did you mean `*{near}`?")).fix(at, format!("*{near}")),
-        None => problem.help(format!(
-            "Mark what it repeats, above, by `&{name}`; text that begins with `*` needs quotes."
-        )),
+        None => problem
+            .help(format!("Define the anchor `&{name}` above; text that begins with `*` needs quotes.")),
     }
 }
 
 pub(super) fn alias_in_itself(at: Span) -> Diagnostic {
     Diagnostic::error(ALIAS, "Alias inside its own anchor")
         .with_label(at, "")
-        .detail("The marked block would hold itself without end.")
-        .help("Mark a smaller block, or write this one out.")
+        .detail("The anchored block would contain itself without end.")
+        .help("Put the anchor on a smaller block, or write this one out.")
 }
 
 pub(super) fn excessive_expansion(at: Span) -> Diagnostic {
@@ -122,7 +121,7 @@ pub(super) fn excessive_expansion(at: Span) -> Diagnostic {
 }
 
 pub(super) fn invalid_merge(at: Span, key: Span) -> Diagnostic {
-    Diagnostic::error(MERGE, "Merge of what is not a mapping")
+    Diagnostic::error(MERGE, "Merge of a value that is not a mapping")
         .with_label(at, "this is not a mapping")
         .with_label(key, "to be merged here")
         .detail("`<<` takes the keys of a mapping, or of a list of mappings.")
@@ -160,7 +159,7 @@ pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
     let colon = start + glued_key(written).unwrap_or_default();
     let right = format!("{}: {}", &text[start..colon], &text[colon + 1..line.end.max(colon + 1)]);
     Diagnostic::error(MISSING_SPACE, "No space after the colon")
-        .with_label(byte_span(at.source, colon, colon + 1), "a space is missing behind this")
+        .with_label(byte_span(at.source, colon, colon + 1), "a space is missing after this")
         .detail("Without the space, YAML reads the whole line as one text.")
         .help(format!("Write `{right}`."))
         .fix(byte_span(at.source, colon, colon + 1), ": ")
@@ -173,7 +172,7 @@ pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     Some(
         Diagnostic::error(QUOTING, "Typographic quotes")
             .with_label(at, "part of the text")
-            .detail("YAML knows `\"` and `'` only; other quotes are letters of the text.")
+            .detail("YAML quotes are only `\"` and `'`; other quotes are part of the text.")
             .help(format!("Write `{right}`; text that shall keep them needs quotes around them."))
             .fix(at, right),
     )
@@ -194,10 +193,10 @@ pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
     let letter = text.chars().find(|c| is_unseen(*c)).filter(|_| is_slip)?;
     let right: String = text.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect();
     Some(
-        Diagnostic::error(QUOTING, "A character that is not seen")
+        Diagnostic::error(QUOTING, "Invisible character")
             .with_label(at, "")
             .detail(format!(
-                "It holds U+{:04X}, which looks like a space or like nothing.",
+                "It contains U+{:04X}, which looks like a space or is invisible.",
                 u32::from(letter)
             ))
             .help(format!("Type it again: `{}`; text that shall keep it needs quotes.", right.trim())),

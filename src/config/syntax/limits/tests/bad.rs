@@ -27,7 +27,7 @@ fn mended(path: &str, text: &str) -> String {
 #[test]
 fn what_nobody_sees_is_told_of_where_it_is_no_part_of_a_sentence() {
     for slip in ["a: x\u{a0}", "a: \u{200b}x", "a: x\u{2060}y", "b: 1\na:\u{a0}x"] {
-        assert!(y(slip).contains("A character that is not seen"), "{slip:?}: {}", y(slip));
+        assert!(y(slip).contains("Invisible character"), "{slip:?}: {}", y(slip));
     }
     for meant in ["a: Vite\u{a0}! 10 €", "a: 東京\u{3000}都", "a: 👨\u{200d}👩", "a: \"x\u{a0}\""]
     {
@@ -88,7 +88,7 @@ fn yaml_crons_and_first_characters() {
     assert_snapshot!(y("a: 1\n%x: 2"), @r#"S0115 2:1 Reserved first character | Write `"%x"`."#);
     assert_snapshot!(y("base: &bass {x: 1}\nb: *base"), @"S0122 2:4 Alias without an anchor | Did you mean `*bass`?");
     assert_snapshot!(y("b: *later\nc: &later 1"), @r#"
-    S0122 1:4 Alias without an anchor | Mark what it repeats, above, by `&later`; text that begins with `*` needs quotes.
+    S0122 1:4 Alias without an anchor | Define the anchor `&later` above; text that begins with `*` needs quotes.
     "#);
 }
 
@@ -98,8 +98,8 @@ fn yaml_quotes() {
     assert_snapshot!(y("a:\n  b: \"x\n  c: y\nd: \"z\"\n"), @"S0116 2:6 Quote is not closed | Close the quote on its line; text of several lines goes below `key: |`.");
     assert_snapshot!(y("a: 'x\nb: 1\nc: 2"), @"S0116 1:4 Quote is not closed | Close the quote on its line; text of several lines goes below `key: |`.");
     assert_snapshot!(y("a: \"x\n"), @"S0116 1:4 Quote is not closed | Close the quote on its line; text of several lines goes below `key: |`.");
-    assert_snapshot!(y("a: 'it's'"), @r#"S0124 1:8 Text behind a closing quote | Write `"it's"`; inside single quotes, `'` is written twice: `'it''s'`."#);
-    assert_snapshot!(y("a: \"x\" y"), @r#"S0124 1:8 Text behind a closing quote | Write `"x y"`."#);
+    assert_snapshot!(y("a: 'it's'"), @r#"S0124 1:8 Text after a closing quote | Write `"it's"`; inside single quotes, `'` is written twice: `'it''s'`."#);
+    assert_snapshot!(y("a: \"x\" y"), @r#"S0124 1:8 Text after a closing quote | Write `"x y"`."#);
     assert_snapshot!(y("a: \"C:\\dir\\x\""), @r"S0124 1:7 Unknown escape in quotes | Write `\\` for a backslash, or use single quotes, which have no escapes.");
 }
 
@@ -120,7 +120,7 @@ fn yaml_colons_and_indentation() {
     assert_snapshot!(y("a: 1\n b: 2"), @"S0118 2:2 Indentation matches no block | Align it with the lines of the block that it belongs to.");
     assert_snapshot!(y("a: 1\n- b"), @"S0118 2:1 List items beside keys | Indent the list below a key of its own.");
     assert_snapshot!(y("- a\nb: 1"), @"S0118 2:1 List items beside keys | Indent the list below a key of its own.");
-    assert_snapshot!(y("a: - b"), @"S0110 1:4 List item behind a key | Write `a: [b]`, or put each `- ` on a line of its own.");
+    assert_snapshot!(y("a: - b"), @"S0110 1:4 List item after a key | Write `a: [b]`, or put each `- ` on a line of its own.");
     assert_snapshot!(y("a:\n  b\n  c: 1"), @"S0110 2:3 Line without a key | Write `key: value`, or indent it as part of the value above.");
     assert_snapshot!(y("a:\n\tb: 1"), @"S0111 2:1 Tab in the indentation | Write two spaces for each level instead of the tab.");
     assert_snapshot!(mended("a.yaml", "a:\n\tb: 1"), @r"
@@ -136,8 +136,8 @@ fn yaml_brackets() {
     assert_snapshot!(y("a: [1, 2\nb: 3"), @"S0125 1:4 Bracket is not closed | Close it with `]`; text that begins with a bracket needs quotes.");
     assert_snapshot!(y("a: {x: 1\nb: 3"), @"S0125 1:4 Bracket is not closed | Close it with `}`; text that begins with a bracket needs quotes.");
     assert_snapshot!(y("a: [1, 2"), @"S0125 1:4 Bracket is not closed | Close it with `]`; text that begins with a bracket needs quotes.");
-    assert_snapshot!(y("a: [1}"), @"S0125 1:4 Brackets do not match | Close each bracket with its own sort.");
-    assert_snapshot!(y("a: ]"), @"S0125 1:4 Bracket without its pair | Remove it, or put quotes around the text.");
+    assert_snapshot!(y("a: [1}"), @"S0125 1:4 Brackets do not match | Close each bracket with one of the same type.");
+    assert_snapshot!(y("a: ]"), @"S0125 1:4 Unmatched bracket | Remove it, or put quotes around the text.");
     assert_snapshot!(y("a: {x: 1 y: 2}"), @"S0125 1:11 Comma or closing bracket missing | Write a comma, close the bracket, or put quotes around the text.");
 }
 
@@ -155,9 +155,9 @@ fn yaml_that_is_no_configuration() {
     assert_snapshot!(y("[a]: b"), @"S0120 1:1 Key that is not text | Write `key: value`.");
     assert_snapshot!(y(": b"), @"S0120 1:1 Key that is not text | Write `key: value`.");
     assert_snapshot!(y("a: &x 1\n*x : 2"), @"S0120 2:1 Key that is not text | Write `key: value`.");
-    assert_snapshot!(y("a: {<<: 1}"), @"S0123 1:9 Merge of what is not a mapping | Write `<<: *anchor` or `<<: [*first, *second]`.");
-    assert_snapshot!(y("a: &x 1\nb: {<<: [*x]}"), @"S0123 2:10 Merge of what is not a mapping | Write `<<: *anchor` or `<<: [*first, *second]`.");
-    assert_snapshot!(y("a: &x {b: *x}"), @"S0122 1:11 Alias inside its own anchor | Mark a smaller block, or write this one out.");
+    assert_snapshot!(y("a: {<<: 1}"), @"S0123 1:9 Merge of a value that is not a mapping | Write `<<: *anchor` or `<<: [*first, *second]`.");
+    assert_snapshot!(y("a: &x 1\nb: {<<: [*x]}"), @"S0123 2:10 Merge of a value that is not a mapping | Write `<<: *anchor` or `<<: [*first, *second]`.");
+    assert_snapshot!(y("a: &x {b: *x}"), @"S0122 1:11 Alias inside its own anchor | Put the anchor on a smaller block, or write this one out.");
     assert_snapshot!(y("a: &x {k: 1}\nb: {<<: *x, <<: *x}"), @"S0123 2:13 Second merge key | Write `<<: [*first, *second]`; the first one wins.");
 }
 
@@ -224,7 +224,7 @@ fn kdl_in_other_languages_clothes() {
     }
     "#);
     assert_snapshot!(k("vpc main {\n  cidr = 10.0.0.0/16\n}"), @r#"S0133 2:7 `=` after a name | Write `cidr "10.0.0.0/16"`."#);
-    assert_snapshot!(k("vpc:\n  main:\n    cidr: 1"), @"S0134 1:4 Colon after a name | Write `vpc { … }` for a block; if all of the file is YAML, give it the ending `.yaml`.");
+    assert_snapshot!(k("vpc:\n  main:\n    cidr: 1"), @"S0134 1:4 Colon after a name | Write `vpc { … }` for a block; if the whole file is YAML, give it the extension `.yaml`.");
     assert_snapshot!(mended("a.kdl", "stack: shop"), @"stack shop");
     assert_snapshot!(k("vpc main: { cidr a }"), @"S0134 1:9 Colon after a name | Write `main { … }`.");
     assert_snapshot!(k("cidr: 10.0.0.0/16\na : true"), @r#"
@@ -236,8 +236,8 @@ fn kdl_in_other_languages_clothes() {
     assert_snapshot!(mended("a.kdl", "a : true"), @"a #true");
     assert_snapshot!(mended("a.kdl", "a { cidr = 10.0.0.0/16; b 1 }"), @r#"a { cidr "10.0.0.0/16"; b 1 }"#);
     assert_snapshot!(k("a (u8)1 x=(y)2 3"), @r"
-    S0138 1:3 Type annotation | Remove the parentheses and what is in them.
-    S0138 1:11 Type annotation | Remove the parentheses and what is in them.
+    S0138 1:3 Type annotation | Remove the parentheses and their content.
+    S0138 1:11 Type annotation | Remove the parentheses and their content.
     S0139 1:7 Value and block at once | Keep the value, or write all of it as keys: `a { key value }`; a map of named blocks is `a { first { … }; second { … } }`.
     ");
     assert_snapshot!(k("\"a\": 1"), @"S0134 1:4 Colon after a name | Write `a 1`.");
@@ -246,9 +246,9 @@ fn kdl_in_other_languages_clothes() {
 #[test]
 fn kdl_braces_and_text() {
     assert_snapshot!(k("a {\n  b {\n    c 1\n}"), @"S0142 1:3 Brace is not closed | Close it with `}`.");
-    assert_snapshot!(k("a {\n}\n}"), @"S0142 3:1 Brace without its pair | Remove it, or look for a `{` that is missing above.");
-    assert_snapshot!(k("a \"x\nb 1"), @r#"S0141 1:3 Text is not closed | Close the quote. Text of several lines stands between two lines of `"""`."#);
-    assert_snapshot!(k("a \"x"), @r#"S0141 1:3 Text is not closed | Close the quote. Text of several lines stands between two lines of `"""`."#);
+    assert_snapshot!(k("a {\n}\n}"), @"S0142 3:1 Unmatched brace | Remove it, or look for a `{` that is missing above.");
+    assert_snapshot!(k("a \"x\nb 1"), @r#"S0141 1:3 Text is not closed | Close the quote. Text of several lines is written between two lines of `"""`."#);
+    assert_snapshot!(k("a \"x"), @r#"S0141 1:3 Text is not closed | Close the quote. Text of several lines is written between two lines of `"""`."#);
     assert_snapshot!(k("a \"C:\\dir\""), @r##"S0141 1:6 Unknown escape in text | Write `\\` for a backslash, or the whole text as `#"…"#`."##);
     assert_snapshot!(k("a \"\\u{110000}\""), @r##"S0141 1:4 Unknown escape in text | Write `\\` for a backslash, or the whole text as `#"…"#`."##);
     assert_snapshot!(k("a \"\"\"x\"\"\""), @r#"S0141 1:3 Text of several lines is not well formed | Put `"""` at the end of the first line and on a line of its own after the text; the last one's indentation is cut off."#);
@@ -265,7 +265,7 @@ fn kdl_braces_and_text() {
     assert_snapshot!(k("a 1;; b 2"), @"S0130 1:5 Syntax error | Write `name value` or `name { … }`.");
     assert_snapshot!(k("a )"), @"S0130 1:3 Syntax error | Write a word, text in double quotes, a number, `#true`, `#false` or `#null`.");
     assert_snapshot!(k("a \\ b"), @r"S0130 1:5 Syntax error | Put the text into double quotes, with `\\` for a backslash.");
-    assert_snapshot!(k("a (u8"), @"S0138 1:3 Type annotation | Remove the parentheses and what is in them.");
+    assert_snapshot!(k("a (u8"), @"S0138 1:3 Type annotation | Remove the parentheses and their content.");
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn both_refuse_depth_and_bombs() {
     assert_snapshot!(k(&format!("{}{}", "a {".repeat(deep), "}".repeat(deep))), @"S0104 1:195 Nested too deeply | Look for a bracket or brace that is not closed.");
     assert_snapshot!(k(&"/-a {".repeat(deep)), @"S0104 1:325 Nested too deeply | Look for a bracket or brace that is not closed.");
     assert_snapshot!(k(&format!("{}{}", "/*".repeat(deep), "*/".repeat(deep))), @"no problem");
-    assert_snapshot!(k(&"(".repeat(deep)), @"S0138 1:1 Type annotation | Remove the parentheses and what is in them.");
+    assert_snapshot!(k(&"(".repeat(deep)), @"S0138 1:1 Type annotation | Remove the parentheses and their content.");
 
     let level = |n: usize| format!("a{n}: &a{n} [{}]\n", format!("*a{},", n - 1).repeat(9));
     let bomb = format!("a0: &a0 [1,1,1,1,1,1,1,1,1]\n{}", lines(12, level));

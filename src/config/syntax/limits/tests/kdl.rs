@@ -73,16 +73,16 @@ fn shapes_that_mean_nothing() {
     S0139 1:19 Value and block at once | Keep the value, or write all of it as keys: `b { key value }`; a map of named blocks is `b { first { … }; second { … } }`.
     ");
     assert_snapshot!(problems("a.kdl", "vpc cidr=a\nvpc a b\nvpc #true\nvpc { - a }"), @r"
-    S0140 1:5 Block without its one name | Write `vpc NAME key=value { … }`.
-    S0140 2:7 Block without its one name | Write `vpc NAME key=value { … }`.
-    S0140 3:5 Block without its one name | Write `vpc NAME key=value { … }`.
-    S0140 4:7 Block without its one name | Write `vpc NAME key=value { … }`.
+    S0140 1:5 Block without exactly one name | Write `vpc NAME key=value { … }`.
+    S0140 2:7 Block without exactly one name | Write `vpc NAME key=value { … }`.
+    S0140 3:5 Block without exactly one name | Write `vpc NAME key=value { … }`.
+    S0140 4:7 Block without exactly one name | Write `vpc NAME key=value { … }`.
     ");
     assert_snapshot!(problems("a.kdl", "a { - 1; b 2 }"), @"S0143 1:5 List items beside keys | Give the list a name of its own.");
     assert_snapshot!(problems("a.kdl", "a (u8)1\n(t)b k=(y)2\nc #inf"), @r"
-    S0138 1:3 Type annotation | Remove the parentheses and what is in them.
-    S0138 2:1 Type annotation | Remove the parentheses and what is in them.
-    S0138 2:8 Type annotation | Remove the parentheses and what is in them.
+    S0138 1:3 Type annotation | Remove the parentheses and their content.
+    S0138 2:1 Type annotation | Remove the parentheses and their content.
+    S0138 2:8 Type annotation | Remove the parentheses and their content.
     S0144 3:3 Not a finite number | Write a number.
     ");
 }
