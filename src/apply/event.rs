@@ -18,7 +18,7 @@ pub enum ApplyEvent {
         /// What is being looked up, as text.
         text: String,
     },
-    /// A step starts.
+    /// The execution of a step begins.
     Started {
         /// The step's number in the plan.
         step: usize,
@@ -33,14 +33,14 @@ pub enum ApplyEvent {
         step: usize,
         /// The resource that the event is about.
         address: Address,
-        /// `waiting, status deploying`.
+        /// The progress as text, such as `waiting, status deploying`.
         text: String,
     },
     /// A request is sent again, or waits for the rate limiter.
     Retrying {
         /// The step's number; `None` if the request belongs to no step.
         step: Option<usize>,
-        /// The reason, and how long the wait is.
+        /// The reason for the wait, and its duration.
         text: String,
     },
     /// A step is done.
@@ -56,7 +56,7 @@ pub enum ApplyEvent {
         /// The duration of the step.
         took: Duration,
     },
-    /// A step failed.
+    /// A step ended with an error.
     Failed {
         /// The step's number in the plan.
         step: usize,

@@ -34,7 +34,7 @@ pub(super) async fn sweep_watched_creations<C: Transport, K: Clock, R: Random, S
             // The ambiguous intent is recorded, and reported with all the others.
             Ok(()) | Err(StepError::Ambiguous(_)) => {}
             Err(error) => notes.push(format!(
-                "{}: an earlier request was given up; whether it has had a late effect cannot be told: {error}",
+                "{}: an earlier request was abandoned; stead cannot determine whether it took effect later: {error}",
                 intent.address
             )),
         }

@@ -69,11 +69,11 @@ async fn recover_one<C: Transport, K: Clock, R: Random, S: Store>(
         return Err(record_ambiguous_intent(parts, intent, Vec::new(), &why).await);
     }
     let what = match &intent.action {
-        IntentAction::Create { .. } => "what came of a creation",
-        IntentAction::Update { .. } => "what came of a change",
-        IntentAction::Delete { .. } => "what came of a deletion",
+        IntentAction::Create { .. } => "the outcome of a creation",
+        IntentAction::Update { .. } => "the outcome of a change",
+        IntentAction::Delete { .. } => "the outcome of a deletion",
     };
-    let text = format!("looking up {what} whose answer was never recorded");
+    let text = format!("checking {what} whose response was never recorded");
     parts.emit_event(ApplyEvent::Recovering { address: intent.address.clone(), text });
     let usual = kind.estimate.create.max(kind.estimate.update).max(kind.estimate.delete);
     let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(TIMEOUT_FACTOR));
@@ -120,12 +120,15 @@ async fn recover_creation<C: Transport, K: Clock, R: Random, S: Store>(
 ) -> Result<(), StepError> {
     match find_created_object(parts, job.kind, intent).await? {
         IntentMatch::Bound(owned, _) => {
-            parts.emit_progress(job, format!("it made {}, which is bound now", owned.id));
+            parts.emit_progress(
+                job,
+                format!("it created {}, which is now recorded in the ledger", owned.id),
+            );
             Ok(())
         }
         IntentMatch::Absent => {
             parts.close(intent, ClosedOutcome::PresumedAbsent).await?;
-            parts.emit_progress(job, "it made nothing".to_owned());
+            parts.emit_progress(job, "it created nothing".to_owned());
             Ok(())
         }
     }
@@ -152,10 +155,10 @@ async fn recover_change<C: Transport, K: Clock, R: Random, S: Store>(
             == CallProgress::Applied
     });
     if arrived {
-        parts.emit_progress(job, format!("{call} had its effect"));
+        parts.emit_progress(job, format!("{call} took effect"));
         parts.commit(completed_call_records(parts, job, intent, target)).await
     } else {
-        parts.emit_progress(job, format!("{call} had no effect, or another one since"));
+        parts.emit_progress(job, format!("{call} had no effect, or a later change replaced it"));
         presume_absent(parts, intent, &format!("{call} of {id}: {LOST_CALL_REASON}")).await
     }
 }

@@ -111,7 +111,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     fn check_quiet(&self, address: &Address) -> Result<(), StepError> {
         let ledger = self.context.journal.ledger();
         if ledger.intents.values().any(|intent| intent.address == *address) {
-            let text = "an earlier request is still without an answer; the next apply looks it up first";
+            let text = "the outcome of an earlier request is still unknown; the next apply checks it first";
             return Err(StepError::Unreachable(text.to_owned()));
         }
         Ok(())
@@ -246,9 +246,10 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
                 self.objects.keep_object(address, object);
                 Ok(())
             }
-            None => {
-                Err(StepError::ObjectChanged(format!("{address} is gone: nothing has the id {}", owned.id)))
-            }
+            None => Err(StepError::ObjectChanged(format!(
+                "{address} is gone: no object has the id {}",
+                owned.id
+            ))),
         }
     }
 
@@ -290,8 +291,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     }
 }
 
-/// Adds the keys of a map that no block writes and that stay: the plan has them, but the configuration, from which the
-/// secrets are read, does not.
+/// Adds the keys of a map that no block writes but the plan keeps: they are missing in the configuration, from which
+/// the secrets are read.
 fn with_what_stays(planned: &Expression, value: Value) -> Value {
     let Value::Map(mut all) = value else { return value };
     let mut add = |key: &Name, part: &Value| {

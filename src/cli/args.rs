@@ -49,12 +49,12 @@ use crate::model::address::Name;
 
 /// Overview that `stead` prints without a command.
 const OVERVIEW: &str = "\
-stead keeps an account on the cloud the way its configuration says.
+stead manages cloud resources from declarative files.
 
-Three ways in:
+First steps:
   stead init --template shop my-shop           write an example stack, no account needed
   stead -C my-shop plan --cloud local          see what would happen, on the built-in cloud
-  stead -C my-shop apply --cloud local         make it so
+  stead -C my-shop apply --cloud local         apply the plan, on the built-in cloud
 
 stead --help lists every command; stead COMMAND --help explains one.
 ";
@@ -76,7 +76,7 @@ An editor starts it and speaks with it over standard input and output. Examples 
   Neovim:  vim.lsp.config('stead', { cmd = { 'stead', 'lsp' }, filetypes = { 'yaml', 'kdl' } })
            vim.lsp.enable('stead')
 
-It answers for stead.yaml, stead.kdl, *.stead.yaml and *.stead.kdl; -e and --var-file say what else decides:
+It supports stead.yaml, stead.kdl, *.stead.yaml and *.stead.kdl; -e and --var-file set environment and variables:
   stead lsp -e prod";
 
 /// Manages cloud resources from declarative files.
@@ -158,7 +158,7 @@ pub struct GlobalArgs {
 pub enum OutputFormat {
     /// Text for a person.
     Text,
-    /// One JSON document.
+    /// A single JSON document.
     Json,
     /// One JSON event per line for commands that report progress, such as apply; else the document on one line.
     Ndjson,
@@ -341,7 +341,7 @@ pub enum ResolveAction {
 fn parse_variable(text: &str) -> Result<(Name, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((Name::new(name), value.to_owned())),
-        _ => Err("it has the form NAME=VALUE".to_owned()),
+        _ => Err("expected the form NAME=VALUE".to_owned()),
     }
 }
 

@@ -61,8 +61,8 @@ fn run() -> Exit {
     let tells = cli.command.as_ref().map_or(OutputSupport::Text, Command::output_forms);
     let asked = cli.global.output.is_some_and(|output| output != OutputFormat::Text);
     if asked && cli.command.is_some() && tells == OutputSupport::Text {
-        Ui::write_error("error: this command has one form only, and takes no --output");
-        Ui::write_error("  Leave it out. STEAD_OUTPUT does not concern this command.");
+        Ui::write_error("error: this command has only one output format, and takes no --output");
+        Ui::write_error("  Leave it out. This command ignores STEAD_OUTPUT.");
         return Exit::Usage;
     }
     let lines = settings.output == OutputFormat::Ndjson && tells != OutputSupport::Text;

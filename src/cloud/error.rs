@@ -35,9 +35,9 @@ pub struct OneTimeSecret(pub Secret);
 pub struct ApiError {
     /// The HTTP status code.
     pub status: u16,
-    /// The envelope's `error`.
+    /// The envelope's `error`: a short title.
     pub error: String,
-    /// The envelope's `message`.
+    /// The envelope's `message`: the service's description of the error.
     pub message: String,
     /// The envelope's `reason`, on billing validation failures.
     pub reason: Option<String>,

@@ -152,7 +152,7 @@ pub const BODY: Keywords = &[
         .example("when: \"${env == 'prod'}\""),
 ];
 
-/// Words of `lifecycle`.
+/// Keywords allowed in a `lifecycle` block.
 pub const LIFECYCLE: Keywords = &[
     word(
         "final_snapshot",
@@ -201,20 +201,20 @@ pub const MAP: Keywords = &[word(
 .takes(KeywordValue::Boolean)
 .example("env_vars: { exclusive: true, APP_ENV: prod }")];
 
-/// Words of `timeouts`.
+/// Keywords allowed in a `timeouts` block.
 pub const TIMEOUTS: Keywords = &[
     word("create", "How long creation may take: `15m`."),
     word("delete", "How long deletion may take."),
     word("update", "How long a change in place may take."),
 ];
 
-/// Words of `secrets`.
+/// Keywords allowed in the `secrets` block.
 pub const SECRETS: Keywords = &[word(
     "recipients",
     "Who can decrypt the secrets in the ledger: 1 to 16 native age recipients, literal or from variables.",
 )];
 
-/// Words of `deliver_secret`.
+/// Keywords allowed in a `deliver_secret` block.
 pub const DELIVER: Keywords = &[
     word("env_file", "A file of `NAME=value` lines, below the stack's directory."),
     word("file", "A file that contains only the secret, below the stack's directory."),

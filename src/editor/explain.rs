@@ -149,17 +149,14 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> UnknownTopic {
 }
 
 fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTopic {
-    let message = format!("nothing is called `{subject}`");
+    let message = format!("unknown topic `{subject}`");
     let kinds = registry.kinds.iter().map(|kind| kind.name);
     let codes = all_codes(registry);
     let known = kinds.chain(word::word_names());
     if let Some(near) = nearest_name(first, known.clone()) {
         let rest = subject.strip_prefix(first).unwrap_or_default();
         let help = if near == first {
-            format!(
-                "{first} is known, and has no `{}`: stead explain {first}",
-                rest.trim_start_matches('.')
-            )
+            format!("{first} exists, but has no `{}`: stead explain {first}", rest.trim_start_matches('.'))
         } else {
             format!("Did you mean {near}{rest}?")
         };
@@ -179,10 +176,9 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTo
     let inner = inner.filter(|way| way.rsplit('.').next() == Some(first));
     let of: Vec<String> = kinds.map(|kind| format!("{}.{first}", kind.name)).chain(inner).collect();
     let help = if of.is_empty() {
-        "Name a kind, KIND.ATTRIBUTE, a word of the language or a code; stead explain lists them."
-            .to_owned()
+        "Give a kind, KIND.ATTRIBUTE, a keyword or a code; stead explain lists them.".to_owned()
     } else {
-        format!("Say where it stands: {}.", of.join(", "))
+        format!("Give its full path: {}.", of.join(", "))
     };
     UnknownTopic { message, help }
 }

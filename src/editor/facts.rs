@@ -92,7 +92,7 @@ pub const fn describe_presence(presence: Presence) -> &'static str {
     match presence {
         Presence::Required => "must be written",
         Presence::Optional => "may be written; otherwise the live value is left alone",
-        Presence::Default(_) => "may be written; null goes back to the default",
+        Presence::Default(_) => "may be written; null resets it to the default",
         Presence::Computed => "set by the service; read it by reference",
         Presence::WriteOnly => "may be written; the service never shows it",
     }
@@ -161,9 +161,9 @@ pub fn describe_change(attribute: &Attribute) -> Option<String> {
 #[must_use]
 pub const fn describe_replacement(kind: &Kind) -> &'static str {
     match kind.replace {
-        ReplaceOrder::CreateFirst => "The new one comes first, then the old one goes",
-        ReplaceOrder::DeleteFirst => "The old one goes first, then the new one comes",
-        ReplaceOrder::Never => "It is refused",
+        ReplaceOrder::CreateFirst => "The new object is created first, then the old one is deleted",
+        ReplaceOrder::DeleteFirst => "The old object is deleted first, then the new one is created",
+        ReplaceOrder::Never => "The replacement is refused",
     }
 }
 

@@ -46,8 +46,7 @@ pub fn build_document(registry: &Registry) -> Value {
         "info": {
             "title": "Cloud Infrastructure Service API",
             "version": "1.0.0",
-            "description": "As stead reads it. What is marked `x-assumed` the service's own document \
-                            leaves open.",
+            "description": "The API as stead uses it. `x-assumed` marks what the service's own document does not specify.",
         },
         "servers": [{"url": "/"}],
         "security": [{"apiKey": []}],

@@ -40,8 +40,7 @@ pub fn build_schema(registry: &Registry, slugs: &CatalogSlugs) -> Value {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": "https://stead.dev/schemas/stack.schema.json",
         "title": "A file of a stead stack",
-        "description": "All stack files of a directory are one stack. One of them says `stead: 1` and \
-                        `stack: NAME`.",
+        "description": "All stack files of a directory are one stack. One of them contains `stead: 1` and `stack: NAME`.",
         "type": "object",
         "additionalProperties": false,
         "properties": properties,

@@ -27,7 +27,7 @@ pub(super) struct IncomingRequest {
 /// The arrival time of a request on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestTimes {
-    /// Wall clock time.
+    /// Wall clock time of the arrival.
     pub(super) real: Timestamp,
     /// Time since the server started.
     pub(super) elapsed: Duration,

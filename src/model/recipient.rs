@@ -36,7 +36,7 @@ pub enum RecipientError {
 }
 
 impl Recipient {
-    /// Parses a recipient.
+    /// Parses the public recipient of an age identity.
     ///
     /// # Errors
     /// When the text is a private key, a plugin's recipient, an SSH key, or mistyped.

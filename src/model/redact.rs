@@ -209,7 +209,7 @@ pub struct SentSecrets {
 }
 
 impl SentSecrets {
-    /// Adds a secret.
+    /// Adds a secret that the request contains.
     pub fn push(&mut self, text: &str) {
         self.secrets.push(SecretString::from(text));
     }

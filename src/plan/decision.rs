@@ -14,7 +14,7 @@ use super::model::compare::{fingerprint_secrets, sealed_expression, to_canonical
 /// The action that is decided for a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecisionKind {
-    /// No change.
+    /// Leave the object as it is.
     Keep,
     /// No change, because it is out of scope or has an ambiguous intent.
     Frozen,
@@ -27,7 +27,6 @@ pub(super) enum DecisionKind {
         /// Whether the new object is created before the old one is deleted.
         create_first: bool,
     },
-    /// Delete the object.
     Delete,
     /// Remove the object from the ledger and keep it live.
     Forget,

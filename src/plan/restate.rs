@@ -45,11 +45,11 @@ impl fmt::Display for RestateError {
         f.write_str(match self {
             Self::NotWritten => "the configuration does not set it",
             Self::NotApplied => "the ledger has no applied value of it",
-            Self::NotSecret => "no secret enters it",
+            Self::NotSecret => "it is not computed from a secret",
             Self::AlreadyRecorded => "the ledger has this expression already",
             Self::Unknown => "its value is known only after an apply",
-            Self::SecretUnavailable => "a secret that enters it cannot be read here",
-            Self::ValueDiffers => "its value is not the one that was applied",
+            Self::SecretUnavailable => "a secret that it is computed from cannot be read here",
+            Self::ValueDiffers => "its value differs from the last applied one",
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::plan::model::change::{Action, Change, ModuleMove};
 /// What one line of a plan describes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ChangeLine<'p> {
-    /// A single change.
+    /// A change with a line of its own.
     Single(&'p Change),
     /// The first of several resources that move with their module; the module's move; and their number.
     Module(&'p Change, &'p ModuleMove, usize),

@@ -125,7 +125,7 @@ impl ResourceOutcome<'_> {
             Self::Failed(why) => format!("failed: {}", why.what),
             Self::Skipped(Some(because)) => format!("skipped: {because} was not done"),
             Self::Skipped(None) => "skipped".to_owned(),
-            Self::Unresolved => "not known: the next run finds out".to_owned(),
+            Self::Unresolved => "not known: the next run checks it".to_owned(),
         }
     }
 }

@@ -174,7 +174,7 @@ fn a_method_name_that_may_mean_another_file_is_no_dependency() {
     // So does the type of a field.
     let field = ("top/a.rs", "pub struct A; struct Owner { a: A } fn f(owner: &Owner) { owner.a.run(); }");
     assert_eq!(edges(&[field, b, other]), ["top::a -> top::b", "top::b -> top::a"]);
-    // A method for tests is none of the candidates.
+    // A method for tests is not one of the candidates.
     let for_tests = ("top/c.rs", "pub struct C; impl C { #[cfg(test)] pub fn run(&self) {} }");
     assert_eq!(edges(&[a, b, for_tests]), ["top::a -> top::b", "top::b -> top::a"]);
     // Most calls of `len` are calls of the standard library.

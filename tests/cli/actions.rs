@@ -81,7 +81,7 @@ fn slips_are_answered_with_the_right_word() {
         ("do reboot vm --yes", &["which vm", "vm.NAME"]),
         ("do restore database.main --inplace", &["'--in-place'"]),
         ("do restore database.main --time noon", &["--time", "2026-10-14T12:00:00Z"]),
-        ("do restore vm.web --yes", &["from what?", "--backup or --snapshot"]),
+        ("do restore vm.web --yes", &["the source is missing", "--backup or --snapshot"]),
         ("do console database.main", &["QUERY is missing"]),
         ("do password database_user:app", &["database_user:PARENT/ID"]),
         ("do connection database.main --show", &["--show", "on a terminal", "--to FILE"]),
@@ -135,7 +135,7 @@ fn a_database_goes_back_in_place_or_comes_anew() {
     case.ok("ls --unmanaged").says(&[made["answer"]["id"].as_str().unwrap()]);
     let before = case.cloud().last();
     case.fails(4, &format!("do restore database.main --backup {backup} --in-place"))
-        .says(&["goes back to what it was"]);
+        .says(&["goes back to the old state"]);
     assert!(case.cloud().mutations_since(before).is_empty());
     let same =
         case.ok(&format!("do restore database.main --backup {backup} --in-place --yes --output json"));

@@ -254,7 +254,7 @@ fn a_second_stop_signal_ends_at_once_and_the_journal_suffices() {
     let stop = || assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     stop();
     let said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut said = said.skip_while(|line| !line.contains("Again to stop at once"));
+    let mut said = said.skip_while(|line| !line.contains("Press Ctrl-C again to stop at once"));
     assert!(said.next().is_some());
     stop();
     assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -469,7 +469,7 @@ fn drift_opens_one_issue_and_closes_it_when_there_is_none() {
 fn what_is_missing_is_said_before_anything_is_sent() {
     let case = Case::new().file("stead.yaml", STACK).file("note.md", "# a note\n").emulator();
     let forge = Forge::start();
-    ran(forge.hub(&case, "ci comment note.md"), 64).says(&["no Markdown report of stead's"]);
+    ran(forge.hub(&case, "ci comment note.md"), 64).says(&["is not a Markdown report of stead"]);
     ran(case.command("plan --report md=plan.md"), 0);
     let mut bare = forge.hub(&case, "ci comment plan.md");
     bare.env_remove("GITHUB_TOKEN");
@@ -488,7 +488,7 @@ fn pipelines_and_a_hook_are_written_for_the_stack_and_never_over_others() {
         .file(".git/HEAD", "ref: refs/heads/main\n");
     let run = case.ok("-C infra/shop ci init github");
     run.says(&["wrote .github/workflows/stead-shop.yml"]);
-    case.fails(1, "-C infra/shop ci init github").says(&["is there already", "--force"]);
+    case.fails(1, "-C infra/shop ci init github").says(&["exists already", "--force"]);
     case.ok("-C infra/shop ci init gitlab --image registry.example.com/ci:1 --branch trunk");
     let text = |name: &str| std::fs::read_to_string(case.path(name)).unwrap();
     let hub = text(".github/workflows/stead-shop.yml");

@@ -83,7 +83,7 @@ fn the_printed_removed_line_is_consent_also_for_a_key_of_for_each() {
     let blocked = case.fails(4, "apply --yes --allow-deletes");
     blocked.says(&[
         "volume.data.b",
-        "no key of the `for_each`",
+        "no longer a key of the `for_each`",
         "survives: the snapshot mine",
         "removed:",
         "--delete-data volume.data.b",

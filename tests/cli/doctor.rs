@@ -46,7 +46,7 @@ fn good_surroundings_pass_and_nothing_but_gets_is_sent() {
 #[test]
 fn without_a_service_or_with_the_built_in_one() {
     let case = Case::new();
-    case.fails(1, "doctor").says(&["No service is named", "STEAD_API_URL"]);
+    case.fails(1, "doctor").says(&["No service is configured", "STEAD_API_URL"]);
     let run = Case::new().ok("doctor --cloud local");
     run.says(&["built in", "access", "There is none in this directory", "stead init"]);
 }
@@ -89,7 +89,7 @@ fn what_can_be_mended_is_mended_and_nothing_else() {
         "settings",
         "other users can write it",
         "key file",
-        "can be used by others",
+        "Other users can access",
         "doctor --fix",
     ]);
     assert_eq!((mode(&keys), mode(&settings)), (0o666, 0o666), "looking mends nothing");
@@ -179,7 +179,7 @@ fn what_a_key_may_do_is_told() {
     };
     let run = with("STEAD_QUIET", "1");
     assert_eq!(run.code, 0, "{}", run.all());
-    run.says(&["key ci", "The key does not end", "Account role", "STEAD_READONLY_API_KEY"]);
+    run.says(&["key ci", "The key does not expire", "Account role", "STEAD_READONLY_API_KEY"]);
     assert!(!run.all().contains(&secret));
     with("HTTPS_PROXY", "http://me:canary@proxy:3128").says(&["…@proxy:3128"]);
     let run = with("HTTPS_PROXY", "me:canary@proxy:3128");

@@ -24,7 +24,7 @@ fn what_goes_is_copied_first_and_the_copy_stays() {
     let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap()[..8].to_owned();
     std::fs::remove_file(case.path("volume.stead.yaml")).unwrap();
     let name = format!("media-final-{id}");
-    let says = format!("the snapshot {name} is made first and stays, unmanaged and billed");
+    let says = format!("the snapshot {name} is created first and stays live, unmanaged and billed");
     case.ok("plan").says(&["- volume.media", &says, "0.50 USD a"]);
     // If it fails, nothing is deleted.
     case.cloud().faults(&["POST /snapshots=500:100"]);
@@ -42,7 +42,11 @@ fn what_goes_is_copied_first_and_the_copy_stays() {
     case.ok("apply --yes");
     assert_eq!(snapshots(&case).len(), 2);
     case.ok("plan").says(&["No changes"]);
-    case.ok("plan --destroy").says(&["web-final-", "stays live", "what is kept of vm.web stays in it"]);
+    case.ok("plan --destroy").says(&[
+        "web-final-",
+        "stays live",
+        "the final snapshot of vm.web stays in it",
+    ]);
     case.ok("destroy --yes --confirm shop");
     assert_eq!((case.cloud().list("/api/v1/vms").len(), snapshots(&case).len()), (0, 3));
     // The project stays this stack's: another destroy has nothing left to do, and the next apply goes on in it.

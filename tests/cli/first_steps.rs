@@ -109,7 +109,7 @@ fn ndjson_is_nothing_but_events() {
 fn there_are_no_questions_until_there_are() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
-    case.ok("resolve").says(&["no open questions"]);
+    case.ok("resolve").says(&["nothing to resolve"]);
     case.fails(1, "resolve 3f0e8c52-0000-4000-8000-000000000000 absent").says(&["no open question"]);
 }
 

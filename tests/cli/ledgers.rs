@@ -175,7 +175,7 @@ fn a_move_that_was_cut_off_after_the_copy_goes_on() {
     used.ok("state push copy.json --backend file:new");
     used.write("stead.yaml", STACK);
     used.ok("apply --yes --backend file:new");
-    used.fails(1, "state migrate --to file:new --yes").says(&["says something else", "--force"]);
+    used.fails(1, "state migrate --to file:new --yes").says(&["with other content", "--force"]);
     used.fails(4, "plan").says(&["exists already"]);
 }
 
@@ -207,19 +207,19 @@ fn flip(path: &PathBuf) {
 #[test]
 fn a_flipped_byte_is_seen_and_repaired() {
     let case = applied(STACK);
-    case.ok("state verify").says(&["is whole up to record"]);
+    case.ok("state verify").says(&["is intact up to record"]);
     flip(&newest(&case, "ledger-"));
     let before = case.cloud().last();
     case.fails(1, "apply --yes").says(&["damaged", "state verify", "state repair"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     let found = case.fails(1, "state verify --output json").json();
     assert_eq!((&found["whole"], found["damages"].as_array().unwrap().len()), (&false.into(), 1));
-    case.fails(64, "state repair").says(&["Everything can be got back: 2 resources", "--yes"]);
-    case.ok("state repair --yes").says(&["Everything can be got back", "before-repair-"]);
+    case.fails(64, "state repair").says(&["Everything can be restored: 2 resources", "--yes"]);
+    case.ok("state repair --yes").says(&["Everything can be restored", "before-repair-"]);
     case.ok("state verify").says(&["is whole"]);
     case.ok("apply --yes").says(&["No changes"]);
     case.ok("history").says(&["it was repaired; 0 records"]);
-    case.ok("state repair").says(&["whole: nothing was changed"]);
+    case.ok("state repair").says(&["undamaged: nothing was changed"]);
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn a_real_keyring_keeps_the_key() {
     let run = Run::of(&command.output().unwrap());
     run.says(&["is in the system's keychain", "comes from", "the system's keychain"]);
     run.says(&["label = stead: http://127.0.0.1", "attribute.profile = default"]);
-    run.says(&["is forgotten here", "ended with 7"]);
+    run.says(&["is deleted here", "ended with 7"]);
     assert_eq!(run.stdout.matches("attribute.origin").count(), 1, "{}", run.all());
     assert!(!run.all().contains(&case.cloud().key), "{}", run.all());
 }

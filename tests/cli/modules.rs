@@ -79,7 +79,7 @@ fn a_module_gets_another_name_and_its_resources_keep_their_objects() {
         let case = applied(file, text);
         case.fails(64, "mv -C shop shop_ue shop_europe --yes").says(&["did you mean shop_eu?"]);
         case.fails(64, "mv -C shop shop_eu fleet --yes").says(&["fleet.a is declared already"]);
-        case.fails(64, "mv -C shop shop_eu fleet.c --yes").says(&["stands elsewhere", "by hand"]);
+        case.fails(64, "mv -C shop shop_eu fleet.c --yes").says(&["has another parent", "by hand"]);
         case.fails(64, "mv -C shop fleet.a fleet.c --yes")
             .says(&["one instance of the module fleet", "for_each"]);
         case.ok("mv -C shop shop_eu shop_europe --yes")
@@ -206,7 +206,7 @@ fn what_nobody_else_may_touch_is_refused() {
     ]);
     case.fails(64, "mv -C s m vm --yes").says(&["`vm` means something else"]);
     case.fails(64, "mv -C s m.volume.x volume.x --yes")
-        .says(&["stands elsewhere", "from: m.volume.x, to: volume.x"]);
+        .says(&["has another parent", "from: m.volume.x, to: volume.x"]);
     case.fails(64, "mv -C s m.volume.x m.volume.many --yes").says(&["m.volume.many.a is declared already"]);
     let before = read(&case, "m/stead.yaml");
     case.write("s/stead.yaml", "stead: 1\nstack: s\ninclude: [../inc/i.stead.yaml]\n");
@@ -220,7 +220,7 @@ fn modules_and_what_is_in_them_are_removed() {
         let case = applied(file, text);
         let (site, shop) = ("modules/site/stead.yaml", format!("shop/{file}"));
         case.fails(1, "rm -C shop fleet.a.vpc.main --keep --yes")
-            .says(&["still referred to", "fleet.a.vm.web"]);
+            .says(&["still references to it", "fleet.a.vm.web"]);
         case.fails(1, "rm -C shop shop_eu --keep --yes").says(&["shop_eu stays", "outputs.eu"]);
         case.fails(64, "rm -C shop fleet.a --keep --yes")
             .says(&["one instance of the module fleet", "fleet.a"]);

@@ -99,7 +99,7 @@ fn the_second_directory_of_a_name_is_blocked_until_it_is_adopted() {
         "one/infra/copy",
         &[
             "applied from infra/shop of github.com/acme/infra",
-            "still stands",
+            "still exists",
             "this is infra/copy of",
             "adopt-directory",
         ],
@@ -210,7 +210,7 @@ fn without_git_a_plan_that_removes_most_of_the_ledger_is_blocked() {
     shared.exits(0, "a", "plan").says(&["vpc.main", "delete"]);
     // By hand: here and there.
     let (a, b) = (("STEAD_ORIGIN", "acme//a"), ("STEAD_ORIGIN", "acme//b"));
-    shared.exits_with(4, ("b", "plan"), &[b]).says(&["does not say where it is applied from"]);
+    shared.exits_with(4, ("b", "plan"), &[b]).says(&["does not record which directory it is applied from"]);
     shared.exits_with(0, ("a", "apply --yes"), &[a]);
     shared.exits_with(4, ("b", "plan"), &[b]).says(&["applied from a of acme"]);
     shared.exits_with(0, ("b", "state adopt-directory --yes"), &[b]);

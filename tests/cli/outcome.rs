@@ -1,4 +1,4 @@
-//! How things end, and what is said of it: refusals, roll-outs, secrets on their way, lines to copy.
+//! How things end, and the notes and other descriptions: refusals, roll-outs, secrets on their way, lines to copy.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::io::{BufRead, BufReader, Read};
@@ -23,7 +23,7 @@ fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
     case.ok("apply --yes");
     case.cloud().faults(&["DELETE *=503:30%"]);
     let run = case.run(&format!("destroy --yes --confirm story {BOUNDS}"));
-    assert!(!run.all().contains("Someone else"), "{}", run.all());
+    assert!(!run.all().contains("Another process"), "{}", run.all());
     assert_ne!(run.code, 8, "{}", run.all());
 }
 
@@ -32,7 +32,7 @@ fn each_status_is_explained_for_what_it_is() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     for (fault, words) in [
         ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at", "then apply"]),
-        ("POST /volumes=500", &["✗ volume.data  500", "Something broke inside the", "then apply"]),
+        ("POST /volumes=500", &["✗ volume.data  500", "An error occurred inside the", "then apply"]),
     ] {
         case.cloud().faults(&[fault]);
         let run = case.fails(1, &format!("apply --yes {BOUNDS}"));
@@ -199,7 +199,9 @@ fn the_next_line_is_one_to_copy() {
     case.cloud().faults(&["DELETE *=500"]);
     let stays = run(&[&["destroy", "--yes", "--confirm", "story"], &*bounds].concat());
     assert!(!stays.all().contains("Applied"), "{}", stays.all());
-    stays.says(&["then stead -C 'my stack' -e prod --backend file:books destroy: it removes what stays"]);
+    stays.says(&[
+        "then stead -C 'my stack' -e prod --backend file:books destroy: it deletes the remaining objects",
+    ]);
     case.cloud().faults(&[]);
     run(&["destroy", "--yes", "--confirm", "story"]).says(&["Destroyed: 1 done"]);
 }
@@ -262,7 +264,7 @@ fn whoever_stops_at_once_is_told_what_becomes_of_it() {
     let mut told = BufReader::new(apply.stderr.take().unwrap());
     let mut said = String::new();
     stop();
-    while !said.contains("Again to stop at once") {
+    while !said.contains("Press Ctrl-C again to stop at once") {
         assert!(told.read_line(&mut said).unwrap() > 0, "{said}");
     }
     stop();
@@ -270,7 +272,7 @@ fn whoever_stops_at_once_is_told_what_becomes_of_it() {
     let run = Run { stderr: said, ..Run::of(&apply.wait_with_output().unwrap()) };
     assert_eq!(run.code, 130, "{}", run.all());
     assert_eq!(run.json()["error"]["exit"], 130);
-    run.says(&["the next run finds out", "Go on with: stead apply"]);
+    run.says(&["the next run determines their outcome", "Go on with: stead apply"]);
 }
 
 #[test]

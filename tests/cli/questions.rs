@@ -67,7 +67,7 @@ fn a_question_is_told_everywhere_and_answered_by_its_first_digits() {
         assert!(run.stderr.contains(told), "{answer}: {}", run.stderr);
     }
     case.ok(&format!("resolve {handle} adopt {id}"));
-    case.ok("resolve").says(&["There are no open questions."]);
+    case.ok("resolve").says(&["There is nothing to resolve."]);
     let before = case.cloud().last();
     case.ok(&format!("apply --yes {BOUNDS}"));
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());

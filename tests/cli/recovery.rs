@@ -27,13 +27,13 @@ fn lose(case: &Case) {
 fn a_lost_ledger_is_rebuilt_and_nothing_changes() {
     let case = Case::example("shop").emulator();
     case.ok("apply --yes");
-    case.fails(1, "recover --yes").says(&["the ledger is there", "Nothing is lost"]);
+    case.fails(1, "recover --yes").says(&["the ledger exists", "Nothing is lost"]);
     lose(&case);
     let before = case.cloud().last();
     case.fails(4, "apply --yes").says(&["--adopt"]);
     case.fails(64, "recover").says(&["exact", "--yes"]);
     assert!(!case.ok("state list").stdout.contains("vm."), "nothing is written before it is confirmed");
-    case.ok("recover --yes").says(&["ADDRESS", "exact", "The ledger is there again"]);
+    case.ok("recover --yes").says(&["ADDRESS", "exact", "The ledger is rebuilt"]);
     case.ok("plan").says(&["No changes"]);
     case.ok("apply --yes").says(&["No changes"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());

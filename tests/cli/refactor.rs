@@ -96,7 +96,7 @@ fn one_instance_gets_another_key_or_a_block_of_its_own() {
             + "vars { nodes type=\"set(string)\" { default a b } }\n",
     );
     case.fails(64, "mv vm.web.a vm.api --yes").says(&[
-        "the key of vm.web.a comes from `$vars.nodes` at stead.kdl:5:12",
+        "the key of vm.web.a is computed by `$vars.nodes` at stead.kdl:5:12",
         "`moved from=vm.web.a to=vm.api`",
     ]);
     case.fails(64, "rm vm.web.a --keep --yes").says(&["`removed from=vm.web.a action=forget`"]);
@@ -313,7 +313,7 @@ volume: { v: { size: 9 } }
     let mut command = case.command("import -C b --all --observe");
     let output = command.env("STEAD_API_KEY", key.trim()).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains("It is the key in use") && told.contains("volume.stead.yaml"), "{told}");
+    assert!(told.contains("It is the API key in use") && told.contains("volume.stead.yaml"), "{told}");
     assert!(!told.contains("      ci:"), "{told}");
 }
 
@@ -353,7 +353,7 @@ fn what_cannot_be_renamed_or_removed_here_is_refused() {
     let before = text(&case);
     case.fails(64, "mv m.ssh_key.k m.vm.k --yes").says(&["m.ssh_key.k is a ssh_key", "only a name"]);
     case.fails(64, "mv app.web.domains.a-example-com app.web.domains.x --yes")
-        .says(&["named by what it says", "domains: { NAME: { domain: … } }"]);
+        .says(&["has its value as its name", "domains: { NAME: { domain: … } }"]);
     case.fails(1, "rm database.main --delete --yes").says(&[
         "database.main stays",
         "app.web.databases.main",

@@ -141,7 +141,9 @@ fn a_look_remembers_the_one_before() {
     case.ok("drift").says(&["new 0, known 2", "first seen just now"]);
     case.cloud().mutate("vm", &machine, &json!({ "name": "web" }));
     case.ok("drift --report md=drift.md").says(&["resolved 1", "vm.web.name  resolved, was first seen"]);
-    assert!(fs::read_to_string(case.path("drift.md")).unwrap().contains("Resolved since the last look: 1"));
+    assert!(
+        fs::read_to_string(case.path("drift.md")).unwrap().contains("Resolved since the last check: 1")
+    );
     assert!(!case.ok("drift").stdout.contains("resolved, was"), "it is told once");
     // A diary that is damaged, or cannot be written, keeps nobody from looking.
     let diary = fs::read_dir(case.path(".stead/drift")).unwrap().next().unwrap().unwrap().path();
@@ -149,7 +151,7 @@ fn a_look_remembers_the_one_before() {
     assert_eq!(case.ok("drift --output json").json()["last_look"], Value::Null);
     fs::remove_dir_all(case.path(".stead/drift")).unwrap();
     case.write(".stead/drift", "a file");
-    case.ok("drift").says(&["the next look will not know what is new"]);
+    case.ok("drift").says(&["the next run cannot determine which drift is new"]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_stack_reads_what_another_gave() {
     case.edit("shop/stead.yaml", "../network", "../nowhere");
     case.fails(1, "plan -C shop").says(&["there is no stack in this directory", "stead.yaml:3:16"]);
     std::fs::create_dir_all(case.path("nowhere/stead.yaml")).unwrap();
-    case.fails(1, "plan -C shop").says(&["cannot be read as one", "nowhere/stead.yaml: "]);
+    case.fails(1, "plan -C shop").says(&["cannot be read as a stack", "nowhere/stead.yaml: "]);
     case.edit("shop/stead.yaml", "../nowhere", "../network");
     case.edit("shop/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpcid");
     case.fails(1, "plan -C shop --backend file:books")
@@ -150,7 +150,8 @@ fn a_strangers_stack_reaches_no_further_than_the_repository() {
         "vpc: {",
         "stacks: { net: ../network }\noutputs: { c: $stacks.net.cidr }\nvpc: {",
     );
-    case.fails(1, "plan -C shop --untrusted").says(&["--untrusted reads no other stack's ledger"]);
+    case.fails(1, "plan -C shop --untrusted")
+        .says(&["with --untrusted, stead does not read another stack's ledger"]);
 }
 
 #[test]
@@ -290,5 +291,5 @@ fn only_what_is_sure_is_mended_and_in_the_syntax_of_the_file() {
     }
     let case =
         Case::new().file("stead.yaml", "stead: 1\nstack: unsure\nvpk: { main: { cidr: 10.0.0.0/16 } }\n");
-    case.fails(1, "validate --fix --yes").says(&["nothing that is safe to mend", "did you mean `vpc`?"]);
+    case.fails(1, "validate --fix --yes").says(&["no safe fixes", "did you mean `vpc`?"]);
 }

@@ -424,7 +424,7 @@ fn rule_14_other_stacks_outputs_are_read_and_enter_the_fingerprint() {
     case.edit("net/stead.yaml", "cidr: $vpc.main.cidr", "cidr: moved");
     case.ok("apply -C net --yes");
     assert_ne!(fingerprint("shop"), before);
-    case.fails(5, "apply shop.plan -C shop").says(&["what it reads elsewhere"]);
+    case.fails(5, "apply shop.plan -C shop").says(&["remote stack outputs"]);
     case.ok("plan -C shop -o shop.plan");
     case.ok("apply shop.plan -C shop").says(&["moved"]);
 }

@@ -36,7 +36,7 @@ fn a_plan_of_a_part_speaks_of_that_part() {
 fn consent_to_a_replacement_that_is_not_made_is_told() {
     let case = Case::new().file("stead.yaml", NETWORKS).emulator();
     case.ok("apply --yes");
-    let told = ["vpc.a is not replaced", "leave --replace out"];
+    let told = ["vpc.a is not replaced", "omit --replace"];
     case.ok("plan --replace vpc.a").says(&told);
     let plan = case.ok("plan --replace vpc.a --output json").json();
     assert_eq!(plan["notes"][0]["code"], "not_replaced", "{plan}");
@@ -104,7 +104,7 @@ fn what_was_only_found_is_called_adopted_and_destroyed_once_it_is_confirmed() {
     let id = case.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
     let adopt = format!("--adopt vpc.main={id}");
     let remedy = [
-        "it may be somebody else's",
+        "it may belong to someone else",
         "stead apply --adopt",
         &format!("vpc.main={id}"),
         "destroy afterwards",

@@ -118,6 +118,6 @@ fn openssl_makes_the_keys_and_verifies_the_signature() {
     case.ok("apply b.plan --verify-key key.pub");
     for other in ["genpkey -algorithm RSA -out other.pem", "genpkey -algorithm X25519 -out other.pem"] {
         openssl(other);
-        case.fails(1, "plan -o c.plan --sign-key other.pem").says(&["its key is none for Ed25519"]);
+        case.fails(1, "plan -o c.plan --sign-key other.pem").says(&["its key is not an Ed25519 key"]);
     }
 }

@@ -75,15 +75,11 @@ fn only_a_higher_version_is_the_services_own_move() {
     let moved = |version: u32| case.cloud().mutate("cluster", &id, &json!({ "version_id": version }));
     // A higher patch.
     moved(833);
-    case.ok("drift --exit-code").says(&["no drift", "the service itself moves it"]);
+    case.ok("drift --exit-code").says(&["no drift", "the service itself changes it"]);
     case.ok("plan").says(&["No changes"]);
     // A lower one: the plan upgrades it.
     moved(831);
-    case.fails(3, "drift --exit-code").says(&[
-        "cluster.k.version",
-        "1.33.5 → 1.33.2",
-        "apply puts it back",
-    ]);
+    case.fails(3, "drift --exit-code").says(&["cluster.k.version", "1.33.5 → 1.33.2", "apply reverts it"]);
     case.ok("plan").says(&["version", "1.33.2", "1.33.5"]);
     // Another minor version: no upgrade leads back, and drift does not promise one.
     moved(842);
@@ -95,9 +91,9 @@ fn only_a_higher_version_is_the_services_own_move() {
     case.fails(4, "plan").says(&["cluster.k"]);
     case.edit("stead.yaml", "auto_patch", "auto_minor");
     case.cloud().mutate("cluster", &id, &json!({ "upgrade_mode": "auto_minor" }));
-    case.ok("drift --exit-code").says(&["the service itself moves it"]);
+    case.ok("drift --exit-code").says(&["the service itself changes it"]);
     moved(822);
-    case.fails(3, "drift --exit-code").says(&["1.33.5 → 1.32.11", "apply puts it back"]);
+    case.fails(3, "drift --exit-code").says(&["1.33.5 → 1.32.11", "apply reverts it"]);
     case.ok("apply --yes");
     case.ok("drift --exit-code");
 }
@@ -110,8 +106,8 @@ fn drift_promises_nothing_that_a_plan_refuses() {
     let id = case.cloud().list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
     case.cloud().mutate("vm", &id, &json!({ "name": "renamed" }));
     let run = case.fails(3, "drift --exit-code");
-    run.says(&["vm.web.name", "apply is blocked (holds_data)", "stead plan says by what"]);
-    assert!(!run.all().contains("gone with a replacement"), "{}", run.all());
+    run.says(&["vm.web.name", "apply is blocked (holds_data)", "stead plan shows why"]);
+    assert!(!run.all().contains("the object is replaced"), "{}", run.all());
     let drift = case.ok("drift --output json").json();
     assert_eq!(drift["drift"][0]["blocked_by"], "holds_data", "{drift}");
     case.fails(4, "plan").says(&["vm.web holds data"]);

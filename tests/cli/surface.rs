@@ -329,7 +329,7 @@ fn what_is_taken_over_keeps_secrets_out_and_tells_what_it_leaves_in() {
     let kept = std::fs::metadata(case.path("secrets.yaml")).unwrap();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&kept.permissions()) & 0o777, 0o600);
     case.ok("-C stack --var-file secrets.yaml plan").says(&["No changes"]);
-    case.fails(1, "-C other import --all --yes --secrets-to secrets.yaml").says(&["is there already"]);
+    case.fails(1, "-C other import --all --yes --secrets-to secrets.yaml").says(&["exists already"]);
     assert!(
         std::fs::read_dir(case.path("other")).unwrap().all(|found| found.unwrap().file_name() == ".stead")
     );
@@ -352,7 +352,8 @@ fn what_goes_by_itself_is_not_taken_over_unless_it_is_named() {
     case.cloud().control("POST", "/_emulator/clock", &json!({ "advance_seconds": 172_800 }));
     let backups = case.cloud().list("/api/v1/backups");
     let id = backups[0]["id"].as_str().unwrap();
-    case.ok("-C stack import --all --observe").says(&["left out backup:", "It goes by itself"]);
+    case.ok("-C stack import --all --observe")
+        .says(&["left out backup:", "The service deletes it when it expires"]);
     let named = case.ok(&format!("-C stack import backup.kept {id} --observe"));
     assert!(named.stdout.contains("backup:"), "{}", named.stdout);
 }

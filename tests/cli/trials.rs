@@ -132,11 +132,11 @@ volume:
 ";
     let case = Case::new().file("stead.yaml", stack);
     case.ok("apply --yes --cloud local");
-    case.ok("fmt --prune --cloud local").says(&["No declaration is done"]);
+    case.ok("fmt --prune --cloud local").says(&["No declaration is obsolete"]);
     case.write("stead.yaml", stack.replace("  spare: {", "  scratch: {") + MOVED);
     case.fails(1, "fmt --prune --check --cloud local")
         .says(&["-   - { from: volume.old, to: volume.data }"]);
-    case.ok("fmt --prune --cloud local").says(&["move of volume.old to volume.data is done: dropped"]);
+    case.ok("fmt --prune --cloud local").says(&["move of volume.old to volume.data is obsolete: removed"]);
     let text = || fs::read_to_string(case.path("stead.yaml")).unwrap();
     assert!(
         text().ends_with("# since spring\nmoved:\n  - { from: volume.spare, to: volume.scratch }\n"),

@@ -144,7 +144,7 @@ fn a_key_whose_secret_was_lost_is_a_question() {
     let case = lost_answer("");
     case.fails(1, &format!("apply --yes {BOUNDS}")).says(&[
         "api_key.ci",
-        "shown once, in an answer that was lost",
+        "shown once, in a response that was lost",
         "stead resolve",
     ]);
     assert_eq!(keys(&case).len(), 1);
@@ -235,7 +235,7 @@ fn a_key_of_an_earlier_version_is_kept_without_a_delivery() {
     let remedy = printed(&case, "adopt");
     assert!(told.contains(&format!("stead {remedy}")), "{remedy}: {told}");
     case.ok(&remedy);
-    case.ok("resolve").says(&["There are no open questions"]);
+    case.ok("resolve").says(&["There is nothing to resolve"]);
     case.ok(&format!("apply --yes {BOUNDS}"));
     assert_eq!(keys(&case), first);
     assert!(!case.path("stored").exists());
@@ -261,7 +261,7 @@ fn what_the_service_does_not_show_is_not_verified() {
     });
     let run = liar.run(&case, "plan --exit-code");
     assert_eq!(run.code, 0, "{}", run.all());
-    let said = "not shown by the service: not verified: volume.billing_type (volume.media)";
+    let said = "not verified, because the service does not return them: volume.billing_type (volume.media)";
     run.says(&["No changes", said]);
     let run = liar.run(&case, "drift --exit-code --report md=drift.md");
     assert_eq!(run.code, 0, "{}", run.all());

@@ -83,7 +83,7 @@ pub fn variants_of<T: DeserializeOwned>(tag: Option<&str>) -> Vec<String> {
         Some(tag) => format!("{{\"{tag}\":\"?\"}}"),
         None => "\"?\"".to_owned(),
     };
-    let error = serde_json::from_str::<T>(&text).err().expect("`?` is no variant").to_string();
+    let error = serde_json::from_str::<T>(&text).err().expect("`?` is not a variant").to_string();
     let (_, listed) = error.split_once("expected ").unwrap_or_else(|| panic!("no variants in: {error}"));
     listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

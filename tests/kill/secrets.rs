@@ -124,7 +124,7 @@ impl Story {
                 let rotation = words[..=sentence].join(" ");
                 let rotation = rotation.trim_end_matches('.');
                 let _ = self.run(&format!("{rotation} --yes --effect-bound 250ms --listing-bound 50ms"));
-            } else if said.contains("in an answer that was lost") {
+            } else if said.contains("in a response that was lost") {
                 // The answer that is printed: another key takes its place.
                 let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
                 let (_, question) = words.split_once("stead resolve ").unwrap();

@@ -396,7 +396,7 @@ impl Delete {
     fn begin(&self, moves: &mut Moves<'_, State>, worker: usize) {
         let state = moves.from;
         if state.asked {
-            moves.add("a question is open", |state| state.go(worker, At::Asked));
+            moves.add("an ambiguous intent is open", |state| state.go(worker, At::Asked));
             return;
         }
         if self.has(Bug::NoLease) {

@@ -176,7 +176,7 @@ impl State {
         if at.is_over() { self.finish(worker, at) } else { self.go(worker, at) }
     }
 
-    /// The call of a step is known to have had its effect: the next one is looked at.
+    /// The call of a step is known to have took effect: the next one is looked at.
     fn next_step(&mut self, worker: usize) {
         self.workers[worker].step += 1;
         self.close(worker, At::Check);
@@ -285,7 +285,7 @@ impl Update {
         self.has(Bug::NoLease) || state.lease.is_of(worker, state.workers[worker].epoch)
     }
 
-    /// Tells whether a call can be told to have had its effect by a look at the object.
+    /// Tells whether a call can be told to have took effect by a look at the object.
     fn is_absolute(&self, field: u8) -> bool {
         !(self.once && field == 1)
     }
@@ -340,7 +340,7 @@ impl Update {
     fn begin(&self, moves: &mut Moves<'_, State>, worker: usize) {
         let state = moves.from;
         if state.asked {
-            moves.add("a question is open", |state| state.go(worker, At::Asked));
+            moves.add("an ambiguous intent is open", |state| state.go(worker, At::Asked));
             return;
         }
         if self.has(Bug::NoLease) {
@@ -384,7 +384,7 @@ impl Update {
         let trusts = self.has(Bug::ForeignIsOwn) || (there && self.has(Bug::ForeignIsDone));
         let asks = foreign && !trusts || !self.is_absolute(field) && !self.has(Bug::Repeats);
         if asks {
-            self.record(moves, worker, "its request may still leave, or had its effect: ask", |state| {
+            self.record(moves, worker, "its request may still leave, or took effect: ask", |state| {
                 state.ask(worker);
             });
         } else if there {

@@ -169,9 +169,9 @@ fn an_edit_with_an_equal_value_is_recorded_only_by_who_has_the_secret() {
     assert_eq!(with_secret(&case, "Hunter2", "drift --exit-code").code, 3);
     // Another value is not recorded, and neither is one that cannot be read.
     for (value, secret, why) in [
-        ("\"${'y-' + vars.s}\"", "Hunter2", "its value is not the one that was applied"),
-        ("\"${'x-' + vars.s + ''}\"", "Hunter3", "its value is not the one that was applied"),
-        ("x-Hunter2", "Hunter2", "no secret enters it"),
+        ("\"${'y-' + vars.s}\"", "Hunter2", "its value differs from the last applied one"),
+        ("\"${'x-' + vars.s + ''}\"", "Hunter3", "its value differs from the last applied one"),
+        ("x-Hunter2", "Hunter2", "it is not computed from a secret"),
     ] {
         case.write("web.stead.yaml", stack(value));
         let run = same(secret);

@@ -279,8 +279,8 @@ fn a_secret_that_is_shown_once_is_kept_with_its_object() {
     keys.ok("plan").says(&["No changes"]);
     keys.ok("secret get api_key.ci --to copy");
     assert_eq!(fs::metadata(case.path("copy")).unwrap().permissions().mode() & 0o777, 0o600);
-    keys.with("ada", 1, "secret get api_key.ci --to copy").says(&["is there already"]);
-    case.fails(1, "secret keygen --out ada").says(&["is there already"]);
+    keys.with("ada", 1, "secret get api_key.ci --to copy").says(&["exists already"]);
+    case.fails(1, "secret keygen --out ada").says(&["exists already"]);
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn an_older_whole_copy_is_noticed_where_a_newer_one_was_seen() {
     case.ok("apply --yes");
     case.save("newer");
     case.restore("older");
-    case.refused(5, HOME, &["older than the last one that was seen here", "--accept-older-ledger"]);
+    case.refused(5, HOME, &["older than the last one that this machine saw", "--accept-older-ledger"]);
     case.on(HOME, "key", "plan").says(&["warning: the ledger is older"]);
     case.exits(1, "state verify").says(&["older than the last one"]);
     case.exits(5, "state migrate --to file:moved --yes").says(&["older than the last one"]);
@@ -294,10 +294,15 @@ fn a_deleted_ledger_is_not_begun_again() {
     case.refused(
         5,
         HOME,
-        &["the ledger that was last seen here is gone", "stead state push FILE", "stead recover"],
+        &[
+            "the ledger that this machine last saw does not exist any more",
+            "stead state push FILE",
+            "stead recover",
+        ],
     );
     assert!(!case.0.path(LEDGER).exists(), "nothing was begun");
-    case.on(HOME, "key", "plan").says(&["warning: the ledger that was last seen here is gone"]);
+    case.on(HOME, "key", "plan")
+        .says(&["warning: the ledger that this machine last saw does not exist any more"]);
     // A machine that saw nothing is told that there must be one.
     let fresh = case.0.path("fresh").display().to_string();
     let required = [("STEAD_STATE_DIR", fresh.as_str()), ("STEAD_REQUIRE_LEDGER", "1")];
@@ -381,7 +386,7 @@ fn the_key_is_changed_and_other_machines_go_on() {
     case.restore("before");
     expect(1, "apply", case.on(HOME, "new", "apply --yes"));
     let run = expect(5, "seal", case.on(HOME, "new", "state seal --yes --previous-key key"));
-    run.says(&["do not bear the MACs any more"]);
+    run.says(&["no longer have the MACs"]);
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn many_files() -> Vec<(String, String)> {
     files
 }
 
-/// Modules in modules, each of which gives the next one twice what it was given.
+/// Modules in modules, each of which gives the next one twice the old state given.
 fn modules() -> Vec<(String, String)> {
     let call =
         |to: usize, value: &str| format!("use: {{ m: {{ source: ../m{to}, with: {{ v: {value} }} }} }}\n");

@@ -152,7 +152,7 @@ fn a_plan_expires() {
     refused(&case, 5, "apply old.plan").says(&["the plan expired at", "Make a new plan"]);
     case.ok("show old.plan");
     forge(&case, "a.plan", "lasting.plan", |saved| back(saved, SignedDuration::from_hours(31 * 24)));
-    refused(&case, 5, "apply lasting.plan").says(&["which no plan does"]);
+    refused(&case, 5, "apply lasting.plan").says(&["which is not a valid lifetime"]);
     case.ok("plan -o week.plan");
     let text = fs::read_to_string(case.path("week.plan")).unwrap();
     let saved = SavedPlan::parse(&text, REGISTRY).unwrap();
@@ -195,7 +195,8 @@ fn only_a_whole_fingerprint_is_an_argument() {
             .says(&["eight digits are for display only", "64 hexadecimal digits"]);
     }
     for other in [&whole[..63], &whole[..16], "x"] {
-        refused(&case, 64, &format!("apply --yes --expect {other}")).says(&["no fingerprint of a plan"]);
+        refused(&case, 64, &format!("apply --yes --expect {other}"))
+            .says(&["not the fingerprint of a plan"]);
     }
     let other = format!("{}{}", &whole[..63], if whole.ends_with('0') { '1' } else { '0' });
     refused(&case, 5, &format!("apply --yes --expect {other}")).says(&[&whole]);
@@ -231,7 +232,7 @@ fn an_object_that_is_imported_by_a_first_apply_is_the_one_that_was_reviewed() {
     let id = project(&case);
     fs::remove_dir_all(case.path(".stead")).unwrap();
     case.write("stead.yaml", format!("{STACK}import: [{{ to: project.home, id: {id} }}]\n"));
-    case.ok("plan -o a.plan").says(&["holds a key of its own"]);
+    case.ok("plan -o a.plan").says(&["contains a new fingerprint key"]);
     case.cloud().mutate("project", &id, &json!({ "description": "moved" }));
     refused(&case, 5, "apply a.plan").says(&["project.home", "description"]);
     // Nothing was recorded: it is still to be adopted.
@@ -255,7 +256,7 @@ fn before_there_is_a_ledger_a_saved_plan_binds_the_values_of_secrets_and_expect_
     let before = case.cloud().last();
     let run = with("canary-two", "apply a.plan");
     assert_eq!(run.code, 5, "{}", run.all());
-    run.says(&["the value of a secret is not the one"]);
+    run.says(&["the value of a secret changed since the plan was made"]);
     // Without the key nothing is compared, and so nothing is applied.
     forge(&case, "a.plan", "b.plan", |saved| saved.binding.unborn = None);
     assert_eq!(with("canary-one", "apply b.plan").code, 5);
@@ -263,7 +264,7 @@ fn before_there_is_a_ledger_a_saved_plan_binds_the_values_of_secrets_and_expect_
     let whole: Value = serde_json::from_str(&with("canary-one", "plan --output json").stdout).unwrap();
     let expect = format!("apply --expect {}", whole["fingerprint"].as_str().unwrap());
     with("canary-one", &expect)
-        .says(&["binds the expressions and the names of secrets, and not their values"]);
+        .says(&["covers the expressions and the names of secrets, but not their values"]);
     // From then on the ledger's key binds them, and no file has one.
     case.edit("stead.yaml", "port: 80", "port: 81");
     assert!(!with("canary-one", "plan -o c.plan").all().contains("key of its own"));

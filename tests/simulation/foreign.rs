@@ -38,7 +38,7 @@ fn assert_frozen(outside: &Rc<Outside>, aim: &Aim, told: &str) -> AmbiguousInten
 
 #[test]
 fn a_change_of_a_holder_that_may_still_send_is_asked_about_whatever_the_object_shows() {
-    // It has had its effect, or has none for a day.
+    // It has took effect, or has none for a day.
     for lost in [true, false] {
         let (mut outside, aim) = grown();
         if lost {
@@ -80,7 +80,7 @@ fn a_strict_run_presumes_of_no_change_that_it_had_no_effect() {
     let (mut outside, mut aim) = grown();
     aim.strict = true;
     outside.lose = vec![0];
-    converge(&Rc::new(outside), &aim, 1, "it had its effect");
+    converge(&Rc::new(outside), &aim, 1, "it took effect");
 }
 
 #[test]

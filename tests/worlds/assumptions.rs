@@ -28,7 +28,7 @@ fn every_assumption_has_a_variation_or_a_reason() {
         let reason = cell.split_once(':').map_or("", |(_, reason)| reason.trim());
         assert!(
             !names.is_empty() || !reason.is_empty(),
-            "section {section}: `{cell}` is no variation and no reason"
+            "section {section}: `{cell}` is not a variation and no reason"
         );
         listed.extend(names.into_iter().map(str::to_owned));
         assert!(!cell.contains("none yet"), "section {section} has a gap");

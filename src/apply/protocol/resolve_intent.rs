@@ -14,9 +14,7 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
 /// The text of an intent that is ambiguous because its object's secret was shown once, in a lost answer.
-pub(in crate::apply) const LOST_SECRET_REASON: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
-                                      (surplus: the next apply deletes it and makes another), or keep it without a \
-                                      delivery (adopt)";
+pub(in crate::apply) const LOST_SECRET_REASON: &str = "it was created, and its secret was shown once, in a response that was lost. Replace it (surplus: the next apply deletes it and creates another), or keep it without a delivery (adopt)";
 
 /// The result of looking for a creation's object.
 pub(in crate::apply) enum IntentMatch {
@@ -62,9 +60,9 @@ pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Ran
             "the process that sent the request lost the ledger and may still be running: the request has had no effect yet"
         }
         1 if lost_secret(parts, &intent.kind, &intent.address) => LOST_SECRET_REASON,
-        1 if strict => "this object could be what the request made, or somebody else's",
+        1 if strict => "the request may have created this object, or it belongs to someone else",
         0 | 1 => "",
-        _ => "several objects could be what the request made",
+        _ => "the request may have created any of several objects",
     };
     if !why.is_empty() {
         let ids = found.into_iter().map(|object| object.id).collect();

@@ -123,7 +123,7 @@ impl WriteFence {
         let held = context.journal.held_for();
         if let Some(left) = held.filter(|left| *left < whole + CLOCK_MARGIN) {
             let text = format!(
-                "the ledger is ours for {} s more, and a request may take {} s: nothing more is sent",
+                "the lease on the ledger lasts {} s more, and a request may take {} s: no more requests are sent",
                 left.as_secs(),
                 whole.as_secs()
             );

@@ -165,7 +165,7 @@ async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
             bind_created(parts, job, birth, (&intent, before), *object, secret).await
         }
         MutationOutcome::Done(None, _) => {
-            let error = StepError::Unreachable("the answer names no object".to_owned());
+            let error = StepError::Unreachable("the response names no object".to_owned());
             resolve_lost_request(parts, job, &intent, error, true).await
         }
         MutationOutcome::Refused(refusal) => handle_refusal(parts, job, birth, &intent, refusal).await,
@@ -206,7 +206,10 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
         Err(oddity) => return Err(report_contradiction(parts, job, intent, &oddity).await),
     };
     if !parts.preexisting.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
-        let oddity = format!("the answer names {}, which was there before or is another's", object.id);
+        let oddity = format!(
+            "the response names {}, which existed before or belongs to another resource",
+            object.id
+        );
         return Err(report_contradiction(parts, job, intent, &oddity).await);
     }
     if matches!(delivered, Some(DeliveryOutcome::Missing)) && lost_secret(parts, job.kind.name, job.address)
@@ -226,7 +229,7 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
             Ok(CreateAttempt::Bound(owned, Box::new(object)))
         }
         DeliveryOutcome::StoredElsewhere(text) | DeliveryOutcome::Lost(text) => Err(StepError::Failed(
-            format!("{} was made with the id {}, but its secret {text}", job.address, owned.id),
+            format!("{} was created with the id {}, but its secret {text}", job.address, owned.id),
         )),
     }
 }
@@ -248,7 +251,7 @@ async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     let within = parts.context.bounds.listing;
     let seen = parts.context.client.wait_until_visible(job.kind, &key, project, within).await;
     let Some(seen) = seen.map_err(read_failed)? else {
-        return Ok(Err(format!("the answer names {}, which nothing shows", key.id)));
+        return Ok(Err(format!("the response names {}, which the service does not return", key.id)));
     };
     let oddity = not_ours(job.kind, birth, intent, &seen).or_else(|| describe_mismatch(&answered, &seen));
     let created_at = seen.created_at.clone().or(answered.created_at);
@@ -263,7 +266,7 @@ async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
     intent: &Intent,
     oddity: &str,
 ) -> StepError {
-    parts.emit_progress(job, format!("{oddity}; looking for what came of the request"));
+    parts.emit_progress(job, format!("{oddity}; checking the outcome of the request"));
     parts.wait_until_visible(true).await;
     match could_be(parts, job.kind, intent).await {
         Ok(ids) => record_ambiguous_intent(parts, intent, ids, oddity).await,
@@ -373,7 +376,7 @@ async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
     }
     let with_id = |text| {
         let (address, id) = (job.address, &owned.id);
-        format!("{text}; {address} was made with the id {id}, which the ledger does not hold")
+        format!("{text}; {address} was created with the id {id}, which is not in the ledger")
     };
     parts.commit(records).await.map_err(|error| match error {
         StepError::Ledger(text) => StepError::Ledger(with_id(text)),
@@ -393,7 +396,7 @@ async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     error: StepError,
     settled: bool,
 ) -> Result<CreateAttempt, StepError> {
-    parts.emit_progress(job, format!("{error}; looking for what came of the request"));
+    parts.emit_progress(job, format!("{error}; checking the outcome of the request"));
     parts.wait_until_visible(settled).await;
     let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
     parts.preexisting.discard_list(job.kind, &scope).await;
@@ -462,7 +465,7 @@ enum DeliveryOutcome {
     Delivered,
     /// The answer did not contain it: it may be readable again.
     Missing,
-    /// It is kept elsewhere, as this text states.
+    /// The secret is stored elsewhere; the text names the place.
     StoredElsewhere(String),
     /// It is lost, for this reason.
     Lost(String),
@@ -477,16 +480,16 @@ fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Objec
         .map(|attribute| attribute.name)
         .unwrap_or_default();
     if known {
-        return Some(format!("the answer names {id}, which was there before"));
+        return Some(format!("the response names {id}, which existed before"));
     }
     if let Some(name) =
         request_encoding::first_mismatch(kind, &birth.expected, object).filter(|name| *name == mark)
     {
-        return Some(format!("the answer names {id}, whose {name} is not the one that was sent"));
+        return Some(format!("the response names {id}, whose {name} is not the one that was sent"));
     }
     let elsewhere =
         object.project.is_some() && birth.scope.project.is_some() && object.project != birth.scope.project;
-    elsewhere.then(|| format!("the answer names {id}, which is in another project"))
+    elsewhere.then(|| format!("the response names {id}, which is in another project"))
 }
 
 /// Returns why the object read under an id is not the answered one; `None` if it can be.
@@ -496,5 +499,7 @@ fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     // The service may write the two times with different fractions of a second.
     let same = told.duration_since(shown).abs() <= SignedDuration::from_secs(1);
     let id = &seen.id;
-    (!same).then(|| format!("the answer names {id}, which was made at another time than the answer says"))
+    (!same).then(|| {
+        format!("the response names {id}, which was created at another time than the response states")
+    })
 }

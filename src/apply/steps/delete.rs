@@ -107,7 +107,7 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
                 parts.emit_progress(job, format!("{reason}; trying again"));
             }
             MutationOutcome::Unknown { reason, answer, .. } => {
-                parts.emit_progress(job, format!("{reason}; looking whether it is gone"));
+                parts.emit_progress(job, format!("{reason}; checking whether it is gone"));
                 broken = answer;
                 open = Some(armed);
             }
@@ -183,7 +183,7 @@ pub(in crate::apply) fn check_certificate(object: &OwnedObject, live: &Object) -
         return Ok(());
     };
     Err(StepError::ObjectChanged(format!(
-        "{} is another object: its {what} is not the remembered one",
+        "{} is another object: its {what} is not the recorded one",
         object.id
     )))
 }

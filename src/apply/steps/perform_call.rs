@@ -30,7 +30,7 @@ const MAX_CALL_ATTEMPTS: usize = 3;
 
 /// The text of an ambiguous call in strict mode.
 pub(in crate::apply) const LOST_CALL_REASON: &str =
-    "it has shown no effect, and it is not known whether it will";
+    "it has had no visible effect, and it is not known whether it will";
 
 /// Makes one call and verifies its effect. Returns the object after it.
 pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S: Store>(
@@ -81,7 +81,7 @@ pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S:
                 parts.emit_progress(job, format!("{reason}; trying again"));
             }
             MutationOutcome::Unknown { reason, settled, answer } => {
-                parts.emit_progress(job, format!("{reason}; looking whether the call had its effect"));
+                parts.emit_progress(job, format!("{reason}; checking whether the call took effect"));
                 parts.wait_until_visible(settled).await;
                 (open, broken) = (Some(armed.intent), answer);
             }
@@ -179,7 +179,7 @@ async fn wait_for_effect<C: Transport, K: Clock, R: Random, S: Store>(
         let unlike = match call_progress(job.kind, step, &Attributes::new(), &object, &key) {
             CallProgress::Applied => return Ok(object),
             _ if !is_told(job.kind, step, &object) => return Ok(object),
-            CallProgress::NotApplied => "what it was",
+            CallProgress::NotApplied => "the old state",
             CallProgress::Diverged(_) => "something else",
         };
         let now = parts.clock().elapsed();

@@ -169,7 +169,7 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
             }
             Some(record) if now >= job.until => {
                 let (what, id, status) = (record_noun(run), &record.id, &record.status);
-                let text = format!("{what} {id} is still {status}, and the time is up");
+                let text = format!("{what} {id} is still {status}, and the timeout has expired");
                 return Err(StepError::NotReady(text));
             }
             Some(record) if told.as_ref() == Some(&record.status) => {}
@@ -225,7 +225,7 @@ async fn describe_failed_run<C: Transport, K: Clock, R: Random, S: Store>(
         text = format!("{text}; `stead do {feed} {address}` shows what happened");
     }
     match restart_action(of.kind, run) {
-        Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
+        Some(action) => format!("{text}, `stead do {action} {address}` retries it"),
         None => text,
     }
 }

@@ -186,7 +186,9 @@ async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
                 Err(MutationOutcome::Refused(refusal)) => return Err(StepError::Refused(refusal)),
                 Err(MutationOutcome::NotSent(reason)) => (reason, None),
                 Err(MutationOutcome::Unknown { reason, answer, .. }) => (reason, answer),
-                Err(MutationOutcome::Done(..)) => ("no address to upload to was signed".to_owned(), None),
+                Err(MutationOutcome::Done(..)) => {
+                    ("the response contains no signed upload URL".to_owned(), None)
+                }
             };
         if attempts == MAX_UPLOAD_ATTEMPTS {
             return Err(StepError::from_unanswered(reason, answer));
@@ -250,7 +252,7 @@ pub(in crate::apply) async fn wait_until_finished<C: Transport, K: Clock, R: Ran
             None if now >= unlisted => return Ok(()),
             None => {}
             Some(status) if now >= job.until => {
-                let text = format!("{} is still {status}, and the time is up", name());
+                let text = format!("{} is still {status}, and the timeout has expired", name());
                 return Err(StepError::NotReady(text));
             }
             Some(status) if last.as_deref() == Some(status) => {}

@@ -52,7 +52,7 @@ impl KubeconfigContext {
     /// When it is not a kubeconfig, or has a field that is not needed to connect. The error quotes no value.
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
         let config =
-            parse_kubeconfig(text).map_err(|()| "the service's kubeconfig is no YAML map".to_owned())?;
+            parse_kubeconfig(text).map_err(|()| "the service's kubeconfig is not a YAML map".to_owned())?;
         reject_unknown_fields(&config, DOCUMENT_FIELDS, "the document")?;
         if !matches!(config.get("preferences"), None | Some(Value::Null))
             && config.get("preferences").and_then(Value::as_mapping).is_none_or(|map| !map.is_empty())
@@ -63,7 +63,7 @@ impl KubeconfigContext {
         let context = match (config.get("current-context").and_then(Value::as_str), &*contexts) {
             (Some(name), _) if !name.is_empty() => find_named_entry(&config, CONTEXTS, name)?,
             (_, [only]) => entry_body(only, CONTEXTS)?,
-            _ => return Err("it does not say which of its contexts is meant".to_owned()),
+            _ => return Err("it has no current context, and several contexts or none".to_owned()),
         };
         reject_unknown_fields(
             &context,
@@ -85,7 +85,7 @@ impl KubeconfigContext {
         }
         check_server(cluster.get("server").and_then(Value::as_str).unwrap_or_default())?;
         if !cluster.contains_key("certificate-authority-data") {
-            return Err("it has no certificate of the cluster's authority".to_owned());
+            return Err("it has no CA certificate of the cluster".to_owned());
         }
         let namespace = context.get(NAMESPACE).cloned();
         Ok(Self { cluster, user, namespace })
@@ -123,7 +123,7 @@ impl KubeconfigContext {
             config.insert("kind".into(), "Config".into());
             config
         } else {
-            parse_kubeconfig(old).map_err(|()| "the file that is there is no kubeconfig".to_owned())?
+            parse_kubeconfig(old).map_err(|()| "the existing file is not a kubeconfig".to_owned())?
         };
         let mut replaces = false;
         for (list, entry) in self.entries(name) {
@@ -167,7 +167,7 @@ fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<()
     match map.keys().find(|key| !key.as_str().is_some_and(|key| known.contains(&key))) {
         None => Ok(()),
         Some(key) => {
-            let key = key.as_str().unwrap_or("a key that is no text");
+            let key = key.as_str().unwrap_or("a key that is not a string");
             let shown: String = key.chars().take(40).collect();
             Err(format!("{what} sets `{}`, which could do more than connect", escape::escape_line(&shown)))
         }
@@ -177,7 +177,7 @@ fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<()
 fn check_text(field: &Value, value: &Value) -> Result<(), String> {
     // The match covers all accepted fields: `only` refused every other one.
     let field = field.as_str().unwrap_or_default();
-    let wrong = || format!("its `{field}` is no plain text");
+    let wrong = || format!("its `{field}` is not plain text");
     let text = value.as_str().ok_or_else(wrong)?;
     let is_plain = if BASE64_FIELDS.contains(&field) {
         STANDARD.decode(text).is_ok_and(|bytes| bytes.starts_with(b"-----BEGIN "))
@@ -198,7 +198,7 @@ fn check_server(server: &str) -> Result<(), String> {
     if url.as_ref().is_some_and(is_safe) {
         Ok(())
     } else {
-        Err("its server is no https address".to_owned())
+        Err("its server is not an https URL".to_owned())
     }
 }
 
@@ -214,7 +214,7 @@ fn config_entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
     match config.get(list) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Sequence(entries)) => Ok(entries.clone()),
-        Some(_) => Err(format!("`{list}` of a kubeconfig is no list")),
+        Some(_) => Err(format!("`{list}` of a kubeconfig is not a list")),
     }
 }
 
@@ -224,16 +224,16 @@ fn find_named_entry(config: &Mapping, list: &str, name: &str) -> Result<Mapping,
     let mut found = all.iter().filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
     match (found.next(), found.next()) {
         (Some(entry), None) => entry_body(entry, list),
-        _ => Err(format!("it has no {} of the name that is meant, or several", entry_keyword(list))),
+        _ => Err(format!("it does not have exactly one {} with the expected name", entry_keyword(list))),
     }
 }
 
 fn entry_body(entry: &Value, list: &str) -> Result<Mapping, String> {
     let word = entry_keyword(list);
-    let map = entry.as_mapping().ok_or_else(|| format!("a {word} is no map"))?;
+    let map = entry.as_mapping().ok_or_else(|| format!("a {word} is not a map"))?;
     reject_unknown_fields(map, &["name", word], &format!("the entry of a {word}"))?;
     let body = map.get(word).and_then(Value::as_mapping);
-    body.cloned().ok_or_else(|| format!("a {word} is no map"))
+    body.cloned().ok_or_else(|| format!("a {word} is not a map"))
 }
 
 fn to_yaml(config: Mapping) -> Result<String, String> {

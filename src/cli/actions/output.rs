@@ -50,14 +50,16 @@ pub(in crate::cli) fn reject_unsafe_output(
     if args.show && !session.ui.shows {
         return Err(CliFailure::new(
             Exit::Usage,
-            "--show shows what is secret on a terminal, and this is none",
+            "--show shows secrets on a terminal only, and this is not a terminal",
         )
         .help("--to FILE writes it to a file that only you can read.")
-        .help("--to - writes it to standard output all the same: what reads it must keep it secret."));
+        .help(
+            "--to - writes it to standard output anyway: the program that reads it must keep it secret.",
+        ));
     }
     let goes = args.show || args.to.is_some() || args.merge.is_some();
     if matches!(deed.action.answer, ResponseShape::Document { .. }) && !goes {
-        let failure = CliFailure::new(Exit::Usage, format!("say where the {} goes", deed.action.name))
+        let failure = CliFailure::new(Exit::Usage, format!("the {} needs a destination", deed.action.name))
             .help("--to FILE writes it to a file that only you can read; --show shows it on a terminal.");
         return Err(match deed.action.answer {
             ResponseShape::Document { merge: Some(_), .. } => {
@@ -144,7 +146,7 @@ impl CompletedAction<'_> {
         if let (Some(path), Some(connection)) = (&args.merge, connection) {
             let path = path.clone().or_else(|| session.settings.kubeconfig.clone()).ok_or_else(|| {
                 CliFailure::new(Exit::Usage, "there is no default file to merge into")
-                    .help("Say it: --merge=FILE")
+                    .help("Name it: --merge=FILE")
             })?;
             return self.merge_into_kubeconfig(connection, &path).await;
         }
@@ -178,7 +180,7 @@ impl CompletedAction<'_> {
         let (session, args, name) = (self.scene.session, self.scene.args, self.context_name());
         let left = |why: String| {
             CliFailure::new(Exit::Failed, format!("{}: {why}", stack_files::display_path(path)))
-                .help("It was left as it is.")
+                .help("It was not changed.")
         };
         let old = stack_files::read_optional(path)?;
         let is_new = old.is_none();
@@ -344,17 +346,17 @@ impl CompletedAction<'_> {
         let ui = &self.scene.session.ui;
         if !written && !view.hidden_paths().is_empty() && !ui.json && !ui.ndjson {
             ui.hint(
-                "Secrets are hidden: --show shows them on a terminal, --to FILE writes them for you only.",
+                "Secrets are redacted: --show shows them on a terminal, --to FILE writes them to a file that only you can read.",
             );
         }
         if view.json().get("truncated") == Some(&Json::Bool(true)) {
-            ui.write_message("note: the service cut the result off; there are more rows.");
+            ui.write_message("note: the service truncated the result; there are more rows.");
         }
         if let (ActionCompletion::RunFinished(run), Some(record)) =
             (self.scene.deed.action.until, &self.over.record)
             && let Some(reason) = wait::run_failure_reason(run, record)
         {
-            ui.write_message(laid_out(&format!("It ended badly: {reason}")).trim_end());
+            ui.write_message(laid_out(&format!("It failed: {reason}")).trim_end());
         }
     }
 }
@@ -362,7 +364,7 @@ impl CompletedAction<'_> {
 fn write_private_output(session: &CommandContext, path: &Path, text: &str) -> Result<bool, CliFailure> {
     stack_files::write_private(path, text.as_bytes()).map_err(|error| {
         CliFailure::new(Exit::Failed, format!("{error:#}"))
-            .help("What was to be written is not lost if it can be read again; it was not shown.")
+            .help("The output was not shown; it is not lost if it can be read again.")
     })?;
     let told = laid_out(&format!("Written to {}, readable by you only.", stack_files::display_path(path)));
     session.ui.write_message(told.trim_end());

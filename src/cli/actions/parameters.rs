@@ -46,7 +46,7 @@ pub(in crate::cli) fn parameter_syntax(parameter: &Parameter) -> String {
 
 fn parse_map(of: &Type, given: &[String], resolve: ObjectResolver<'_>) -> Result<Json, String> {
     let entry = |text: &String| {
-        let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE")?;
+        let (name, value) = text.split_once('=').ok_or("expected the form NAME=VALUE")?;
         Ok((name.to_owned(), parse_value(of, value, resolve)?))
     };
     given.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Json::Object)
@@ -54,41 +54,41 @@ fn parse_map(of: &Type, given: &[String], resolve: ObjectResolver<'_>) -> Result
 
 fn parse_value(ty: &Type, text: &str, resolve: ObjectResolver<'_>) -> Result<Json, String> {
     match ty {
-        Type::Boolean => text.parse().map(Json::Bool).map_err(|_| "it is true or false".to_owned()),
+        Type::Boolean => text.parse().map(Json::Bool).map_err(|_| "expected true or false".to_owned()),
         Type::Integer { min, max, unit } => match text.parse::<i64>() {
             Ok(n) if (*min..=*max).contains(&n) => Ok(Json::from(n)),
             _ => Err(describe_range(*min, *max, unit)),
         },
         Type::Decimal => {
             let number = text.parse::<serde_json::Number>();
-            number.map(Json::Number).map_err(|_| format!("`{text}` is no number"))
+            number.map(Json::Number).map_err(|_| format!("`{text}` is not a number"))
         }
         Type::Text { min, max, format } => {
             let length = text.chars().count();
             if !(usize::from(*min)..=usize::from(*max)).contains(&length) {
-                return Err(format!("it has {min} to {max} characters, and this has {length}"));
+                return Err(format!("expected {min} to {max} characters, got {length}"));
             }
             let is_time = || text.parse::<jiff::Timestamp>().is_ok();
             if *format == TextFormat::Timestamp && !is_time() {
-                return Err(format!("`{text}` is no time: write it as 2026-10-14T12:00:00Z"));
+                return Err(format!("`{text}` is not a timestamp: write it as 2026-10-14T12:00:00Z"));
             }
             Ok(Json::from(text))
         }
         Type::Enum(words) if words.contains(&text) => Ok(Json::from(text)),
-        Type::Enum(words) => Err(format!("it is one of {}", words.join(", "))),
+        Type::Enum(words) => Err(format!("expected one of {}", words.join(", "))),
         Type::Labelled(labels) => labels
             .iter()
             .find(|(label, _)| *label == text)
             .map(|(_, number)| Json::from(*number))
             .ok_or_else(|| {
                 let words: Vec<&str> = labels.iter().map(|(label, _)| *label).collect();
-                format!("it is one of {}", words.join(", "))
+                format!("expected one of {}", words.join(", "))
             }),
         Type::Reference(kind) => resolve(kind, text).map(|id| Json::from(id.as_str())),
         // Catalog ids are integers or strings; the service expects the integer form as a JSON number.
         Type::Catalog(_) => Ok(text.parse::<i64>().map_or_else(|_| Json::from(text), Json::from)),
         Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) => {
-            serde_json::from_str(text).map_err(|_| "it is written as JSON".to_owned())
+            serde_json::from_str(text).map_err(|_| "expected JSON".to_owned())
         }
     }
 }
@@ -96,8 +96,8 @@ fn parse_value(ty: &Type, text: &str, resolve: ObjectResolver<'_>) -> Result<Jso
 fn describe_range(min: i64, max: i64, unit: &str) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     match max {
-        i64::MAX => format!("it is a whole number, at least {min}{unit}"),
-        _ => format!("it is a whole number from {min} to {max}{unit}"),
+        i64::MAX => format!("expected a whole number, at least {min}{unit}"),
+        _ => format!("expected a whole number from {min} to {max}{unit}"),
     }
 }
 
@@ -125,18 +125,18 @@ mod tests {
         let count = Type::Integer { min: 600, max: 2_592_000, unit: "s" };
         let table = [
             (optional(count), Some(&["600"][..]), Ok("600")),
-            (optional(count), Some(&["599"]), Err("--x: it is a whole number from 600 to 2592000 s")),
+            (optional(count), Some(&["599"]), Err("--x: expected a whole number from 600 to 2592000 s")),
             (optional(NAME), Some(&["abc"]), Ok("\"abc\"")),
-            (optional(NAME), Some(&["abcdef"]), Err("--x: it has 1 to 5 characters, and this has 6")),
+            (optional(NAME), Some(&["abcdef"]), Err("--x: expected 1 to 5 characters, got 6")),
             (
                 optional(TIME),
                 Some(&["yesterday"]),
-                Err("--x: `yesterday` is no time: write it as 2026-10-14T12:00:00Z"),
+                Err("--x: `yesterday` is not a timestamp: write it as 2026-10-14T12:00:00Z"),
             ),
             (optional(TIME), Some(&["2026-10-14T12:00:00Z"]), Ok("\"2026-10-14T12:00:00Z\"")),
             (optional(Type::List(&NAME)), Some(&["a", "b"]), Ok("[\"a\",\"b\"]")),
             (optional(Type::Map(&NAME)), Some(&["a=b=c"]), Ok("{\"a\":\"b=c\"}")),
-            (optional(Type::Map(&NAME)), Some(&["a"]), Err("--x: it has the form NAME=VALUE")),
+            (optional(Type::Map(&NAME)), Some(&["a"]), Err("--x: expected the form NAME=VALUE")),
             (optional(Type::Reference("vm")), Some(&["gone"]), Err("--x: there is no vm")),
             (optional(Type::Catalog("vm")), Some(&["12"]), Ok("12")),
             (optional(Type::Labelled(&[("sunday", 0)])), Some(&["sunday"]), Ok("0")),

@@ -76,7 +76,7 @@ pub(in crate::cli) async fn build_action_request(
     let endpoint = through
         .map_or(deed, |(other, _)| other)
         .endpoint(REGISTRY)
-        .ok_or_else(|| CliFailure::new(Exit::Failed, format!("{} goes nowhere", deed.action.name)))?;
+        .ok_or_else(|| CliFailure::new(Exit::Failed, format!("{} has no endpoint", deed.action.name)))?;
     let resolve = |kind: &'static str, text: &str| ground.id_of(kind, text);
     let mut parts = RequestParameters::default();
     let mut effects = deed.effects(REGISTRY);
@@ -133,7 +133,7 @@ fn delegated_action(
     let flags: Vec<String> = from.iter().map(|(kind, _)| format!("--{kind}")).collect();
     match named[..] {
         [one] => Ok(Some(one)),
-        [] => Err(CliFailure::new(Exit::Usage, format!("{} from what?", deed.action.name))
+        [] => Err(CliFailure::new(Exit::Usage, format!("{}: the source is missing", deed.action.name))
             .help(format!("Name it with {}.", flags.join(" or ")))),
         _ => Err(CliFailure::new(Exit::Usage, format!("only one of {} can be given", flags.join(", ")))),
     }
@@ -149,7 +149,7 @@ fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Res
         format!("{} of a {} takes no --{foreign}", deed.action.name, deed.kind.name),
     );
     Err(if flags.is_empty() {
-        failure.help("It takes nothing besides the object.")
+        failure.help("It takes no arguments except the object.")
     } else {
         failure.help(format!("It takes {}.", flags.join(", ")))
     })
@@ -275,7 +275,7 @@ async fn request_project(
     if let Some(key) = target.key.as_ref().filter(|_| target.kind.states_project) {
         return client.project_of(key, None).await.map_err(|reason| {
             CliFailure::new(Exit::Failed, reason)
-                .help("Use a key that sees the object's project in its records or lists.")
+                .help("Use a key that can read the object's project, in its records or lists.")
         });
     }
     let parent = target.key.as_ref().and_then(|key| key.parent.clone()).zip(target.kind.child_of());

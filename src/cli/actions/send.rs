@@ -76,7 +76,7 @@ async fn under_lock(
         .and_then(|entry| entry.current.as_ref().map(|owned| owned.key(&entry.kind)));
     if key != scene.target.key {
         return Err(CliFailure::new(Exit::OutOfDate, format!("{address} owns another object by now"))
-            .help("Nothing was sent. Look at it again, and repeat the command."));
+            .help("Nothing was sent. Check the object, and repeat the command."));
     }
     let op = client.random().uuid();
     let note = async |end: End| {
@@ -87,9 +87,10 @@ async fn under_lock(
     };
     note(End::Open).await?;
     let gate = |whole: Duration| match journal.held_for() {
-        Some(left) if left < whole + LOCK_MARGIN => {
-            Err(format!("the ledger's lock is ours for {} s more, which is too short", left.as_secs()))
-        }
+        Some(left) if left < whole + LOCK_MARGIN => Err(format!(
+            "this process holds the ledger's lock for only {} s more, which is too short",
+            left.as_secs()
+        )),
         _ => Ok(()),
     };
     let changes = client.changes(&gate);
@@ -143,11 +144,11 @@ fn action_answer(
             let (reason, means) = broken.map_or((reason, ""), |words| (words.what, words.means));
             let failure = CliFailure::new(Exit::Failed, format!("{what}: {reason}"))
                 .help(means)
-                .help("Whether it was done is not known, so it is not sent again.");
+                .help("The outcome of the request is not known, so stead does not send it again.");
             let failure = failure.help(if settled {
-                "The service has answered: nothing is under way any more."
+                "The service has responded: the request is no longer in progress."
             } else {
-                "It may still be under way."
+                "It may still be in progress."
             });
             match &target.address {
                 Some(address) => failure.help(format!("Look at it first: stead get {address}")),
@@ -183,7 +184,7 @@ mod tests {
             answer: None,
         });
         assert_eq!((exit, message.as_str()), (Exit::Failed, "reboot vm.web: no answer from h: reset"));
-        assert!(help.contains("not sent again") && help.contains("stead get vm.web"), "{help}");
+        assert!(help.contains("does not send it again") && help.contains("stead get vm.web"), "{help}");
         let refusal = |status| ApiError { status, error: "E".into(), message: "m".into(), reason: None };
         assert_eq!(said(MutationOutcome::Refused(refusal(409))).0, Exit::Failed);
         assert_eq!(said(MutationOutcome::Refused(refusal(412))).0, Exit::Refused);

@@ -101,7 +101,7 @@ fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, CliFai
             return Err(CliFailure::new(Exit::Usage, text));
         }
         (None, Some(_)) => {
-            return Err(CliFailure::new(Exit::Usage, format!("`{text}` is no id of a {}", kind.name)));
+            return Err(CliFailure::new(Exit::Usage, format!("`{text}` is not an id of a {}", kind.name)));
         }
     };
     if id.is_empty() || parent.as_ref().is_some_and(Name::is_empty) {
@@ -154,7 +154,7 @@ impl ActionScope {
             if entry_or_block(stack, address) {
                 let text = format!("{address} owns no object yet");
                 return Err(CliFailure::new(Exit::Failed, text)
-                    .help("stead plan shows what an apply would make; KIND:ID names an object by id."));
+                    .help("stead plan shows what an apply would create; KIND:ID names an object by id."));
             }
             let known = stack.ledger.entries.keys().chain(declared.keys()).map(Address::as_str);
             return Err(unknown_addresses::unknown_address(address.as_str(), known));
@@ -198,7 +198,7 @@ impl ActionScope {
         let target = self.resolve_target(&named).map_err(|failure| failure.message)?;
         match target.key {
             Some(key) if target.kind.name == kind => Ok(key.id),
-            _ => Err(format!("`{text}` is no {kind}")),
+            _ => Err(format!("`{text}` is not a {kind}")),
         }
     }
 }
@@ -247,7 +247,7 @@ mod tests {
             ("databse", "there is no kind `databse` Did you mean database?"),
             ("mv:5b1e", "there is no kind `mv` Did you mean vm?"),
             ("database_user:app", "a database_user is named with its database: database_user:PARENT/ID "),
-            ("vm:a/b", "`a/b` is no id of a vm "),
+            ("vm:a/b", "`a/b` is not an id of a vm "),
             ("vm:", "the id of the vm is missing "),
             (
                 "vm.Web",

@@ -114,8 +114,9 @@ impl ActionWaiter<'_> {
             None => client.wait_until_ready(kind, key, project, within, self.status).await,
         };
         settled.map_err(|error| {
-            CliFailure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
-                .help("The service took the request. Look at the object: nothing is sent again by itself.")
+            CliFailure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id)).help(
+                "The service accepted the request. Check the object: stead does not repeat the request.",
+            )
         })
     }
 
@@ -167,8 +168,11 @@ impl ActionWaiter<'_> {
         let (Some(mut record), Some(id), Some(ask)) =
             (begun.cloned(), id, self.list_request(run.listed_by))
         else {
-            return Err(CliFailure::new(Exit::Failed, "the answer does not say which run it began")
-                .help("It has begun. Look for it in the list of runs."));
+            return Err(CliFailure::new(
+                Exit::Failed,
+                "the response does not name the run that it started",
+            )
+            .help("The run has started. Look for it in the list of runs."));
         };
         let started = self.elapsed();
         let mut told = String::new();
@@ -266,7 +270,7 @@ impl ActionWaiter<'_> {
     ) -> Result<Vec<Json>, CliFailure> {
         let client = self.scene.ground.client();
         let mut rows = client.ask_rows(ask, enough).await?.ok_or_else(|| {
-            CliFailure::new(Exit::Failed, format!("GET {}: the answer holds no list", ask.path))
+            CliFailure::new(Exit::Failed, format!("GET {}: the response contains no list", ask.path))
         })?;
         for row in &mut rows {
             client.redact_json(row);
@@ -282,7 +286,7 @@ impl ActionWaiter<'_> {
         let waited = self.elapsed().saturating_sub(started);
         if let Some(within) = self.scene.args.timeout.filter(|within| waited >= *within) {
             return Err(CliFailure::new(Exit::Failed, format!("{state} after {} s", within.as_secs()))
-                .help("It goes on without us: only the waiting ended."));
+                .help("It continues on the service: only the wait ended."));
         }
         // Short actions end early: the first polls have a shorter interval.
         self.scene

@@ -18,7 +18,7 @@ use crate::model::schema::{DocumentMerge, Effect, Parameter, ParameterPresence, 
 pub(in crate::cli) const DELETE: &str = "delete";
 
 const ABOUT: &str = "\
-An action is done once, at once, and is no part of the configuration. ADDRESS is a resource of the stack (vm.web), or KIND:ID for an object that no stack here manages (a child is KIND:PARENT/ID). What disrupts asks first; where nobody can be asked it needs --yes.
+An action runs once, immediately, and is not part of the configuration. ADDRESS is a resource of the stack (vm.web), or KIND:ID for an object that no stack here manages (a child is KIND:PARENT/ID). An action that disrupts the object asks first; without a terminal it needs --yes.
 
 Examples:
   stead do reboot vm.web
@@ -195,10 +195,11 @@ fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
         matches!(deed.action.answer, ResponseShape::Document { merge: Some(DocumentMerge::Kubeconfig), .. })
     };
     let asks = any(|deed| deed.can_disrupt(REGISTRY)) || deeds.iter().any(merges);
-    let yes = switch("yes", if asks { "Do not ask" } else { "Do not ask; this one never does" });
+    let yes =
+        switch("yes", if asks { "Do not prompt" } else { "Do not prompt; this action never prompts" });
     command = command.arg(yes.hide(!asks));
     if any(|deed| deed.needs_wait()) {
-        command = command.arg(switch("no-wait", "Do not wait for the end")).arg(
+        command = command.arg(switch("no-wait", "Do not wait for completion")).arg(
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("TIME")
@@ -229,7 +230,7 @@ fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
                 .require_equals(true)
                 .value_parser(value_parser!(PathBuf))
                 .conflicts_with_all(["to", "show"])
-                .help("Merge it into this file, as a context of its own [default: $KUBECONFIG or ~/.kube/config]"),
+                .help("Merge it into this file, as a separate context [default: $KUBECONFIG or ~/.kube/config]"),
         );
         command = command.arg(switch("use", "Make the merged context the current one").requires("merge"));
     }
@@ -255,7 +256,7 @@ fn delete_command() -> Command {
         .about("Deletes an object that is in no ledger of the backend (every kind)")
         .arg(text("address", "KIND", "The kind, or KIND:ID").index(1).required(true))
         .arg(text("id", "ID", "The object's id; PARENT/ID for a child").index(2))
-        .arg(text("confirm", "ID", "The id once more, as consent").long("confirm"))
+        .arg(text("confirm", "ID", "The id again, as confirmation").long("confirm"))
         .after_help(
             "Example:\n  stead do delete backup 5b1e09c2-7d3f-4c55-9a51-0d9f3c2e8a11 \\\n    --confirm 5b1e09c2-7d3f-4c55-9a51-0d9f3c2e8a11",
         )

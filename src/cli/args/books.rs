@@ -96,7 +96,7 @@ pub enum StateAction {
 /// Command-line arguments of `stead state pull`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Example:\n  stead state pull -o ledger.json\n\nThe document holds the key of the secrets' fingerprints, and no secret: keep it as private as the ledger."
+    after_help = "Example:\n  stead state pull -o ledger.json\n\nThe document contains the key of the secrets' fingerprints, but no secret: keep it as private as the ledger."
 )]
 pub struct StatePullArgs {
     /// Output file, readable only by its owner; standard output when omitted
@@ -152,7 +152,7 @@ pub struct StateSealArgs {
 /// Command-line arguments of `stead state adopt-directory`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead state adopt-directory -e prod\n  stead state adopt-directory --all --yes\n\nA ledger on a shared backend remembers the repository and the directory that it is applied from; elsewhere plans\nare blocked. A move inside of the repository needs no adoption."
+    after_help = "Examples:\n  stead state adopt-directory -e prod\n  stead state adopt-directory --all --yes\n\nA ledger on a shared backend records the repository and the directory that it is applied from; plans from another\ndirectory are blocked. A move inside of the repository needs no adoption."
 )]
 pub struct AdoptDirectoryArgs {
     /// All stacks of the repository, in all environments (or the one of -e), after it was renamed or copied
@@ -182,13 +182,13 @@ pub struct RecoverArgs {
 }
 
 fn parse_list_number(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "it is a number of the list, from 1 on".to_owned())
+    text.parse().map_err(|_| "expected a number of the list, from 1 on".to_owned())
 }
 
 fn parse_reason(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("say why, in a few words".to_owned()),
-        text if text.len() > 500 => Err("say it in 500 letters".to_owned()),
+        "" => Err("give a reason, in a few words".to_owned()),
+        text if text.len() > 500 => Err("a reason has 500 characters at most".to_owned()),
         text => Ok(text.to_owned()),
     }
 }

@@ -34,7 +34,7 @@ pub struct EvalArgs {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
-    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, everything is listed that can be asked for."
+    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, it lists all subjects."
 )]
 pub struct ExplainArgs {
     /// A kind, KIND.ATTRIBUTE, a keyword, a function, or a code of a diagnostic or a plan
@@ -141,8 +141,8 @@ pub struct CostArgs {
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
-    What a look saw is kept in .stead/drift, names and times only: keep that directory between the runs of a cron, \
-    and each tells what is new, since when the rest is there, and what is resolved."
+    stead records the drift that it found in .stead/drift, names and times only: keep that directory between cron runs, \
+    and each run reports new drift, since when the other drift exists, and what is resolved."
 )]
 pub struct DriftArgs {
     /// Exit with 3 if there is drift

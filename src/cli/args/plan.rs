@@ -97,7 +97,7 @@ pub struct ShowArgs {
 /// Command-line arguments of `stead apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nSecrets that the stack hands to a sink go to a program of your own settings.toml, by its standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct ApplyArgs {
     /// A saved plan; it is applied unchanged or not at all
@@ -128,7 +128,7 @@ pub struct ApplyArgs {
 
 fn parse_nonempty_reason(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("say why".to_owned()),
+        "" => Err("give a reason".to_owned()),
         text => Ok(text.to_owned()),
     }
 }
@@ -194,7 +194,7 @@ pub struct DestroyArgs {
 fn parse_parallelism(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (1..=1024).contains(&n) => Ok(n),
-        _ => Err("it is a number from 1 to 1024".to_owned()),
+        _ => Err("expected a number from 1 to 1024".to_owned()),
     }
 }
 
@@ -210,7 +210,7 @@ fn parse_fingerprint(text: &str) -> Result<Name, String> {
         8 | 9 if is_hex(&digits.replacen('-', "", 1)) => Err(format!(
             "eight digits are for display only, for two plans can have the same eight; {FULL_FINGERPRINT_HINT}"
         )),
-        _ => Err(format!("this is no fingerprint of a plan; {FULL_FINGERPRINT_HINT}")),
+        _ => Err(format!("this is not the fingerprint of a plan; {FULL_FINGERPRINT_HINT}")),
     }
 }
 
@@ -219,11 +219,11 @@ fn parse_lifetime(text: &str) -> Result<SignedDuration, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u16>().ok());
     let lifetime = match days {
         Some(days) => SignedDuration::from_hours(24 * i64::from(days)),
-        None => text.parse().map_err(|_| "it has the form 90m, 12h or 7d".to_owned())?,
+        None => text.parse().map_err(|_| "expected the form 90m, 12h or 7d".to_owned())?,
     };
     if binding::LIFETIME_RANGE.contains(&lifetime) {
         Ok(lifetime)
     } else {
-        Err("it is from 1m to 30d".to_owned())
+        Err("expected a duration from 1m to 30d".to_owned())
     }
 }

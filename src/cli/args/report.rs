@@ -46,13 +46,14 @@ fn parse_report_target(text: &str, legal: &[ReviewFormat]) -> Result<ReportTarge
     };
     let Some(format) = legal.iter().copied().find(|format| format.name() == name) else {
         return Err(match nearest_name(name, legal.iter().map(|format| format.name())) {
-            Some(near) => format!("there is no report {name} here; did you mean {near}?"),
-            None => format!("there is no report {name} here; there are {}", names()),
+            Some(near) => format!("there is no report format {name} here; did you mean {near}?"),
+            None => format!("there is no report format {name} here; there are {}", names()),
         });
     };
     match path {
         "" => Err(format!("{name}= needs a path: {name}=report.{name}")),
-        "-" => Err("reports go to files; --output says how the result itself is written".to_owned()),
+        "-" => Err("a report needs the path of a file; --output selects the format of the result itself"
+            .to_owned()),
         path => Ok((format, PathBuf::from(path))),
     }
 }
@@ -67,7 +68,7 @@ mod tests {
         for (text, says) in [
             ("md", "FORMAT=PATH"),
             ("md=", "needs a path"),
-            ("md=-", "go to files"),
+            ("md=-", "needs the path of a file"),
             ("mdd=x", "did you mean md?"),
         ] {
             let error = of_plan(text).unwrap_err();

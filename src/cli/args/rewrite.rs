@@ -81,9 +81,9 @@ pub struct ConvertArgs {
 /// Tool whose files `convert` reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SourceFormatChoice {
-    /// Docker Compose, `compose.yaml`.
+    /// File of Docker Compose, `compose.yaml`.
     Compose,
-    /// Render's Blueprint, `render.yaml`.
+    /// Blueprint file of Render, `render.yaml`.
     Render,
     /// DigitalOcean's app spec, `.do/app.yaml`.
     AppSpec,

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 /// Command-line arguments of `stead login`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service; with --keychain in the system's keychain (macOS: the login\nkeychain; elsewhere what secret-tool of libsecret reaches), and the file only says so. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work --keychain\n  pass show stead | stead login --key-stdin"
+    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service; with --keychain in the system's keychain (macOS: the login\nkeychain; elsewhere the keyring of libsecret's secret-tool), and the file only records that. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work --keychain\n  pass show stead | stead login --key-stdin"
 )]
 pub struct LoginArgs {
     /// Read the key from standard input instead of prompting for it
@@ -86,13 +86,13 @@ pub struct CatalogUpdateArgs {
 }
 
 fn parse_amount(text: &str) -> Result<Decimal, String> {
-    text.parse().map_err(|_| "it is a number, as 2 or 0.5".to_owned())
+    text.parse().map_err(|_| "expected a number, such as 2 or 0.5".to_owned())
 }
 
 fn parse_field_filter(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("it has the form FIELD=VALUE".to_owned()),
+        _ => Err("expected the form FIELD=VALUE".to_owned()),
     }
 }
 
@@ -103,7 +103,7 @@ fn parse_megabytes(text: &str) -> Result<Decimal, String> {
         rest if rest.ends_with('g') => (rest.trim_end_matches('g'), 1024),
         rest => (rest.trim_end_matches('m'), 1),
     };
-    let number: Decimal = digits.trim().parse().map_err(|_| "it has the form 2048 or 2GB".to_owned())?;
+    let number: Decimal = digits.trim().parse().map_err(|_| "expected the form 2048 or 2GB".to_owned())?;
     Ok(number * Decimal::from(factor))
 }
 

@@ -16,7 +16,7 @@ in virtual time, with the variables that it gives and no others.
       plan: { create: [vm.web.b], count: { update: 1 }, monthly: { max: 60 }, policy: { budget: pass } }
       apply: { outputs: { url: https://shop.example.com }, objects: { vm: 2 } }
 
-given.world is empty, shop, objects=N or the file of an export; given.applied applies the stack before. \
+given.world is empty, shop, objects=N or the file of an export; given.applied applies the stack first. \
 A plan may be expected to fail: problems: [S0201], blocks: [grow_only]. After an apply, the next plan is \
 empty.
 

@@ -42,7 +42,7 @@ fn yes_may_name_kinds_and_never_eats_the_file() {
     assert_eq!(yes("stead apply --yes prod.plan"), (Some(AutoApproval::All), Some("prod.plan".into())));
     let only = AutoApproval::Only([ChangeKind::Create, ChangeKind::Update].into());
     assert_eq!(yes("stead apply --yes=create,update"), (Some(only), None));
-    assert!(parse("stead apply --yes=crate").unwrap_err().to_string().contains("none of create, update"));
+    assert!(parse("stead apply --yes=crate").unwrap_err().to_string().contains("not one of create, update"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub enum FileSyntax {
     /// YAML, the syntax of `stead.yaml`.
     #[default]
     Yaml,
-    /// KDL, version 2.
+    /// KDL, version 2 of the language.
     Kdl,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn parse_module_or_resource(text: &str) -> Result<Address, String> {
 pub(super) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
     match text.split_once('=') {
         None => Ok((parse_module_or_resource(text)?, None)),
-        Some((_, "")) => Err("the id is missing behind the =".to_owned()),
+        Some((_, "")) => Err("the id is missing after the =".to_owned()),
         Some((path, id)) => Ok((parse_address(path)?, Some(Name::new(id)))),
     }
 }
@@ -62,13 +62,13 @@ pub(super) fn parse_approval(text: &str) -> Result<AutoApproval, String> {
     }
     let kind = |word: &str| {
         ChangeKind::from_str(word, false)
-            .map_err(|_| format!("`{word}` is none of create, update, replace, delete"))
+            .map_err(|_| format!("`{word}` is not one of create, update, replace, delete"))
     };
     text.split(',').map(kind).collect::<Result<_, _>>().map(AutoApproval::Only)
 }
 
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
-        text.parse().map_err(|_| "it has the form 90s, 5m or 1h".to_owned())?;
+        text.parse().map_err(|_| "expected the form 90s, 5m or 1h".to_owned())?;
     Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
 }

@@ -47,7 +47,7 @@ pub fn pipeline_refusal(facts: &PipelineParameters) -> Option<String> {
     let odd = |c: char| c.is_control() || matches!(c, '$' | '`' | '%' | '\u{2028}' | '\u{2029}');
     let path = std::iter::once(&facts.directory).find(|path| path.contains(odd));
     path.map(|path| {
-        format!("the directory {path:?} has characters that CI systems do not take as they are")
+        format!("the directory {path:?} has characters that CI systems do not accept without quotes")
     })
 }
 

@@ -35,7 +35,7 @@ impl DriftHistoryFile {
             return;
         }
         if let Err(why) = self.try_write(sightings) {
-            ui.write_message(&format!("note: the next look will not know what is new: {why:#}"));
+            ui.write_message(&format!("note: the next run cannot determine which drift is new: {why:#}"));
         }
     }
 

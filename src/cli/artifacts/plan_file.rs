@@ -34,7 +34,9 @@ impl LoadedPlan {
         match &self.signer {
             Some(key) if self.checked => format!("signed by the key {key}: checked"),
             Some(key) => {
-                format!("signed by the key {key}, it says: not checked, as no --verify-key is given")
+                format!(
+                    "signed by the key {key}, according to the file: not checked, as no --verify-key is given"
+                )
             }
             None => "not signed".to_owned(),
         }
@@ -56,7 +58,7 @@ pub(in crate::cli) fn signing_key(
 ) -> Result<Option<SigningKey>, CliFailure> {
     let Some(path) = flag.or(settings.plan_keys.sign.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_own_secret(path)?;
-    let help = "stead signs with a key as this makes one: openssl genpkey -algorithm ed25519 -out FILE";
+    let help = "Generate a key for signing: openssl genpkey -algorithm ed25519 -out FILE";
     SigningKey::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
@@ -67,7 +69,7 @@ pub(in crate::cli) fn signing_key(
 fn verifying_keys(settings: &Settings, flag: Option<&Path>) -> Result<Option<VerifyingKeys>, CliFailure> {
     let Some(path) = flag.or(settings.plan_keys.verify.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_bytes(path)?;
-    let help = "The public key of a private one: openssl pkey -in FILE -pubout";
+    let help = "Print the public key of a private key: openssl pkey -in FILE -pubout";
     VerifyingKeys::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
@@ -109,7 +111,7 @@ pub(in crate::cli) fn read_verified(
         keys.verify_signature(&signed).map_err(|error| {
             CliFailure::new(Exit::Blocked, format!("{}: {error}", stack_files::display_path(path)))
                 .help("Nothing was sent.")
-                .help("Take the plan as the job that made it left it: stead plan -o FILE --sign-key FILE")
+                .help("Use the unchanged file of the job that made the plan: stead plan -o FILE --sign-key FILE")
         })?;
     }
     let saved = parse_saved_plan(path, &signed)?;

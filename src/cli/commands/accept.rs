@@ -35,7 +35,7 @@ pub(super) async fn run(
     let Some(path) = &found.path else { return Err(missing_object_failure(wanted)) };
     let live = live_literal(resource, path, &found.live, ledger).ok_or_else(|| {
         CliFailure::new(Exit::Failed, format!("the live value of {wanted} is a secret, or not known"))
-            .help("Set it where the configuration takes it from.")
+            .help("Set it in the source from which the configuration reads it.")
     })?;
     let stack = stack_files::read_stack(&session.settings.dir)?;
     let Some(before) = source_of(project, setting, &stack.sources) else {
@@ -51,8 +51,8 @@ pub(super) async fn run(
     check_edited_stack(session, &stack.sources, &before, &after)?;
     let rewrite = FileRewrite { path: PathBuf::from(&before.path), before, after };
     if rewrite_files::write_rewrites(session, &[rewrite], yes).await? {
-        session.ui.report_done(&format!("{wanted} is accepted."));
-        session.next("plan", "shows that nothing is put back");
+        session.ui.report_done(&format!("The configuration has the live value of {wanted} now."));
+        session.next("plan", "shows that an apply no longer reverts it");
     }
     Ok(Exit::Done)
 }
@@ -77,17 +77,19 @@ fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, CliFai
         DriftClass::Gone => Err(missing_object_failure(wanted)),
         DriftClass::Accepted => Err(CliFailure::new(
             Exit::Failed,
-            format!("the configuration says the same as {wanted} already"),
+            format!("the configuration has the live value of {wanted} already"),
         )),
-        DriftClass::Ignored => Err(CliFailure::new(Exit::Failed, format!("{wanted} is left alone anyway"))
-            .help("Its ignore_drift says so.")),
+        DriftClass::Ignored => {
+            Err(CliFailure::new(Exit::Failed, format!("stead does not change {wanted} anyway"))
+                .help("Its ignore_drift covers it."))
+        }
         _ => Ok(found),
     }
 }
 
 fn missing_object_failure(wanted: &Name) -> CliFailure {
     CliFailure::new(Exit::Failed, format!("{wanted} has no live value: the object is gone"))
-        .help("Remove its block, or let an apply make it again.")
+        .help("Remove its block, or let an apply recreate it.")
 }
 
 /// Returns the resource and the location of its attribute, if a literal for this resource alone is written there.
@@ -108,8 +110,8 @@ fn find_written_setting<'p>(
         None => setting.decided_by(),
     };
     if let Some(origin) = origin {
-        return Err(CliFailure::new(Exit::Failed, format!("{wanted} is decided by {origin}"))
-            .help("Change it there: a plain value in its place would cut that tie."));
+        return Err(CliFailure::new(Exit::Failed, format!("{wanted} is set by {origin}"))
+            .help("Change it there: a literal would replace the reference."));
     }
     if resource.key.is_some() {
         return Err(CliFailure::new(
@@ -119,7 +121,7 @@ fn find_written_setting<'p>(
         .help("Change it there by hand, for example by each.key."));
     }
     if setting.directory.is_some() {
-        return Err(CliFailure::new(Exit::Failed, format!("{wanted} stands for a directory's contents")));
+        return Err(CliFailure::new(Exit::Failed, format!("{wanted} is the content of a directory")));
     }
     Ok((resource, setting))
 }

@@ -25,7 +25,7 @@ use crate::model::value::Value;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
 use crate::report::views::action_output::laid_out;
 
-/// Runs one action.
+/// Runs the action that `stead do` names.
 ///
 /// # Errors
 /// When an argument is invalid, the action is not confirmed, the service refuses it, or it fails.
@@ -45,14 +45,16 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DoArgs) -> Resu
     }
     let before = read_object_before(&scene).await;
     let stop = Cell::new(false);
-    let told = || session.ui.write_message("Stopping once the request is answered.");
+    let told = || session.ui.write_message("Stopping after the response to the request.");
     let answer = match run_interruptible(send::send_action(&scene), &stop, told).await? {
         SignalOutcome::Finished(answer) => answer?,
-        SignalOutcome::Abandoned => return Err(interrupted_failure("whether it was done is not known")),
+        SignalOutcome::Abandoned => {
+            return Err(interrupted_failure("the outcome of the request is not known"));
+        }
     };
     warn_apply_reverts(&scene);
     if stop.get() {
-        return Err(interrupted_failure("the request was answered; nothing waits for its end"));
+        return Err(interrupted_failure("the service responded; stead does not wait for completion"));
     }
     let over = wait_for_action(scene, before.as_ref(), answer.as_ref()).await?;
     let answered = CompletedAction { scene, answer: answer.as_ref(), over: &over };
@@ -84,8 +86,8 @@ fn parse_target(args: &DoArgs) -> Result<TargetReference, CliFailure> {
         [only] if !only.action.needs_object() => Ok(TargetReference::Kind(only.kind)),
         many => {
             let kinds: Vec<&str> = many.iter().map(|deed| deed.kind.name).collect();
-            Err(CliFailure::new(Exit::Usage, format!("{} of what?", args.action))
-                .help(format!("Say it: {}", kinds.join(", "))))
+            Err(CliFailure::new(Exit::Usage, format!("{} needs an object", args.action))
+                .help(format!("Name it: {}", kinds.join(", "))))
         }
     }
 }
@@ -169,7 +171,7 @@ fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
     let wanted = stack.ledger.entries.get(address).and_then(|entry| entry.applied.get(attribute.name));
     if now.is_some() && wanted.is_some() && wanted != now.as_ref() {
         scene.session.ui.write_message(&format!(
-            "note: {} of {address} is managed: the next apply sets it back, unless the configuration changes.",
+            "note: {} of {address} is managed: the next apply reverts it, unless the configuration changes.",
             attribute.name
         ));
     }
@@ -212,7 +214,7 @@ async fn wait_for_action(
     match run_interruptible(wait.wait_until_over(answer), &Cell::new(true), || {}).await? {
         SignalOutcome::Finished(over) => over,
         SignalOutcome::Abandoned => {
-            Err(interrupted_failure("it goes on without us; only the waiting ended"))
+            Err(interrupted_failure("it continues on the service; only the wait ended"))
         }
     }
 }
@@ -232,6 +234,6 @@ async fn follow_until_stopped(answered: &CompletedAction<'_>, id: &str) -> CliFa
     let wait = ActionWaiter { scene, before: None, status: &|_| {}, news: &news };
     match run_interruptible(wait.follow_feed(&scene.order.ask, id, known), &Cell::new(true), || {}).await {
         Ok(SignalOutcome::Finished(failure)) | Err(failure) => failure,
-        Ok(SignalOutcome::Abandoned) => interrupted_failure("nothing follows any more"),
+        Ok(SignalOutcome::Abandoned) => interrupted_failure("stead no longer follows the output"),
     }
 }

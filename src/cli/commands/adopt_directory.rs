@@ -41,9 +41,9 @@ pub(super) async fn run(session: &CommandContext, args: &AdoptDirectoryArgs) -> 
     if !ledger_settings::is_shared(&session.settings) {
         return Err(CliFailure::new(
             Exit::Usage,
-            "the ledger is beside its stack, and not on a shared backend",
+            "the ledger is in the stack's directory, and not on a shared backend",
         )
-        .help("Only ledgers of a shared backend (STEAD_BACKEND) remember where they are applied from."));
+        .help("Only ledgers of a shared backend (STEAD_BACKEND) record the directory that they are applied from."));
     }
     if args.all {
         let all = of_repository(session, &session.settings.dir).await?;
@@ -116,8 +116,7 @@ async fn of_repository(
                 units.push(unit);
             } else if unit.here.compare(&unit.ledger.origins) != OriginMatch::Same {
                 session.ui.write_message(&format!(
-                    "warning: {}/{environment} is applied from {}, not from {shown}: left out. To adopt it all the \
-                     same: stead -C {shown} state adopt-directory",
+                    "warning: {}/{environment} is applied from {}, not from {shown}: left out. To adopt it anyway: stead -C {shown} state adopt-directory",
                     header.name,
                     join_origins(&unit.ledger)
                 ));
@@ -142,7 +141,7 @@ fn is_renamed(unit: &OriginCandidate) -> bool {
 
 fn join_origins(ledger: &Ledger) -> String {
     let known: Vec<String> = ledger.origins.iter().map(ToString::to_string).collect();
-    if known.is_empty() { "a directory that it does not name".to_owned() } else { known.join(" and ") }
+    if known.is_empty() { "a directory that it did not record".to_owned() } else { known.join(" and ") }
 }
 
 /// Shows what would be recorded, asks, and records it.
@@ -170,7 +169,7 @@ async fn adopt_units(
     for unit in &units {
         record_origin(session, unit).await?;
     }
-    session.ui.report_done("Recorded. Apply from there as ever.");
+    session.ui.report_done("Recorded. You can apply from there as before.");
     session.next("plan", "compares the configuration with the live objects");
     Ok(Exit::Done)
 }

@@ -56,8 +56,7 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Explains what `--expect` does not cover before the ledger exists: without its key there
 /// are no fingerprints of values.
-const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect binds the expressions and the names of secrets, and not \
-                      their values. A saved plan binds these, too.";
+const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect covers the expressions and the names of secrets, but not their values. A saved plan covers these, too.";
 
 /// Parameters of an apply, from the command line of `apply`, `destroy` or `secret rotate`.
 #[derive(Debug, Clone)]
@@ -117,7 +116,7 @@ pub(in crate::cli) async fn plan_and_apply(
         } else {
             failure
                 .help(format!("Confirm with a flag: {}", session.command_line("apply --yes")))
-                .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE agree to less.")
+                .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE confirm less.")
         });
     }
     let project = report_files::open_or_report(session, &order.running.reports.wanted)?;
@@ -182,12 +181,12 @@ fn check_confirmation(
     match order.stack {
         None if order.destroy && order.yes.is_some() => Err(CliFailure::new(
             Exit::Usage,
-            "--yes alone destroys nothing: the stack's name has to be said, too",
+            "--yes alone destroys nothing: the stack's name must be confirmed, too",
         )
         .help(approval_hint(session, project))),
         Some(named) if named != stack => {
-            Err(CliFailure::new(Exit::Usage, format!("--confirm says {named}; this stack is {stack}"))
-                .help("Check -C and -e: nothing was removed."))
+            Err(CliFailure::new(Exit::Usage, format!("--confirm has {named}; this stack is {stack}"))
+                .help("Check -C and -e: nothing was deleted."))
         }
         _ => Ok(()),
     }
@@ -209,7 +208,7 @@ async fn ask_approval(
             Exit::Blocked,
             format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
         )
-        .help(format!("Add `{action}` to --yes, or apply without it and answer the question.")));
+        .help(format!("Add `{action}` to --yes, or apply without it and confirm when asked.")));
     }
     let stack = &project.stack;
     let typed = match (order.destroy, stack.environment.confirm) {
@@ -299,7 +298,7 @@ impl<'a> ApplyCommand<'a> {
         let asking = ask_approval(session, project, &plan, order);
         let pins = plan.bookkeeping.iter().any(|one| matches!(one, LedgerUpdate::PinRecipients(_)));
         if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
-            let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
+            let text = if order.destroy { "Nothing was deleted." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
                 return Err(CliFailure::new(Exit::Failed, "canceled").help(text));
             }
@@ -359,7 +358,7 @@ impl<'a> ApplyCommand<'a> {
         let overrides = self.overriding.map(PolicyOverrides::policy_names).unwrap_or_default();
         if plan.is_blocked(&overrides) {
             return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
-                .help("stead show FILE tells what blocks it."));
+                .help("stead show FILE shows its blockers."));
         }
         self.remember_origin().await?;
         self.run_whole(&plan, world.known).await
@@ -437,9 +436,9 @@ impl<'a> ApplyCommand<'a> {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(RELEASE_TIMEOUT);
         futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
-        let again = format!("Go on with: {}", self.session.command_line("apply"));
+        let again = format!("Continue with: {}", self.session.command_line("apply"));
         CliFailure::new(Exit::Interrupted, "stopped at once")
-            .help("What was under way stands in the ledger: the next run finds out what came of it.")
+            .help("Requests in progress are in the ledger: the next run determines their outcome.")
             .help(again)
     }
 
@@ -514,7 +513,7 @@ impl<'a> ApplyCommand<'a> {
             Err(failure) => self
                 .session
                 .ui
-                .write_message(&format!("An older ledger would not be noticed here: {}", failure.message)),
+                .write_message(&format!("This machine cannot notice an older ledger: {}", failure.message)),
         }
     }
 

@@ -61,7 +61,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &CatalogArgs) ->
     session.ui.write_result(&if session.ui.json {
         json::list_document("offers", &table)
     } else {
-        table.to_text("Nothing in the catalog fits.", session.ui.style)
+        table.to_text("No row of the catalog matches.", session.ui.style)
     });
     Ok(Exit::Done)
 }

@@ -26,7 +26,7 @@ use crate::model::source::Sources;
 use crate::report::text::escape;
 use crate::report::{json, review};
 
-/// Runs the subcommand.
+/// Runs a subcommand of `stead ci`.
 ///
 /// # Errors
 /// When a file cannot be read or written, or the forge refuses a request.
@@ -79,7 +79,7 @@ fn read_report(path: &Path) -> Result<String, CliFailure> {
     let text = String::from_utf8(stack_files::read_output(path)?).unwrap_or_default();
     if review::marker_of(&text).is_none() {
         let name = stack_files::display_path(path);
-        return Err(CliFailure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
+        return Err(CliFailure::new(Exit::Usage, format!("{name} is not a Markdown report of stead"))
             .help("stead plan --report md=FILE writes one."));
     }
     Ok(text)
@@ -106,8 +106,9 @@ async fn print_reviewed_fingerprint(
     let number = request_number(&desk, args).await?;
     let request = desk.read_request(number).await?;
     if !request.is_merged {
-        return Err(CliFailure::new(Exit::Failed, format!("request {number} is not merged"))
-            .help("What is not merged can still change: its plan is not the one that was agreed to."));
+        return Err(CliFailure::new(Exit::Failed, format!("request {number} is not merged")).help(
+            "A request that is not merged can still change: its plan is not the one that was approved.",
+        ));
     }
     let marker = format!("<!-- stead:{} -->", review::comment_marker(&title));
     let found = desk.find_note(CommentThread::Review(number), &marker).await?;
@@ -125,7 +126,7 @@ async fn print_reviewed_fingerprint(
             Exit::Failed,
             format!("the plan of {title} in request {number} is not of the commit that was merged"),
         )
-        .help("Make the pipeline of its last commit write its plan, or plan again and review that."));
+        .help("Run the pipeline of its last commit, so that it writes its plan; or plan again and review that."));
     }
     if session.ui.json {
         session.ui.write_result(&json::to_pretty(&json!({
@@ -191,8 +192,8 @@ fn write_pipeline(session: &CommandContext, args: &CiInitArgs) -> Result<Exit, C
 fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFailure> {
     stack_and_environments(&session.settings)?;
     let git = git_origin::hooks_directory(&session.settings.dir).ok_or_else(|| {
-        CliFailure::new(Exit::Failed, "git looks for no hooks where the stack is")
-            .help("There is no repository (git init makes one), or its core.hooksPath leads to a program that keeps hooks: have that run `stead fmt --check` and `stead validate`.")
+        CliFailure::new(Exit::Failed, "git uses no hooks in the stack's directory")
+            .help("There is no repository (git init creates one), or a program manages its hooks (core.hooksPath): have it run `stead fmt --check` and `stead validate`.")
     })?;
     let text =
         ci_templates::git_hook(&join_segments(&SharedRoot::find_root(&session.settings.dir, false).place));
@@ -249,7 +250,7 @@ fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
     let none = || {
         let place = stack_files::display_path(&settings.dir);
         CliFailure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
-            .help("stead validate says what is wrong; stead init begins one.")
+            .help("stead validate shows its errors; stead init creates one.")
     };
     load::read_header(REGISTRY, &files.sources, &below).ok_or_else(none)
 }

@@ -19,7 +19,7 @@ pub(in crate::cli) struct CompletionContext {
 /// Candidates that the command line's declaration does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum CompletionSource {
-    /// No further candidates.
+    /// No candidates besides the declared ones.
     Nothing,
     /// Addresses of the stack, with or without an attribute.
     Address,
@@ -27,7 +27,7 @@ pub(in crate::cli) enum CompletionSource {
     Environment,
     /// Subjects of `explain`: kinds, keywords, codes.
     Subject,
-    /// Kinds of resources.
+    /// Kinds of resources, such as `vm`.
     Kind,
     /// Tables of the catalog.
     Table,

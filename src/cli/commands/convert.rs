@@ -17,7 +17,7 @@ use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
 
-/// Converts a file.
+/// Converts another tool's file to stead's configuration.
 ///
 /// # Errors
 /// When it cannot be read or converted, or the output file exists.
@@ -82,7 +82,9 @@ fn guess_tool(session: &CommandContext, source: &Source) -> Option<convert::Sour
         convert::SourceFormat::Render => ("a Render blueprint", "render"),
         convert::SourceFormat::AppSpec => ("an app spec", "app-spec"),
     };
-    session.ui.write_message(&format!("note: read as {what}, by what stands in it; --from {word} says so"));
+    session.ui.write_message(&format!(
+        "note: read as {what}, because of its content; to set the format: --from {word}"
+    ));
     Some(origin)
 }
 
@@ -93,7 +95,7 @@ fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Ve
             Exit::Usage,
             format!("{} ends in neither .yaml, .yml nor .kdl", source.path),
         )
-        .help("Say what it is: --from compose, render or app-spec."));
+        .help("Name its format: --from compose, render or app-spec."));
     };
     let to = args.to.map_or(if from == Syntax::Yaml { Syntax::Kdl } else { Syntax::Yaml }, to_syntax);
     let file = EditableFile { source, registry: &REGISTRY };

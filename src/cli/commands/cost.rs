@@ -50,7 +50,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result
     ui.write_result(&if ui.json { cost::cost_document(&bill) } else { cost::cost_page(&bill, ui.style) });
     if let Some(file) = args.file.as_ref().filter(|_| !ui.json) {
         ui.hint(&format!(
-            "note: {} holds what changes; what stays as it is counts in the total only",
+            "note: {} contains the changes only; unchanged resources count in the total only",
             stack_files::display_path(file)
         ));
     }

@@ -27,7 +27,7 @@ use crate::report::text::escape;
 /// Timeout of the wait until the object is gone.
 const DELETION_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Deletes the object.
+/// Deletes an object that no ledger owns.
 ///
 /// # Errors
 /// When a ledger owns the object, its id was not repeated, or the service refuses.
@@ -68,7 +68,7 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
         |error| {
             CliFailure::new(
                 Exit::Failed,
-                format!("the service took the deletion of {shown}, and then: {error}"),
+                format!("the service accepted the deletion of {shown}, but then: {error}"),
             )
             .help(format!("Look at it: stead ls --unmanaged --kind {}", key.kind))
         },
@@ -117,7 +117,7 @@ fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Cl
             Exit::Blocked,
             format!("{shown} may be the object of {}: {}", question.intent.address, question.text),
         )
-        .help("Answer the question first: stead resolve. Nothing was sent.")),
+        .help("Resolve the ambiguous intent first: stead resolve. Nothing was sent.")),
         None => Ok(()),
     }
 }
@@ -164,7 +164,7 @@ async fn is_confirmed(
     match args.given.get("confirm").and_then(|given| given.last()) {
         Some(id) if *id == key.id.as_str() => Ok(true),
         Some(id) => {
-            Err(CliFailure::new(Exit::Usage, format!("--confirm says {id}; the object is {}", key.id))
+            Err(CliFailure::new(Exit::Usage, format!("--confirm has {id}; the object is {}", key.id))
                 .help("Nothing was sent."))
         }
         None if session.ui.interactive => {
@@ -176,7 +176,7 @@ async fn is_confirmed(
                 session.command_line(&format!("do delete {} --confirm {}", display_key(key), key.id));
             Err(CliFailure::new(
                 Exit::Blocked,
-                format!("this deletes {what}, and its id was not repeated as consent"),
+                format!("this deletes {what}, and its id was not repeated as confirmation"),
             )
             .help(format!("Confirm with a flag: {line}"))
             .help("Nothing was sent."))
@@ -213,6 +213,6 @@ fn check_deletion(mutation: MutationOutcome, shown: &str) -> Result<(), CliFailu
         MutationOutcome::Refused(refusal) => CliFailure::refused_action(&what, &refusal, "Nothing was deleted."),
         MutationOutcome::NotSent(reason) => CliFailure::unsent_action(&what, &reason),
         MutationOutcome::Unknown { reason, .. } => CliFailure::new(Exit::Failed, format!("{what}: {reason}"))
-            .help("Whether it was deleted is not known. The same command shows whether the object is still there."),
+            .help("The outcome of the deletion is not known. The same command shows whether the object still exists."),
     })
 }

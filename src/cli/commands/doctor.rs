@@ -70,7 +70,7 @@ fn check_key(session: &CommandContext) -> (DoctorCheck, Option<Secret>) {
         CloudEndpoint::Local => {
             return (DoctorCheck::new_skipped(NAME, "The built-in cloud brings its own."), None);
         }
-        CloudEndpoint::Unset => return (DoctorCheck::new_skipped(NAME, "No service is named."), None),
+        CloudEndpoint::Unset => return (DoctorCheck::new_skipped(NAME, "No service is configured."), None),
     };
     match api_key::find_with_origin(settings, url) {
         Ok((key, origin)) => (surroundings::check_key_source(settings, url, origin), Some(key)),
@@ -88,7 +88,7 @@ fn open_read_only_link(
 ) -> Result<ServiceConnection, CliFailure> {
     let settings = &session.settings;
     if key.is_none() && settings.cloud != CloudEndpoint::Local {
-        return Err(CliFailure::new(Exit::Refused, "There is no key to ask with."));
+        return Err(CliFailure::new(Exit::Refused, "There is no key for a request."));
     }
     ServiceConnection::open_read_only(settings, &settings.dir, key.cloned())
 }

@@ -29,7 +29,7 @@ use crate::report::text::escape;
 use crate::report::views::drift::{self, DriftReport, OtherProjectCounts};
 use crate::report::views::list::ObjectSummary;
 
-/// Checks for drift.
+/// Compares the live objects with the ledger, and reports drift.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
@@ -76,7 +76,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     } else {
         session.ui.write_result(&drift::drift_page(&found, session.ui.style));
         if found.to_decide() > 0 {
-            session.next("plan", "shows what an apply would put back");
+            session.next("plan", "shows what an apply would revert");
         }
     }
     // Stored last: if printing fails, the next run must report the drift as new again.
@@ -105,7 +105,7 @@ async fn find_unmanaged(
         Err(failure) => {
             let cause = escape::escape_line(&failure.message);
             session.ui.write_message(&format!(
-                "note: what is unmanaged is not known: another ledger cannot be read: {cause}"
+                "note: the unmanaged objects are not known: another ledger cannot be read: {cause}"
             ));
             return Ok((UnmanagedObjects::default(), true));
         }

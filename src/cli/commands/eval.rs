@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &EvalArgs) -> Result<E
     ui.write_result(&format!("{text}\n"));
     if !known && !waits_for.is_empty() {
         let names: Vec<&str> = waits_for.iter().take(10).copied().collect();
-        ui.write_message(&format!("not known before it is read or made: {}", names.join(", ")));
+        ui.write_message(&format!("known only after its object is read or created: {}", names.join(", ")));
     }
     Ok(Exit::Done)
 }

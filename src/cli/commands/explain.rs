@@ -23,7 +23,7 @@ struct ExplainDocument<T> {
     page: T,
 }
 
-/// Prints the explanation.
+/// Prints the explanation of a subject; without a subject, the index.
 ///
 /// # Errors
 /// When the subject does not exist.
@@ -199,12 +199,15 @@ fn attribute_page(page: &mut TextPage, attribute: &AttributePage) {
     push_fact(
         page,
         "secret",
-        if attribute.secret { "yes: shown nowhere, remembered by fingerprint" } else { "" },
+        if attribute.secret { "yes: never shown, recorded by its fingerprint" } else { "" },
     );
     push_facts(page, "price", &attribute.price);
     push_fact(page, "names", attribute.listed_by.as_deref().unwrap_or_default());
-    let said =
-        if attribute.assumed { "assumed: the service's document does not say it" } else { "documented" };
+    let said = if attribute.assumed {
+        "assumed: the service's document does not specify it"
+    } else {
+        "documented"
+    };
     push_fact(page, "known", said);
     if !attribute.rules.is_empty() {
         push_heading(page, "rules");
@@ -290,20 +293,20 @@ mod tests {
                       included_storage_gb of the plan
       known           documented
     "#);
-        insta::assert_snapshot!(shown("R0301"), @r#"
-    R0301
-      A database's plan must be one of its engine's.
-      found           A rule of the service: found while the configuration is checked, or by
-                      the plan that knows what is live. Nothing was sent.
-      kind            database
-      stands in       specification, Errors, case 2
-    wrong
-      database:
-        main: { engine: mysql, plan: pg-1c-2g }
-    right
-      database:
-        main: { engine: mysql, plan: mysql-1c-2g }
-    "#);
+        insta::assert_snapshot!(shown("R0301"), @"
+        R0301
+          A database's plan must be one of its engine's.
+          found           A rule of the service: found while the configuration is checked, or by
+                          the plan, which knows the live objects. Nothing was sent.
+          kind            database
+          stands in       specification, Errors, case 2
+        wrong
+          database:
+            main: { engine: mysql, plan: pg-1c-2g }
+        right
+          database:
+            main: { engine: mysql, plan: mysql-1c-2g }
+        ");
     }
 
     #[test]
@@ -324,43 +327,43 @@ mod tests {
         example
           lifecycle: { protect: true, timeouts: { create: 30m } }
         ");
-        insta::assert_snapshot!(shown("volume"), @r#"
-    volume
-      Block storage that outlives the machine it is attached to.
-      written         volume: { NAME: { … } }
-      belongs to      a project
-      costs a month   price_per_gb_month (volume) × size
-      replacement     The new one comes first, then the old one goes; its data is lost for
-                      good.
-      deletion        its data is lost for good
-      takes           about 3 s to create, 2 s to change, 1 s to delete
-    attributes
-      name          Display name. text, a change replaces
-      size          Size in GB; it can only grow. whole number (GB), required
-      region        Where it runs; us-east is the only region. one of us-east, default
-                    us-east, a change replaces
-      billing_type  payg is billed by the hour, subscription by the month, from the account
-                    balance first. one of payg, subscription, default payg, a change replaces
-      vm            The VM that it is attached to. reference to a vm
-    set by the service
-      status          available, or in_use while attached. text
-      price_per_hour  What an hour costs, in USD. number
-      project_id      The id of the project that owns it. text
-      created_at      When it was made. RFC 3339 time
-      updated_at      When it last changed. RFC 3339 time
-    actions (stead do)
-      snapshot  Makes a snapshot now. makes a snapshot
-      restore   Puts it back to the state of one of its snapshots. restore of what refers to
-                it
-    requests
-      create  POST /api/v1/volumes
-      read    GET /api/v1/volumes/{id}
-      list    GET /api/v1/volumes
-      delete  DELETE /api/v1/volumes/{id}
-      resize  PATCH /api/v1/volumes/{id}
-      attach  POST /api/v1/volumes/{id}/attach
-      detach  POST /api/v1/volumes/{id}/detach
-    "#);
+        insta::assert_snapshot!(shown("volume"), @"
+        volume
+          Block storage that outlives the machine it is attached to.
+          written         volume: { NAME: { … } }
+          belongs to      a project
+          costs a month   price_per_gb_month (volume) × size
+          replacement     The new object is created first, then the old one is deleted; its data
+                          is lost for good.
+          deletion        its data is lost for good
+          takes           about 3 s to create, 2 s to change, 1 s to delete
+        attributes
+          name          Display name. text, a change replaces
+          size          Size in GB; it can only grow. whole number (GB), required
+          region        Where it runs; us-east is the only region. one of us-east, default
+                        us-east, a change replaces
+          billing_type  payg is billed by the hour, subscription by the month, from the account
+                        balance first. one of payg, subscription, default payg, a change replaces
+          vm            The VM that it is attached to. reference to a vm
+        set by the service
+          status          available, or in_use while attached. text
+          price_per_hour  What an hour costs, in USD. number
+          project_id      The id of the project that owns it. text
+          created_at      When it was made. RFC 3339 time
+          updated_at      When it last changed. RFC 3339 time
+        actions (stead do)
+          snapshot  Makes a snapshot now. makes a snapshot
+          restore   Puts it back to the state of one of its snapshots. restore of the object that
+                    refers to it
+        requests
+          create  POST /api/v1/volumes
+          read    GET /api/v1/volumes/{id}
+          list    GET /api/v1/volumes
+          delete  DELETE /api/v1/volumes/{id}
+          resize  PATCH /api/v1/volumes/{id}
+          attach  POST /api/v1/volumes/{id}/attach
+          detach  POST /api/v1/volumes/{id}/detach
+        ");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::model::source::Source;
 use crate::report::json;
 use crate::report::views::edits;
 
-/// Formats files.
+/// Formats the given files, or standard input for `-`.
 ///
 /// # Errors
 /// When one cannot be read, has syntax errors, or cannot be written. No file is changed in that case.
@@ -65,13 +65,13 @@ async fn read_and_format(
     }
     let pruned = prune::prune_declarations(&session.settings).await?;
     for text in &pruned.dropped {
-        session.ui.write_message(&format!("{text} is done: dropped"));
+        session.ui.write_message(&format!("{text} is obsolete: removed"));
     }
     for text in &pruned.kept {
-        session.ui.write_message(&format!("{text}, is done; other stacks may need it: left alone"));
+        session.ui.write_message(&format!("{text}, is obsolete here; other stacks may need it: kept"));
     }
     if pruned.dropped.is_empty() && pruned.kept.is_empty() {
-        session.ui.write_message("No declaration is done in every environment.");
+        session.ui.write_message("No declaration is obsolete in every environment.");
     }
     let named = |(before, after): (Source, Source)| (PathBuf::from(&before.path), before, after);
     Ok(pruned.files.into_iter().map(named).collect())

@@ -13,7 +13,7 @@ use crate::plan::join::prices::ObjectPrices;
 use crate::report::json;
 use crate::report::views::list;
 
-/// Shows one object.
+/// Shows the object at an address.
 ///
 /// # Errors
 /// When the address owns no object, or the service or the ledger cannot be read.

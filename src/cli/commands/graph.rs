@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit,
     if ui.json && args.format.is_some_and(|format| format != GraphFormat::Tree) {
         return Err(CliFailure::new(
             Exit::Usage,
-            "a drawing is no document: --format and --output exclude each other",
+            "a drawing is not a JSON document: --format and --output exclude each other",
         )
         .help("Leave one of them out: --output json gives nodes and edges."));
     }

@@ -27,7 +27,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) ->
         if runs.is_empty() {
             return Err(CliFailure::new(
                 Exit::Failed,
-                format!("there is no apply {number}: the ledger remembers {known}"),
+                format!("there is no apply {number}: the ledger has {known}"),
             )
             .help("stead history lists them; 1 is the last one."));
         }
@@ -81,8 +81,8 @@ fn incident_record(incident: &Incident) -> IncidentRecord {
         IncidentKind::Broken { from: None } => "the lock was broken".to_owned(),
         IncidentKind::Repaired { lost } => format!("it was repaired; {lost} records were lost"),
         IncidentKind::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
-        IncidentKind::Pushed { serial } => format!("a copy at record {serial} took its place"),
-        IncidentKind::Sealed { key } => format!("MACs of the key {key} were asked for"),
+        IncidentKind::Pushed { serial } => format!("it was replaced by a copy at record {serial}"),
+        IncidentKind::Sealed { key } => format!("MACs of the key {key} were enabled"),
         IncidentKind::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.as_str()),
     };
     IncidentRecord { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }

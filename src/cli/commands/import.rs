@@ -64,9 +64,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> 
         let stack = &begun.project.stack;
         let found = ledger_io::find_ledger(&begun.project, &connection.place).await?;
         let ledger = found.unwrap_or_else(|| Ledger::new(ledger_io::new_identity(&begun.project)));
-        session
-            .ui
-            .hint(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
+        session.ui.hint(&format!("Read only: {}/{} is not changed.", stack.name, stack.environment.name));
         return ImportCommand { session, begun: &begun, connection: &connection, ledger, journal: None }
             .run(args)
             .await;
@@ -169,7 +167,7 @@ impl ImportCommand<'_> {
         let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
         match unread.get(key) {
             None => Ok(()),
-            Some(why) => Err(CliFailure::new(Exit::Failed, format!("{} is not taken over. {why}", key.id))
+            Some(why) => Err(CliFailure::new(Exit::Failed, format!("{} is not imported. {why}", key.id))
                 .help("Use a key that may read it.")),
         }
     }
@@ -221,8 +219,8 @@ impl ImportCommand<'_> {
         let claimed = claims::claimed_objects(connection, &world.snapshot).await?;
         if let Some(owner) = claimed.get(&key) {
             let why = claims::left_to_its_owner(&world.snapshot, owner);
-            return Err(CliFailure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
-                .help("Change the claim inside of it, not the object: two would fight over it."));
+            return Err(CliFailure::new(Exit::Failed, format!("{id} is not imported. {why}"))
+                .help("Change the claim in its owner, not the object: otherwise two writers would keep changing it."));
         }
         self.read_one(&mut world, &key).await?;
         let options = PlanningOptions { foreign, ..self.session.read_only_options() };
@@ -289,7 +287,7 @@ impl ImportCommand<'_> {
         accepted.map_err(|refused| match refused {
             ImportError::Rejected(rejected) => CliFailure::from(rejected),
             ImportError::Blocked(why) => {
-                CliFailure::new(Exit::Failed, format!("nothing was taken over: {why}"))
+                CliFailure::new(Exit::Failed, format!("nothing was imported: {why}"))
             }
         })
     }
@@ -318,7 +316,7 @@ impl ImportCommand<'_> {
                 return Ok(Exit::Failed);
             }
         } else {
-            let question = format!("Write {} files and take this over?", accepted.files.len());
+            let question = format!("Write {} files and import this?", accepted.files.len());
             if !self.session.confirm_action(args.yes, &question).await? {
                 return Ok(Exit::Failed);
             }
@@ -425,8 +423,7 @@ impl ImportCommand<'_> {
             ui.write_message("Nothing was written.");
             return Ok(Exit::Done);
         };
-        let question =
-            if differs { "Take it over? The next apply changes it as shown." } else { "Take it over?" };
+        let question = if differs { "Adopt it? The next apply changes it as shown." } else { "Adopt it?" };
         if !self.session.confirm_action(args.yes, question).await? {
             return Ok(Exit::Failed);
         }
@@ -455,7 +452,7 @@ impl ImportCommand<'_> {
             ui.write_message("Nothing was written.");
             return Ok(exit);
         }
-        if !self.session.confirm_action(args.yes, "Take these over?").await? {
+        if !self.session.confirm_action(args.yes, "Adopt these?").await? {
             return Ok(Exit::Failed);
         }
         let count = recovery.found.len();

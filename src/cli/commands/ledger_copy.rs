@@ -13,7 +13,7 @@ use crate::model::clock::Clock;
 /// Returns the failure for a missing ledger.
 pub(super) fn missing_ledger(place: &LedgerLocation) -> CliFailure {
     CliFailure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
-        .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
+        .help("Check -C, -e and STEAD_BACKEND; the first apply creates one.")
 }
 
 /// Replaces a ledger by a copy.

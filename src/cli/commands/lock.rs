@@ -61,12 +61,14 @@ async fn break_lock(
     let who = held.holder.in_words();
     if matches!(place, LedgerLocation::Directory(_)) {
         return Err(CliFailure::new(Exit::Locked, format!("the ledger is locked by {who}"))
-            .help("This lock is its process's own: end the process, and the lock is gone with it."));
+            .help("The process holds this lock itself: end the process, and the lock is released."));
     }
     session.ui.write_message(&format!(
-        "{who} has the lock. If it still runs, it can record nothing more; what became of"
+        "{who} has the lock. If it still runs, it can record nothing more; its open requests"
     ));
-    session.ui.write_message("its open requests is asked, and their resources wait for the answer.");
+    session
+        .ui
+        .write_message("become ambiguous intents, and their resources are frozen until you resolve them.");
     if !session.confirm_action(args.yes, "Break the lock?").await? {
         return Ok(Exit::Failed);
     }

@@ -33,7 +33,7 @@ pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -
     if !credentials::is_key(text) {
         return Err(CliFailure::new(
             Exit::Usage,
-            "this is no key: it is empty, or holds a blank or a character that no key has",
+            "this is not a key: it is empty, or contains a blank or a character that no key has",
         )
         .help("Nothing was stored."));
     }
@@ -87,14 +87,14 @@ pub(in crate::cli) fn log_out(session: &CommandContext) -> Result<Exit, CliFailu
     {
         return Err(CliFailure::new(
             Exit::Failed,
-            format!("the key for {origin}{profile} is used here no more, and may still be in the system's keychain: {why}"),
+            format!("the key for {origin}{profile} is no longer used here, but may still be in the system's keychain: {why}"),
         )
         .help(format!("Remove `{}` there.", keychain::key_label(place))));
     }
     print_done(
         session,
         &if kept.is_some() {
-            format!("The key for {origin}{profile} is forgotten here. It stays valid until it is revoked.")
+            format!("The key for {origin}{profile} is deleted here. It stays valid until it is revoked.")
         } else {
             format!("There is no stored key for {origin}{profile}.")
         },
@@ -137,7 +137,7 @@ fn service_origin(session: &CommandContext) -> Result<(String, String), CliFailu
             Ok((url.clone(), origin))
         }
         CloudEndpoint::Local => Err(CliFailure::new(Exit::Usage, "the built-in cloud needs no key")),
-        CloudEndpoint::Unset => Err(CliFailure::new(Exit::Usage, "no service is named")
+        CloudEndpoint::Unset => Err(CliFailure::new(Exit::Usage, "no service is configured")
             .help("Name it by --api-url, STEAD_API_URL, or api_url in a profile of settings.toml.")),
     }
 }
@@ -200,7 +200,7 @@ fn as_text(
     if untold.is_empty() {
         text
     } else {
-        format!("{text}The service does not tell: {}.\n", untold.join(", "))
+        format!("{text}The service does not report: {}.\n", untold.join(", "))
     }
 }
 

@@ -31,7 +31,7 @@ use crate::report::views::list::{self, ObjectSummary};
 /// Maximum number of parents, per kind, whose children are read when their kind was not requested.
 const MAX_PARENTS: usize = 50;
 
-/// Lists objects.
+/// Lists objects of the requested kinds, or of all kinds.
 ///
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
@@ -90,7 +90,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
         session.ui.hint(&format!("note: {others} of the account left out: --all-projects lists them, too"));
     }
     if strangers > 0 {
-        session.next("plan --adopt KIND.NAME=ID", "takes one over that the configuration describes");
+        session.next("plan --adopt KIND.NAME=ID", "adopts an object that the configuration describes");
     }
     Ok(Exit::Done)
 }

@@ -15,7 +15,7 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 
-/// Moves the ledger.
+/// Moves the ledger to another location.
 ///
 /// # Errors
 /// When either location cannot be used, or the new one holds something else.
@@ -26,8 +26,11 @@ pub(super) async fn run(
     from: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     if session.settings.cloud == CloudEndpoint::Local {
-        return Err(CliFailure::new(Exit::Usage, "the built-in cloud's ledger stays beside it")
-            .help("Leave out --cloud local to move the ledger of a real account."));
+        return Err(CliFailure::new(
+            Exit::Usage,
+            "the built-in cloud's ledger cannot be moved away from its data",
+        )
+        .help("Leave out --cloud local to move the ledger of a real account."));
     }
     let to = ledger_settings::parse_location(&args.to, &project.stack.name)?;
     if to == *from {
@@ -44,7 +47,7 @@ pub(super) async fn run(
                 Exit::Failed,
                 format!("there is no ledger of the stack at {from}"),
             )
-            .help("There is nothing to move: set STEAD_BACKEND, and the first apply begins one there."));
+            .help("There is nothing to move: set STEAD_BACKEND, and the first apply creates one there."));
         }
     }
     session.ui.write_message(&format!(
@@ -73,9 +76,9 @@ async fn confirm_migrated(
     if ledger_io::find_ledger(project, to).await?.is_none() {
         return Err(CliFailure::new(
             Exit::Failed,
-            format!("the ledger was moved to {to}, and there is none"),
+            format!("the ledger was moved to {to}, but does not exist there"),
         )
-        .help("Somebody removed it there: push a copy, or stead recover."));
+        .help("Somebody deleted it there: push a copy, or stead recover."));
     }
     session.ui.report_done(&format!("The ledger is at {to} already."));
     tell_next(session, to);
@@ -116,7 +119,7 @@ async fn under_both(
         if !read.is_some_and(|read| same_content(&read, &ledger)) {
             return Err(CliFailure::new(
                 Exit::Failed,
-                format!("{to} does not give back what was written to it"),
+                format!("{to} does not return the data that was written to it"),
             )
             .help("The ledger stays where it was."));
         }
@@ -142,7 +145,7 @@ async fn copy_ledger(
     let there = new.ledger().clone();
     if there.identity.lineage != ledger.identity.lineage {
         return Err(CliFailure::new(Exit::Failed, format!("{to} holds another ledger of this stack"))
-            .help("Look there first; nothing is written over it."));
+            .help("Check that ledger first; stead does not overwrite it."));
     }
     if same_content(&there, ledger) {
         return Ok(());
@@ -150,9 +153,9 @@ async fn copy_ledger(
     if !ledger_io::is_empty(&there) && !args.force {
         return Err(CliFailure::new(
             Exit::Failed,
-            format!("{to} holds a copy of this ledger that says something else"),
+            format!("{to} contains a copy of this ledger with other content"),
         )
-        .help("If it is left from an interrupted move and was never used: --force writes over it."));
+        .help("If it is left from an interrupted move and was never used: --force overwrites it."));
     }
     write_copy(session, new, Ledger { moved_to: None, ..ledger.clone() }).await
 }

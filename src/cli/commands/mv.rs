@@ -35,9 +35,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Resu
     }
     let block = find_block(&begun, from)?;
     if let Some((collection, attribute)) = list_entry_attribute(&begun.project.stack, from) {
-        let help =
-            format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
-        return Err(CliFailure::new(Exit::Usage, format!("{from} is named by what it says"))
+        let help = format!(
+            "To give it another name, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`."
+        );
+        return Err(CliFailure::new(Exit::Usage, format!("{from} has its value as its name"))
             .help(help_in_syntax(&begun, block.file, &help)));
     }
     check_new_address(&begun, from, to, block.file)?;

@@ -72,7 +72,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
         plan_file::save_plan(path, plan.clone(), binding, key.as_ref())?;
         if holds_key {
             session.ui.hint(&format!(
-                "The ledger does not exist yet, so {} holds a key of its own: keep the file as private as the ledger.",
+                "The ledger does not exist yet, so {} contains a new fingerprint key: keep the file as private as the ledger.",
                 stack_files::display_path(path)
             ));
         }
@@ -118,7 +118,7 @@ fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
     if asked && (!args.destroy || args.out.is_some()) {
         return Err(CliFailure::new(
             Exit::Usage,
-            "--with-leftovers goes with plan --destroy, and without --out",
+            "--with-leftovers needs plan --destroy, and excludes --out",
         )
         .help("A destroy lists what it deletes and asks: stead destroy --with-leftovers"));
     }
@@ -150,8 +150,7 @@ fn bind_plan(
 pub(in crate::cli) fn warn_of_contest(session: &CommandContext, plan: &Plan, ledger: &Ledger) {
     for name in competing_writers::find_competing_writes(&plan.drift, ledger.history.iter()) {
         session.ui.write_message(&format!(
-            "warning: {name} differs again although the last applies put it back: someone else writes it, \
-             too. Let one of you manage it; `ignore_drift` leaves it to the other."
+            "warning: {name} differs again although the last applies reverted it: another writer changes it, too. Let one of them manage it; `ignore_drift` leaves it to the other."
         ));
     }
 }

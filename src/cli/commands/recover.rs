@@ -21,7 +21,7 @@ use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::report::json;
 use crate::report::views::recovery as page;
 
-/// Rebuilds the ledger.
+/// Rebuilds a lost ledger from live objects.
 ///
 /// # Errors
 /// When one exists, or the service cannot be read.
@@ -45,10 +45,10 @@ fn refuse_unless_empty(ledger: &Ledger) -> Result<(), CliFailure> {
     }
     Err(CliFailure::new(
         Exit::Failed,
-        format!("the ledger is there, with {} resources", ledger.entries.len()),
+        format!("the ledger exists, with {} resources", ledger.entries.len()),
     )
     .help("Nothing is lost: stead plan compares it with the live objects.")
-    .help("To take over single objects: stead apply --adopt ADDRESS=ID."))
+    .help("To adopt single objects: stead apply --adopt ADDRESS=ID."))
 }
 
 /// State of one rebuild: the stack, the connection and the new ledger.
@@ -81,10 +81,10 @@ impl RecoverCommand<'_> {
         }
         let count = recovery.found.len();
         self.write(recovery, world.snapshot.account).await?;
-        ui.write_message(&format!("The ledger is there again, with {count} resources."));
+        ui.write_message(&format!("The ledger is rebuilt, with {count} resources."));
         if exit == Exit::Blocked {
             ui.write_message(
-                "What is ambiguous was left out: stead apply --adopt ADDRESS=ID takes the right one over.",
+                "Ambiguous objects were left out: stead apply --adopt ADDRESS=ID adopts the right one.",
             );
         }
         self.session.next("plan", "shows what differs");

@@ -43,7 +43,7 @@ pub(super) async fn verify_ledger(
     }
     match objection {
         Some(objection) => session.ui.write_message(objection.remedy),
-        None => session.next("state repair", "shows what can be got back"),
+        None => session.next("state repair", "shows what can be restored"),
     }
     Ok(Exit::Failed)
 }
@@ -125,12 +125,12 @@ pub(super) async fn run(
     let LedgerLocation::Directory(directory) = place else {
         return Err(CliFailure::new(
             Exit::Usage,
-            format!("only a directory's ledger is repaired; this one is at {place}"),
+            format!("stead repairs only a ledger in a directory; this one is at {place}"),
         )
-        .help("Put back a copy: stead state push FILE. Or restore the place's own backup."));
+        .help("Restore a copy: stead state push FILE. Or restore the backend's own backup."));
     };
     if report_if_unproven(read_checked(project, place).await?).flaws.is_empty() {
-        session.ui.report_done("The ledger is whole: nothing was changed.");
+        session.ui.report_done("The ledger is undamaged: nothing was changed.");
         return Ok(Exit::Done);
     }
     let (stack, key) = (&project.stack, open::seal_key(&session.settings)?);
@@ -161,7 +161,7 @@ pub(super) async fn run(
         return Ok(Exit::Failed);
     }
     let aside = repair.write()?;
-    session.ui.write_message(&format!("Repaired. The files as they were are kept beside it: {aside}*."));
+    session.ui.write_message(&format!("Repaired. The damaged files are kept next to it: {aside}*."));
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
 }

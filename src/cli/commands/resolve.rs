@@ -22,7 +22,7 @@ use crate::report::json::{self, AmbiguousIntentEntry};
 use crate::report::text::escape;
 
 /// Status text of a request that is presumed to have had no effect.
-const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late one";
+const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late effect";
 
 /// Lists or resolves ambiguous intents.
 ///
@@ -148,9 +148,9 @@ fn of_resource(project: &LoadedStack, ledger: &Ledger, asked: &str) -> Result<Uu
         [] if !declared.clone().any(|known| known == asked) => {
             Err(unknown_addresses::unknown_address(asked, declared))
         }
-        [] => Err(CliFailure::new(Exit::Failed, format!("there is no open question about {asked}"))
+        [] => Err(CliFailure::new(Exit::Failed, format!("there is nothing to resolve for {asked}"))
             .help("stead resolve without arguments lists them.")),
-        _ => Err(CliFailure::new(Exit::Usage, format!("there are several questions about {asked}"))
+        _ => Err(CliFailure::new(Exit::Usage, format!("there are several intents to resolve for {asked}"))
             .help("Name one by its first digits: stead resolve lists them.")),
     }
 }
@@ -166,7 +166,7 @@ fn find_intent(ledger: &Ledger, asked: &str) -> Result<Uuid, CliFailure> {
 fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, CliFailure> {
     let asked = ledger.questions.get(&op).map(|question| &question.intent);
     asked.or_else(|| ledger.watched.get(&op)).cloned().ok_or_else(|| {
-        CliFailure::new(Exit::Failed, "the question was answered meanwhile").help("Nothing was recorded.")
+        CliFailure::new(Exit::Failed, "another user resolved it meanwhile").help("Nothing was recorded.")
     })
 }
 
@@ -183,7 +183,7 @@ fn choose_answer(
     session.ui.write_message(render_intent(ledger, op).trim_end());
     let answers = possible_answers(ledger, op);
     let choices: Vec<&str> = std::iter::once("later").chain(answers.iter().map(String::as_str)).collect();
-    let at = session.ui.choose("What became of it?", &choices).map_err(anyhow::Error::from)?;
+    let at = session.ui.choose("What was its outcome?", &choices).map_err(anyhow::Error::from)?;
     let words: Vec<&str> = choices[at].split(' ').collect();
     Ok(match words[..] {
         ["adopt", id] => Some(ResolveAction::Adopt { id: id.into() }),
@@ -203,7 +203,7 @@ async fn resolve_answer(
 ) -> Result<Said, CliFailure> {
     let names_object = matches!(answer, ResolveAction::Adopt { .. } | ResolveAction::Surplus { .. });
     if names_object && !matches!(intent.action, IntentAction::Create { .. }) {
-        let text = format!("the request for {} was no creation: it made no object", intent.address);
+        let text = format!("the request for {} was not a creation: it created no object", intent.address);
         return Err(CliFailure::new(Exit::Failed, text).help("Its answers are: absent, forget."));
     }
     Ok(match answer {
@@ -215,7 +215,7 @@ async fn resolve_answer(
         }
         ResolveAction::Absent if ledger.watched.contains_key(&intent.op) => {
             return Err(CliFailure::new(Exit::Failed, format!("the request is {PRESUMED_ABSENT}"))
-                .help("It counts as absent already. To watch it no longer: forget."));
+                .help("It counts as absent already. To stop watching it: forget."));
         }
         ResolveAction::Absent => Said::Nothing,
         ResolveAction::Forget => Said::Dropped,
@@ -241,7 +241,7 @@ async fn read_candidate(
         return Err(fail(format!("{id} belongs to {owner} already")));
     }
     if matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(id)) {
-        return Err(fail(format!("{id} was there before the request, which cannot have made it")));
+        return Err(fail(format!("{id} existed before the request, which cannot have created it")));
     }
     let elsewhere = object.project.as_ref().zip(intent.project.as_ref()).is_some_and(|(a, b)| a != b);
     if elsewhere {
@@ -268,7 +268,7 @@ fn possible_answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
 
 fn render_open_intents(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     if ledger.questions.is_empty() && ledger.watched.is_empty() && lost.is_empty() {
-        return "There are no open questions.\n".to_owned();
+        return "There is nothing to resolve.\n".to_owned();
     }
     let requests =
         ledger.questions.keys().chain(ledger.watched.keys()).map(|op| render_intent(ledger, *op));

@@ -111,7 +111,7 @@ async fn of_module(
     let address = &args.address;
     let declared = MovableDeclaration::find(begun, address, |rest| {
         format!(
-            "Take the key out of its `for_each`, and write `removed: [{{ from: {rest}, action: {action} }}]`."
+            "Remove the key from its `for_each`, and write `removed: [{{ from: {rest}, action: {action} }}]`."
         )
     })?;
     let all: Vec<Address> = declared.prefixes.iter().map(|prefix| declared.address_in(prefix)).collect();
@@ -140,9 +140,12 @@ fn reject_referenced(stack: &Stack, address: &Address, all: &[Address]) -> Resul
     if places.is_empty() {
         return Ok(());
     }
-    let failure = CliFailure::new(Exit::Failed, format!("{address} stays: it is still referred to"));
+    let failure = CliFailure::new(
+        Exit::Failed,
+        format!("{address} is not removed: there are still references to it"),
+    );
     let told = places.iter().take(MAX_LISTED_LOCATIONS).fold(failure, CliFailure::help);
-    Err(told.help("Nothing was written. Take these references out first."))
+    Err(told.help("Nothing was written. Remove these references first."))
 }
 
 /// Reads the edited files, checks that no other resource is removed, and writes them.
@@ -155,7 +158,7 @@ async fn check_and_write(
     // A remaining reference is reported as the error that it would cause.
     let after = edits.read().inspect_err(|_| {
         session.ui.write_message(&format!(
-            "{} stays, and nothing was written: without it there would be",
+            "{} is not removed, and nothing was written: without it there would be",
             args.address
         ));
     })?;
@@ -165,12 +168,12 @@ async fn check_and_write(
     let left: BTreeSet<&Address> = left.collect();
     if left != after.resources.keys().collect() {
         let text = format!("other resources than {} would change", args.address);
-        let help = "Nothing was written. Take it out by hand, and write a `removed` entry.";
+        let help = "Nothing was written. Remove it by hand, and write a `removed` entry.";
         return Err(CliFailure::new(Exit::Failed, text).help(help));
     }
     if !edits.confirm_and_write(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
-    session.next("plan", "shows what becomes of it");
+    session.next("plan", "shows what happens to its object");
     Ok(Exit::Done)
 }

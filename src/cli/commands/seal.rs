@@ -43,7 +43,7 @@ pub(super) async fn run(
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {
     let key = crate::cli::ledger::open::seal_key(&session.settings)?.ok_or_else(|| {
-        CliFailure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it names the file of the key")
+        CliFailure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it must name the file of the key")
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > ledger.key)")
     })?;
     SealCommand { session, args, project, place, key }.run().await
@@ -58,7 +58,7 @@ impl SealCommand<'_> {
             (Ok(Some(ledger)), _) => Ok(self.report_unchanged(&ledger)),
             (Err(StoreError::Sealed(MacError::MissingMacs)), None) => self.add_macs().await,
             (Err(StoreError::Sealed(MacError::MissingMacs)), Some(_)) => {
-                let what = "the ledger has no MACs at all, so the previous key proves nothing of it";
+                let what = "the ledger has no MACs, so it cannot be verified with the previous key";
                 Err(CliFailure::new(Exit::Blocked, what).help(
                     "If it had MACs of that key, somebody removed them: restore a copy that has them.",
                 ))
@@ -90,13 +90,13 @@ impl SealCommand<'_> {
         if self.marks(self.key.clone()).saw_macs(Some(&found))? {
             let what = "the ledger has no MACs, and it had them when this machine last saw it";
             return Err(CliFailure::new(Exit::Blocked, what)
-                .help("Somebody removed them, and can have changed anything in it: it gets none here.")
-                .help("Restore a copy that has them: remove the ledger from its place, then stead state push FILE."));
+                .help("Somebody removed them, and can have changed anything in it: stead does not add them here.")
+                .help("Restore a copy that has them: remove the ledger from its location, then stead state push FILE."));
         }
         // Records can have MACs although an earlier checkpoint has none.
         let open = found.sealed.is_some().then_some(&lenient);
         let journal = self.open(open).await?;
-        let work = self.write_macs(&journal, "has no MACs: nothing proves who wrote it");
+        let work = self.write_macs(&journal, "has no MACs: a change to it cannot be detected");
         let done = ledger_io::while_kept(&journal, Box::pin(work)).await;
         ledger_io::close_after(journal, done).await
     }
@@ -138,14 +138,14 @@ impl SealCommand<'_> {
     async fn write_macs(&self, journal: &CommandJournal, was: &str) -> Result<Exit, CliFailure> {
         let ui = self.session.ui;
         ui.write_message(&self.summary(&journal.ledger(), was));
-        let question = format!("Cover it with MACs of the key {}?", self.key.id());
+        let question = format!("Add MACs of the key {} to it?", self.key.id());
         if !self.session.confirm_action(self.args.yes, &question).await? {
             return Ok(Exit::Failed);
         }
         journal.enable_macs(&self.key, &self.session.who, SystemClock.now()).await?;
         ledger_io::advance_marks(&self.marks(self.key.clone()), journal);
         ui.report_done(&format!(
-            "MACs of the key {} cover the ledger. It is not written without the key.",
+            "The ledger has MACs of the key {}. It is not written without the key.",
             self.key.id()
         ));
         self.session.next("plan", "compares it with the live objects");
@@ -179,8 +179,7 @@ impl SealCommand<'_> {
         }
         let backup = self.session.command_line("state pull -o ledger-backup.json");
         lines.push(format!(
-            "Whoever could write there can have changed it: compare these ids with the live objects. Save a copy first: \
-             {backup}"
+            "Everyone who could write there can have changed it: compare these ids with the live objects. Save a copy first: {backup}"
         ));
         lines.join("\n")
     }

@@ -31,7 +31,7 @@ use crate::model::clock::Clock;
 use crate::model::secret::{Secret, is_same_fingerprint};
 use crate::report::json;
 
-/// Runs the subcommand.
+/// Runs a subcommand of `stead secret`.
 ///
 /// # Errors
 /// When the stack has errors, there is no such secret, or the ledger cannot be read or written.
@@ -55,7 +55,7 @@ fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Resul
     let text = format!("# created: {}\n# public key: {recipient}\n{key}\n", SystemClock.now());
     if !stack_files::write_new_private(&args.out, text.as_bytes())? {
         return Err(CliFailure::existing_file(&shown)
-            .help("An identity that is overwritten opens nothing any more."));
+            .help("An identity that is overwritten can no longer decrypt the kept secrets."));
     }
     if session.ui.json {
         let document = serde_json::json!({
@@ -126,7 +126,7 @@ impl SecretRow {
             line.extend(["  once readable by ", &self.former.join(", "), ": rotate it"]);
         }
         if self.rotating {
-            line += "  rotation under way";
+            line += "  rotation in progress";
         }
         line + "\n"
     }
@@ -192,7 +192,7 @@ fn decrypt_value(session: &CommandContext, ledger: &Ledger, address: &Name) -> R
             Exit::Failed,
             format!("the ledger does not keep the value of {address}"),
         )
-        .help("Its sink may have it; then: stead secret set ADDRESS < FILE keeps it."));
+        .help("Its sink may have it; if so, store it: stead secret set ADDRESS < FILE"));
     };
     let identities = identity::require_identities(&session.settings)?;
     ledger
@@ -260,8 +260,11 @@ async fn write_secret(
         session.ui.report_done(&format!("The ledger keeps {address}, encrypted."));
     } else {
         let Some(sink) = secret_sink(project, address) else {
-            return Err(CliFailure::new(Exit::Failed, format!("nothing keeps {address}: it has no sink"))
-                .help("Add `secrets: { recipients: [age1…] }` to the stack, or a `deliver_secret`."));
+            return Err(CliFailure::new(
+                Exit::Failed,
+                format!("the value of {address} cannot be kept: it has no sink"),
+            )
+            .help("Add `secrets: { recipients: [age1…] }` to the stack, or a `deliver_secret`."));
         };
         let named =
             Address::parse(address).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
@@ -273,7 +276,7 @@ async fn write_secret(
         session.ui.report_done(&format!("The sink of {address} has its value again."));
     }
     if row.fingerprint.is_none() {
-        session.ui.write_message("It was not compared: the ledger had no fingerprint of it.");
+        session.ui.write_message("stead did not compare it: the ledger had no fingerprint of it.");
     }
     Ok(Exit::Done)
 }

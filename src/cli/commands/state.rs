@@ -22,7 +22,7 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::report::json;
 use crate::report::views::list::{self, ObjectSummary};
 
-/// Runs the subcommand.
+/// Runs a subcommand of `stead state`.
 ///
 /// # Errors
 /// When the stack has problems, or the ledger cannot be read or written.
@@ -107,7 +107,7 @@ async fn pull_ledger(
     }
     session
         .ui
-        .write_message("It holds the key of the secrets' fingerprints, and no secret: keep it private.");
+        .write_message("It contains the key of the secrets' fingerprints, but no secret: keep it private.");
     Ok(Exit::Done)
 }
 
@@ -156,12 +156,12 @@ async fn replace_ledger(
     if here.identity.lineage != lineage {
         return Err(CliFailure::new(
             Exit::Failed,
-            format!("the ledger here is another one ({}), not {lineage}", here.identity.lineage),
+            format!("the ledger here has another lineage ({}), not {lineage}", here.identity.lineage),
         )
-        .help("A copy can only take the place of the ledger that it was pulled from, or of none."));
+        .help("A copy can only replace the ledger that it was pulled from, or create a missing one."));
     }
     if same_content(&here, &copy) {
-        session.ui.report_done("The ledger says the same already: nothing was written.");
+        session.ui.report_done("The ledger has the same content already: nothing was written.");
         return Ok(Exit::Done);
     }
     let began = ledger_io::is_empty(&here);
@@ -169,25 +169,28 @@ async fn replace_ledger(
         return Err(CliFailure::new(
             Exit::Failed,
             format!(
-                "the ledger is at record {}, the copy at {}: it would go backwards",
+                "the ledger is at record {}, the copy at {}: the copy is older",
                 here.serial, copy.serial
             ),
         )
-        .help("What was recorded since would be forgotten, objects included. If that is meant: --force."));
+        .help("Everything recorded since would be lost, objects included. If that is intended: --force."));
     }
     if !args.force && marks.saw_macs(Some(&copy))? {
         // A ledger that was deleted here may be newer than the copy.
         let objection = marks.detect_rollback(Some((&copy, &HeadHistory::default())))?;
         if let Some(RollbackDetected { what, means, .. }) = objection {
             return Err(CliFailure::new(Exit::OutOfDate, format!("the copy is refused: {what}: {means}"))
-                .help("Push a newer copy. If this one is meant: --force."));
+                .help("Push a newer copy. If this one is intended: --force."));
         }
     }
     let (from, to) = (here.entries.len(), copy.entries.len());
     session.ui.write_message(&format!("The ledger has {from} resources, the copy {to}."));
     if !began
-        && !ledger_io::while_kept(journal, session.confirm_action(args.yes, "Put the copy in its place?"))
-            .await?
+        && !ledger_io::while_kept(
+            journal,
+            session.confirm_action(args.yes, "Replace the ledger by the copy?"),
+        )
+        .await?
     {
         return Ok(Exit::Failed);
     }

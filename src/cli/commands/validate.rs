@@ -25,7 +25,7 @@ type EnvironmentDiagnostics = Vec<(Name, Vec<Diagnostic>)>;
 /// Maximum number of fix rounds, because one fix can reveal the next error.
 const MAX_ROUNDS: usize = 100;
 
-/// Checks the stack.
+/// Checks the stack; with `--fix`, after applying the fixes.
 ///
 /// # Errors
 /// When it has errors, or cannot be read.
@@ -151,7 +151,7 @@ fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
     let exit = session.report_failure(&CliFailure::from(Box::new(rejected)));
     if mends {
-        session.next("validate --fix", "mends what is safe to mend");
+        session.next("validate --fix", "applies the safe fixes");
     }
     exit
 }
@@ -182,7 +182,7 @@ async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<()
         }
     }
     if rewrites.is_empty() {
-        session.ui.write_message("There is nothing that is safe to mend.");
+        session.ui.write_message("There are no safe fixes.");
         return Ok(());
     }
     rewrite_files::write_rewrites(session, &rewrites, args.yes).await.map(drop)

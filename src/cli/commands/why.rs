@@ -38,9 +38,9 @@ struct WhyResource {
     source: Option<String>,
     /// Origin of the resource: the block, an instance of `for_each`, a module.
     because: Vec<String>,
-    /// Direct dependencies.
+    /// Direct dependencies of the resource.
     waits_for: Vec<WhyDependency>,
-    /// Direct dependents.
+    /// Direct dependents of the resource.
     waited_for_by: Vec<WhyDependency>,
     /// Number of indirect dependencies.
     waits_for_indirectly: usize,
@@ -61,7 +61,7 @@ struct WhyDependency {
     source: Option<String>,
 }
 
-/// Prints the explanation.
+/// Prints why a resource exists, and its dependencies.
 ///
 /// # Errors
 /// When the stack has errors, no resource is at the address, or the plan cannot be read.
@@ -167,7 +167,7 @@ fn block_origins(stack: &Stack, resource: &Resource) -> Vec<String> {
 /// Returns the reasons why a plan changes a resource.
 fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
     let Some(change) = changes.iter().find(|change| change.address == *address) else {
-        return vec!["the plan leaves it is".to_owned()];
+        return vec!["the plan does not change it".to_owned()];
     };
     let word = serde_json::to_value(change.action).ok();
     let word = word.as_ref().and_then(|word| word.as_str()).unwrap_or("changes");
@@ -176,7 +176,7 @@ fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
         None => word.to_owned(),
     }];
     found.extend(change.attributes.iter().map(|one| format!("{} differs", one.path)));
-    found.extend(change.hits.iter().map(|hit| format!("{hit} feels it")));
+    found.extend(change.hits.iter().map(|hit| format!("affects {hit}")));
     found
 }
 
@@ -279,7 +279,7 @@ mod tests {
             "vpc.main  vpc  stead.yaml:10",
             "project.p  project",
             "volume.media  vm  stead.yaml:12",
-            "the plan leaves it is",
+            "the plan does not change it",
         ] {
             assert!(page.contains(part), "{part}: {page}");
         }

@@ -13,7 +13,7 @@ use crate::ledger::stores::file::dir_handle::DirHandle;
 /// What to do with missing parent directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum MissingDirectories {
-    /// Create them.
+    /// Create all missing parent directories.
     Create,
     /// Leave them missing, which is an error.
     Fail,
@@ -30,7 +30,7 @@ pub(in crate::cli) fn open_parent(
     missing: MissingDirectories,
 ) -> io::Result<(DirHandle, String)> {
     let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name");
+    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a file name");
     let name = name.ok_or_else(no_name)?;
     let here = std::env::current_dir()?;
     let full = normalize_path(&here.join(path));
@@ -60,9 +60,9 @@ pub(in crate::cli) fn open_parent(
             FileType::RegularFile => Ok((folder, name)),
             FileType::Symlink => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "it is a symbolic link, and none is followed",
+                "it is a symbolic link, and links are not followed",
             )),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
         },
     }
 }

@@ -174,7 +174,7 @@ impl SharedRoot {
 impl Files for ConfinedFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         if self.trust == Trust::None {
-            let why = "--untrusted reads no file but the stack's own";
+            let why = "with --untrusted, stead reads only the stack's own files";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         read_below(&self.root, path)
@@ -251,7 +251,8 @@ pub(in crate::cli) fn change_private_below(
     let _lock = folder.lock()?;
     let old = match folder.read_bounded(&name, MAX_SIDE_FILE)? {
         Some(bytes) => Some(
-            String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("it holds something else than text"))?,
+            String::from_utf8(bytes)
+                .map_err(|_| anyhow::anyhow!("it contains something other than text"))?,
         ),
         None => None,
     };
@@ -374,7 +375,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
     let attempt = || {
         let data = fs::symlink_metadata(path)?;
         if !data.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         let (folder, name) = parent_of(path)?;
         let mode = data.mode() & mask;
@@ -416,7 +417,7 @@ fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
 
 fn file_name(path: &Path) -> io::Result<String> {
     let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-    name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"))
+    name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not a file name"))
 }
 
 /// Reads a text file that stead wrote; `None` if it does not exist.
@@ -483,7 +484,7 @@ pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<
     let owner = data.uid();
     anyhow::ensure!(
         data.is_file() && (owner == 0 || owner == rustix::process::geteuid().as_raw()),
-        "{place} is not used: it is no file, or belongs to another user"
+        "{place} is not used: it is not a file, or belongs to another user"
     );
     anyhow::ensure!(
         data.mode() & 0o022 == 0,
@@ -538,7 +539,7 @@ pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>>
 pub(in crate::cli) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
     DirHandle::create_private_dir(path)
         .map(drop)
-        .map_err(|error| add_context(&error, "make the directory", path))
+        .map_err(|error| add_context(&error, "create the directory", path))
 }
 
 /// Returns a path with all links resolved; `None` if it does not exist.

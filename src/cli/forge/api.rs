@@ -248,7 +248,7 @@ pub(in crate::cli) fn read_notes(
     Ok((rows.into_iter().filter(is_note).map(|row| note_from_row(row, thread)).collect(), count))
 }
 
-/// Parses one note.
+/// Parses one comment from a forge's response.
 ///
 /// # Errors
 /// When the response has another form.

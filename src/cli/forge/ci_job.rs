@@ -31,7 +31,7 @@ pub(in crate::cli) struct CiJob {
 pub(in crate::cli) enum CiJobError {
     /// No variable of a supported CI system is set.
     #[error(
-        "this is no job of GitHub Actions or GitLab CI: neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
+        "this is not a job of GitHub Actions or GitLab CI: neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
     )]
     NotInCi,
     /// A required variable is missing.
@@ -53,8 +53,7 @@ impl CiJobError {
                 "Give the step `env: { GITHUB_TOKEN: ${{ github.token }} }`."
             }
             Self::MissingVariable("GITLAB_TOKEN") => {
-                "Make a project access token with the scope `api`, and a masked variable GITLAB_TOKEN of it: \
-                 a job's own token may not write comments."
+                "Create a project access token with the scope `api`, and a masked variable GITLAB_TOKEN with it: a job's own token may not write comments."
             }
             Self::MissingVariable(_) | Self::InvalidProject(_) => "The CI system sets it.",
         }

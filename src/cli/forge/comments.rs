@@ -133,15 +133,15 @@ impl CommentWriter {
                 .help(format!("Name the {kind} with --number, or leave this step out."))
         };
         let Some(commit) = &self.job.commit else {
-            return Err(none(format!("the job is about no {kind} and no commit")));
+            return Err(none(format!("the job has no {kind} and no commit")));
         };
         if !actor::is_commit(commit) {
-            return Err(none("the job's commit is none".to_owned()));
+            return Err(none("the job's commit is not a commit id".to_owned()));
         }
         let answer = self.send(&self.job.forge.reviews_of(&self.job.project, commit)).await;
         let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
         let found = api::read_review(commit, &answer).map_err(|_| self.unreadable_answer())?;
-        found.ok_or_else(|| none(format!("commit {commit} came with no {kind}, or with several")))
+        found.ok_or_else(|| none(format!("commit {commit} belongs to no {kind}, or to several")))
     }
 
     /// Returns a pull or merge request.
@@ -197,7 +197,7 @@ impl CommentWriter {
             let why =
                 format!("{} notes of this account begin with {marker}: {}", ids.len(), ids.join(", "));
             return Err(CliFailure::new(Exit::Failed, why)
-                .help("Delete all but the one that counts, or all of them, and run the step again."));
+                .help("Delete all but the valid one, or all of them, and run the step again."));
         }
         Ok(found.pop())
     }
@@ -244,8 +244,10 @@ impl CommentWriter {
         match note.author.id {
             Some(id) if id != self.note_author().await? => {
                 let name = sanitize_server_text(&note.author.name);
-                Err(CliFailure::new(Exit::Failed, format!("the token writes as {name}, the account {id}"))
-                    .help(format!("The note is there. Say whose notes count: --author {id}")))
+                Err(CliFailure::new(Exit::Failed, format!("the token belongs to {name}, the account {id}"))
+                    .help(format!(
+                        "The note exists. Name the account whose notes are trusted: --author {id}"
+                    )))
             }
             _ => Ok(()),
         }
@@ -337,14 +339,11 @@ impl CommentWriter {
     }
 
     fn unreadable_answer(&self) -> CliFailure {
-        CliFailure::new(
-            Exit::Failed,
-            format!("{} answered with something else than its API does", self.host()),
-        )
-        .help(format!(
-            "Is {} the address of its API?",
-            sanitize_server_text(&redact_address(&self.job.api))
-        ))
+        CliFailure::new(Exit::Failed, format!("{} sent a response that its API does not have", self.host()))
+            .help(format!(
+                "Is {} the address of its API?",
+                sanitize_server_text(&redact_address(&self.job.api))
+            ))
     }
 
     fn host(&self) -> String {
@@ -356,18 +355,18 @@ impl CommentWriter {
         let (status, words) = match trouble {
             ForgeError::NoResponse(why) => {
                 return CliFailure::new(Exit::Failed, format!("{host} did not answer: {why}")).help(
-                    "Run the step again: what was written meanwhile is found, and not written twice.",
+                    "Run the step again: it finds a note that was written already, and does not write it twice.",
                 );
             }
             ForgeError::ErrorStatus(status, words) => (status, words),
         };
-        let mut message = format!("{host} says no: {}", status.as_u16());
+        let mut message = format!("{host} refused the request: {}", status.as_u16());
         if !words.is_empty() {
             let _ = write!(message, ", {words}");
         }
         let help = match (status.as_u16(), self.job.forge) {
-            (401, Forge::GitHub) => "GITHUB_TOKEN is no valid token.".to_owned(),
-            (401, Forge::GitLab) => "GITLAB_TOKEN is no valid token, or it has ended.".to_owned(),
+            (401, Forge::GitHub) => "GITHUB_TOKEN is not a valid token.".to_owned(),
+            (401, Forge::GitLab) => "GITLAB_TOKEN is not a valid token, or it has expired.".to_owned(),
             (403 | 404, Forge::GitHub) => format!(
                 "The job needs `permissions: {{ pull-requests: write }}` for a {kind}'s comment, `issues: write` for \
                  an issue; a {kind} from a fork has neither."
@@ -375,7 +374,10 @@ impl CommentWriter {
             (403 | 404, Forge::GitLab) => {
                 "The token needs the scope `api`, and the role of a reporter at least.".to_owned()
             }
-            (300..=399, _) => "The address leads elsewhere, and a token is not sent after it.".to_owned(),
+            (300..=399, _) => {
+                "The server redirects to another address, and stead does not send the token there."
+                    .to_owned()
+            }
             _ => "Run the step again: nothing is written twice.".to_owned(),
         };
         CliFailure::new(Exit::Failed, message).help(help)

@@ -47,7 +47,7 @@ pub(in crate::cli) struct HighWaterMark {
 /// Problem of a ledger that is older than its high-water mark, or another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct RollbackDetected {
-    /// What was detected.
+    /// How the ledger differs from its high-water mark.
     pub(in crate::cli) what: &'static str,
     /// Consequence of applying with this ledger.
     pub(in crate::cli) means: &'static str,
@@ -59,29 +59,27 @@ impl RollbackDetected {
     const fn older_version(what: &'static str) -> Self {
         Self {
             what,
-            means: "what was made since then is not in it, and would be made a second time",
-            remedy: "Put the newer one back; or go on knowingly: --accept-older-ledger.",
+            means: "objects created since then are not in it, and would be created a second time",
+            remedy: "Restore the newer one; or accept this one knowingly: --accept-older-ledger.",
         }
     }
 
     const MACS_MISSING: Self = Self {
-        what: "the ledger's lines do not bear the MACs any more that they bore when it was last seen here",
+        what: "the ledger's records no longer have the MACs that they had when this machine last saw it",
         means: "everyone who can write to its location can have changed any of them",
-        remedy: "Put a copy back that bears them; or look at the plan, and go on knowingly: --accept-older-ledger.",
+        remedy: "Restore a copy that has them; or review the plan, and accept the ledger knowingly: --accept-older-ledger.",
     };
 
     const LEDGER_MISSING: Self = Self {
-        what: "the ledger that was last seen here is gone",
-        means: "what it owned would be made a second time",
-        remedy: "Put a copy back: stead state push FILE. Or rebuild it: stead recover. If it was deleted on purpose: \
-                 --accept-older-ledger.",
+        what: "the ledger that this machine last saw does not exist any more",
+        means: "its objects would be created a second time",
+        remedy: "Restore a copy: stead state push FILE. Or rebuild it: stead recover. If it was deleted on purpose: --accept-older-ledger.",
     };
 
     const OTHER_LEDGER: Self = Self {
-        what: "the ledger is not the one that was last seen here: it has another lineage",
+        what: "the ledger is not the one that this machine last saw: it has another lineage",
         means: "it can own other objects, and a plan would change those",
-        remedy: "Restore the one that was here. If it was rebuilt or begun again on purpose, compare the plan with the \
-                 live objects, then: --accept-older-ledger.",
+        remedy: "Restore the previous one. If it was rebuilt or replaced on purpose, compare the plan with the live objects, then: --accept-older-ledger.",
     };
 }
 
@@ -117,14 +115,14 @@ impl HighWaterMark {
         }
         if ledger.serial < self.serial {
             return Some(RollbackDetected::older_version(
-                "the ledger is older than the last one that was seen here",
+                "the ledger is older than the last one that this machine saw",
             ));
         }
-        let unknown = "the ledger does not know the last apply that was seen here";
+        let unknown = "the ledger does not contain the last apply that this machine saw";
         let other = |head: &String| self.sealed.is_some() && trail.contradicts(self.serial, head);
         if self.head.as_ref().is_some_and(other) {
             return Some(RollbackDetected::older_version(
-                "the ledger does not go on from the version that was last seen here",
+                "the ledger does not continue from the version that this machine last saw",
             ));
         }
         let (run, at) = self.run?;

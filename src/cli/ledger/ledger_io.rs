@@ -149,7 +149,7 @@ pub(in crate::cli) fn check_lock(
     let path = stack_files::display_path(lock_file);
     let what = match pinned {
         None => format!(
-            "{path} is missing: names such as {} are taken as the service lists them now",
+            "{path} is missing: names such as {} are resolved with the service's current catalog",
             first.slug
         ),
         Some(_) => format!("{path} lacks {table} {}, which the stack uses", first.slug),
@@ -233,8 +233,7 @@ fn check_required(
     }
     let state = if found.is_some() { "the ledger is empty" } else { "there is no ledger" };
     Err(CliFailure::new(Exit::Blocked, format!("{state} at {place}, and `STEAD_REQUIRE_LEDGER` is set"))
-        .help("If it was deleted, its objects would be made a second time: put a copy back with stead state push FILE, \
-               or rebuild it with stead recover.")
+        .help("If it was deleted, its objects would be created a second time: restore a copy with stead state push FILE, or rebuild it with stead recover.")
         .help("If the stack was never applied there, apply it once without STEAD_REQUIRE_LEDGER."))
 }
 
@@ -469,7 +468,7 @@ pub(in crate::cli) fn check_unrolled(
 /// Advances the high-water marks to a ledger's last record; warns if they cannot be written.
 pub(in crate::cli) fn advance_marks(marks: &HighWaterMarkStore, journal: &CommandJournal) {
     if let Err(error) = marks.advance_marks(&journal.ledger(), &journal.trail()) {
-        Ui::write_error(&format!("An older ledger would not be noticed here: {error:#}"));
+        Ui::write_error(&format!("This machine cannot notice an older ledger: {error:#}"));
     }
 }
 

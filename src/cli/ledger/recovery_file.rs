@@ -52,7 +52,9 @@ impl RecoveryFile {
                 "The missing records are in the recovery file {}; the next apply adds them to the ledger.",
                 stack_files::display_path(&path)
             )),
-            Err(error) => Ui::write_error(&format!("It cannot be kept elsewhere either: {error:#}")),
+            Err(error) => Ui::write_error(&format!(
+                "The missing records cannot be saved to a recovery file either: {error:#}"
+            )),
         }
     }
 

@@ -58,9 +58,9 @@ async fn read_remote_outputs(
     if project.settings.untrusted {
         return Err(CliFailure::new(
             Exit::Failed,
-            format!("stacks.{name}: --untrusted reads no other stack's ledger"),
+            format!("stacks.{name}: with --untrusted, stead does not read another stack's ledger"),
         )
-        .help("A stack from a stranger could name any of them, and show what it gave."));
+        .help("An untrusted stack could name any of them, and show what it returned."));
     }
     Ok(read_remote_ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
 }
@@ -111,7 +111,7 @@ fn unreadable_stack_failure(
 ) -> CliFailure {
     let problem = Diagnostic::error("S0321", "there is no stack in this directory")
         .with_label(other.span, "")
-        .detail(format!("`{}` cannot be read as one: {cause:#}.", other.shown))
+        .detail(format!("`{}` cannot be read as a stack: {cause:#}.", other.shown))
         .help("name the directory of a stack, relative to this one");
     Box::new(LoadFailure { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }
@@ -138,7 +138,7 @@ fn remote_environment(
                 format!("stacks.{name}: {} has no environment `{wanted}`", other.shown),
             )
             .help(format!(
-                "Say which: stacks: {{ {name}: {{ source: {}, env: … }} }}. It has {}.",
+                "Name one: stacks: {{ {name}: {{ source: {}, env: … }} }}. It has {}.",
                 other.shown,
                 all.join(", ")
             )))

@@ -77,9 +77,9 @@ pub(in crate::cli) fn check_fingerprint(expected: Option<&Name>, plan: &Plan) ->
     match expected {
         Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(CliFailure::new(
             Exit::OutOfDate,
-            format!("nothing is left to do: the plan {expected} is not the plan any more"),
+            format!("nothing is left to do: the current plan is empty, not {expected}"),
         )
-        .help("It was applied already, or the live world became so by itself. Nothing was sent.")),
+        .help("It was applied already, or the live objects changed to the desired state otherwise. Nothing was sent.")),
         Some(expected) if *expected != plan.fingerprint => Err(CliFailure::new(
             Exit::OutOfDate,
             format!(
@@ -87,7 +87,7 @@ pub(in crate::cli) fn check_fingerprint(expected: Option<&Name>, plan: &Plan) ->
                 plan.fingerprint
             ),
         )
-        .help("Nothing was sent. Review the plan as it is now, then expect its fingerprint.")),
+        .help("Nothing was sent. Review the current plan, then pass its fingerprint with --expect.")),
         _ => Ok(()),
     }
 }

@@ -51,5 +51,5 @@ pub(in crate::cli) async fn claimed_objects(
 pub(in crate::cli) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) -> String {
     let name = snapshot.objects.get(owner).and_then(|object| object.attributes.get("name"));
     let name = name.and_then(Value::as_text).unwrap_or(&owner.id);
-    format!("It belongs to the {} {name}: what runs there claimed it.", owner.kind)
+    format!("It belongs to the {} {name}: a workload there claimed it.", owner.kind)
 }

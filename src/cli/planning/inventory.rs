@@ -37,7 +37,7 @@ pub(in crate::cli) fn in_use(
         let beginning = object.attributes.get(KEY_PREFIX_ATTRIBUTE).and_then(Value::as_text);
         beginning.is_some_and(&opens)
     });
-    let why = "It is the key in use, or begins like it: a change of it could lock you out.";
+    let why = "It is the API key in use, or has the same prefix: changing it could lock you out.";
     used.map(|object| (object.key(), why.to_owned())).collect()
 }
 
@@ -119,7 +119,7 @@ pub(in crate::cli) async fn read_whole(
     for (key, object) in keys.into_iter().zip(read) {
         match object {
             Ok(Some(object)) => drop(snapshot.objects.insert(key, object)),
-            Ok(None) => drop(unread.insert(key, "It is gone by now.".to_owned())),
+            Ok(None) => drop(unread.insert(key, "It does not exist any more.".to_owned())),
             Err(error @ ReadError::Refused { .. }) => {
                 let why =
                     format!("It cannot be read by its id: {}.", escape::escape_line(&error.to_string()));
@@ -188,14 +188,14 @@ pub(in crate::cli) fn find_object(
             Exit::Failed,
             format!("there is no {} with the id or name {named}", kind.name),
         )
-        .help("stead ls --unmanaged lists what there is.")),
+        .help("List the unmanaged objects: stead ls --unmanaged")),
         several => {
             let ids: Vec<&str> = several.iter().take(5).map(|object| object.id.as_str()).collect();
             Err(CliFailure::new(
                 Exit::Failed,
                 format!("{} of kind {} are called {named}", several.len(), kind.name),
             )
-            .help(format!("Say which one by its id: {}.", ids.join(", "))))
+            .help(format!("Name one by its id: {}.", ids.join(", "))))
         }
     }
 }

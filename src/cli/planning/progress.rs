@@ -48,7 +48,7 @@ impl DelayEventQueue {
 
 /// Returns the message for a delayed request: the reason and the duration.
 pub(in crate::cli) fn wait_message(wait: &RequestDelay) -> String {
-    format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::format_duration(wait.pause))
+    format!("{}: {}; continues in {}", wait.request, wait.reason, phrases::format_duration(wait.pause))
 }
 
 /// Reporter of one apply's progress.
@@ -141,8 +141,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
 
     /// Reports that the first stop signal arrived.
     pub(in crate::cli) fn announce_stop(&self) {
-        const TEXT: &str =
-            "Stopping: what runs is finished and saved, nothing new starts. Again to stop at once.";
+        const TEXT: &str = "Stopping: running steps are finished and recorded, no new step starts. Press Ctrl-C again to stop at once.";
         match &mut *self.form.borrow_mut() {
             ProgressFormat::ProgressTable(board, live) => {
                 board.stop();

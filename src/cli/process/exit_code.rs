@@ -10,7 +10,7 @@ use crate::plan::model::change::Plan;
 /// Exit code of a command. The numbers are a stable interface, because scripts branch on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exit {
-    /// The command succeeded.
+    /// The command succeeded, and no other code applies.
     Done,
     /// The command failed for a reason without a code of its own.
     Failed,
@@ -79,11 +79,11 @@ impl Exit {
             Self::Failed => "failed",
             Self::Changes => "there are changes (with --exit-code)",
             Self::Drift => "there is drift (with --exit-code)",
-            Self::Blocked => "blocked by a guard",
+            Self::Blocked => "the plan has blockers",
             Self::OutOfDate => "the plan is out of date",
             Self::Partly => "partly applied",
             Self::Refused => "refused by the account",
-            Self::Locked => "someone else is writing the ledger",
+            Self::Locked => "another process is writing the ledger",
             Self::Usage => "wrong usage",
             Self::Interrupted => "interrupted",
             Self::Job(_) => "the job's own",

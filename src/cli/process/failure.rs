@@ -31,7 +31,7 @@ impl CliFailure {
 
     /// Returns the failure for an output file that exists already.
     pub(in crate::cli) fn existing_file(shown: &str) -> Self {
-        Self::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
+        Self::new(Exit::Failed, format!("{shown} exists already; nothing was written"))
     }
 
     /// Returns the failure for an action that the service refused; `untouched` names the object that is unchanged.
@@ -84,7 +84,7 @@ const fn undone_action(error: &StoreError) -> Option<&'static str> {
             Some("Nothing was sent.")
         }
         StoreError::Corrupt { .. } | StoreError::Sealed(MacError::MissingMacs) => {
-            Some("Nothing in it was acted on and nothing was sent.")
+            Some("Nothing in it was used, and nothing was sent.")
         }
         StoreError::Sealed(MacError::WrongKey { .. } | MacError::MissingKey) => {
             Some("Nothing was written or sent.")
@@ -104,28 +104,30 @@ const fn undone_unless_sent(has_sent: bool, undone: &'static str) -> &'static st
 
 /// Consequence for a run that ends after it has sent requests.
 const REQUESTS_SENT_NOTICE: &str =
-    "Requests were sent before: what they did is recorded, or found out by the next run.";
+    "Requests were sent before: their effects are recorded, or the next run determines them.";
 
 /// Returns the advice for a store error.
 const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
     match error {
         StoreError::Locked { .. } => &[
             "Wait for it to end; the lock of a process that died on this machine is broken automatically.",
-            "stead lock status says more. If the holder is gone for good: stead lock break --reason TEXT",
+            "stead lock status shows the holder. If it can no longer release the lock: stead lock break --reason TEXT",
         ],
-        StoreError::Displaced { .. } => &[
-            "What was under way is recorded as open: the next apply finds out what became of it, or asks.",
-        ],
+        StoreError::Displaced { .. } => {
+            &["Requests in progress are recorded as open intents: the next apply resolves them, or asks."]
+        }
         StoreError::Lax { .. } => &[
-            "Two could write the ledger there at the same time.",
-            "Use a place that enforces its conditions: PostgreSQL, an S3 store with conditional writes, or a directory.",
+            "Two processes could write the ledger there at the same time.",
+            "Use a location that enforces write conditions: PostgreSQL, an S3 store with conditional writes, or a directory.",
         ],
-        StoreError::Shared { .. } => &["Check STEAD_BACKEND, what it needs to log in, and the network."],
-        StoreError::Moved { .. } => &["Set STEAD_BACKEND (or --backend) to the new place."],
-        StoreError::Corrupt { .. } => &[
-            "stead state verify shows all that is wrong, stead state repair gets back what can be got back.",
-        ],
-        StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
+        StoreError::Shared { .. } => &["Check STEAD_BACKEND, its credentials, and the network."],
+        StoreError::Moved { .. } => &["Set STEAD_BACKEND (or --backend) to the new location."],
+        StoreError::Corrupt { .. } => {
+            &["stead state verify shows all damage, stead state repair restores what can be restored."]
+        }
+        StoreError::Foreign { .. } => {
+            &["Check -C and -e: a copied directory contains the ledger of its original."]
+        }
         StoreError::Illegal(_) => &["Nothing was written."],
         StoreError::Sealed(MacError::MissingMacs) => &[
             "If it had MACs before, somebody removed them: restore a copy that has them.",
@@ -140,7 +142,7 @@ const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
             &["STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key."]
         }
         StoreError::Io { .. } => &[],
-        StoreError::Poisoned => &["The next run finds out what became of what was sent."],
+        StoreError::Poisoned => &["The next run determines the outcome of the requests that were sent."],
     }
 }
 
@@ -164,14 +166,14 @@ impl From<ReadError> for CliFailure {
                 .help(describe_undone("Nothing was sent."))
                 .help("Check the service's address, and this machine's clock.")
                 .help(
-                    "If an authority of your own or a proxy signs certificates: --ca-file FILE, or STEAD_CA_FILE.",
+                    "If a private CA or a proxy signs the certificates: --ca-file FILE, or STEAD_CA_FILE.",
                 ),
-            ReadError::Failed { .. } => {
-                failure.help(describe_undone("Nothing was changed.")).help("Check the service's address, and try again.")
-            }
-            ReadError::ListChanging { .. } => failure.help(describe_undone("Nothing was changed.")).help(
-                "Somebody else makes or deletes much: try again when that is done.",
-            ),
+            ReadError::Failed { .. } => failure
+                .help(describe_undone("Nothing was changed."))
+                .help("Check the service's address, and try again."),
+            ReadError::ListChanging { .. } => failure
+                .help(describe_undone("Nothing was changed."))
+                .help("Another client creates or deletes many objects: try again when it is done."),
         }
     }
 }

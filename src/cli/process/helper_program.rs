@@ -94,7 +94,7 @@ impl HelperProgram {
     /// As `ask`.
     pub(in crate::cli) fn send_input(&self, text: &str, patience: Duration) -> Result<(), String> {
         if text.len() > MAX_INPUT_BYTES {
-            return Err(format!("it is handed {MAX_INPUT_BYTES} bytes at most"));
+            return Err(format!("its input may have {MAX_INPUT_BYTES} bytes at most"));
         }
         self.run(Some(text), patience).map(drop)
     }

@@ -36,7 +36,7 @@ pub(in crate::cli) fn place_of(
         Some(text) => parse_location(text, name),
         None if backend_required => Err(CliFailure::new(
             Exit::Usage,
-            "the stack demands a shared ledger, and none is named",
+            "the stack requires a shared ledger, and none is configured",
         )
         .help(
             "Set STEAD_BACKEND (or --backend) to postgres://…, s3://bucket/prefix, https://… or file:DIR.",

@@ -86,7 +86,7 @@ impl Ui {
         typed: Option<&str>,
     ) -> Result<bool, CliFailure> {
         let question = match typed {
-            Some(word) => format!("Type {word} to go on: "),
+            Some(word) => format!("Type {word} to continue: "),
             None => format!("{question} [y/N] "),
         };
         let answer = self.ask_question(question).await?;

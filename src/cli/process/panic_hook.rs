@@ -12,7 +12,7 @@ pub fn install_panic_hook() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!("{}:{}", at.file(), at.line()));
-        let place = place.unwrap_or_else(|| "an unknown place".to_owned());
+        let place = place.unwrap_or_else(|| "an unknown location".to_owned());
         // If this write fails, there is no way left to report it.
         let _ = writeln!(std::io::stderr().lock(), "{}", panic_message(&place));
     }));
@@ -23,12 +23,12 @@ fn panic_message(place: &str) -> String {
     // The database library of the built-in cloud panics on some kinds of file damage.
     if place.contains("/redb-") {
         return "error: the file of the built-in cloud is damaged.\n  \
-                Put back a copy of it, or move it away: the cloud then begins anew."
+                Restore it from a copy, or move it away: the cloud then starts empty."
             .to_owned();
     }
     format!(
         "error: this is a bug in stead, at {place} of version {}.\n  \
-         What was done is in the ledger; the next run goes on from there. Please report it.",
+         The ledger has what was done; the next run continues from there. Please report it.",
         env!("CARGO_PKG_VERSION")
     )
 }

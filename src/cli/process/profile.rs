@@ -98,7 +98,7 @@ pub enum ProfileError {
         reason: String,
     },
     /// A key is not known.
-    #[error("{place}: `{key}` means nothing{within}{help}")]
+    #[error("{place}: unknown key `{key}`{within}{help}")]
     Unknown {
         /// Path of the settings file.
         place: String,
@@ -179,7 +179,7 @@ impl Profiles {
             let near = nearest_name(name, self.all.keys().map(Name::as_str));
             let help = match near {
                 Some(near) => format!("; did you mean `{near}`?"),
-                None => format!("; write it there: [profiles.{name}]"),
+                None => format!("; define it there: [profiles.{name}]"),
             };
             ProfileError::Missing { place: self.place.clone(), name: name.clone(), help }
         })
@@ -189,7 +189,7 @@ impl Profiles {
 fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileError> {
     let within = format!(" in profile `{name}`");
     let Value::Table(table) = value else {
-        return Err(unknown_key(place, name, " beside the profiles", &[]));
+        return Err(unknown_key(place, name, " outside of the profiles", &[]));
     };
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(unknown_key(place, key, &within, KEYS));
@@ -201,7 +201,7 @@ fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, Pro
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
         Some(_) => Err(wrong(key, "a text")),
     };
-    let wanted = "a list of texts, the program first: [\"pass\", \"show\", \"stead\"]";
+    let wanted = "a list of strings, the program first: [\"pass\", \"show\", \"stead\"]";
     let list = |key: &'static str, wanted| {
         table.get(key).map(|value| parse_texts(value).ok_or_else(|| wrong(key, wanted))).transpose()
     };
@@ -305,11 +305,11 @@ mod tests {
         let table = [
             (
                 "[profiles.a]\napi_ulr = 'x'",
-                "`api_ulr` means nothing in profile `a`; did you mean `api_url`?",
+                "unknown key `api_ulr` in profile `a`; did you mean `api_url`?",
             ),
-            ("[profiles.a]\napi_key = 'canary'", "`api_key` means nothing in profile `a`"),
-            ("profile = 'a'", "`profile` means nothing; did you mean `profiles`?"),
-            ("[profiles]\na = 1", "`a` means nothing beside the profiles"),
+            ("[profiles.a]\napi_key = 'canary'", "unknown key `api_key` in profile `a`"),
+            ("profile = 'a'", "unknown key `profile`; did you mean `profiles`?"),
+            ("[profiles]\na = 1", "unknown key `a` outside of the profiles"),
             ("[profiles.a]\nkey_command = 'pass show x'", "`key_command` is a list of texts"),
             ("[profiles.a]\nkey_command = []", "`key_command` is a list of texts"),
             ("[profiles.a]\nproject = 7", "`project` is a text"),

@@ -342,17 +342,17 @@ fn check_address(url: &str) -> Result<String, SettingsError> {
     let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => (rest, false),
         (None, Some(rest)) => (rest, true),
-        (None, None) => return fail("it begins with https://"),
+        (None, None) => return fail("it must begin with https://"),
     };
     if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return fail("it holds a blank or a control character");
     }
     if url.contains(['?', '#', '\\']) {
-        return fail("it has no query and no fragment");
+        return fail("it must not have a query or a fragment");
     }
     let host = host_and_path.split('/').next().unwrap_or_default();
     if host.contains('@') {
-        return fail("it holds no user; the key comes from STEAD_API_KEY");
+        return fail("it must not contain a user; STEAD_API_KEY sets the key");
     }
     if host.is_empty() {
         return fail("it names no host");

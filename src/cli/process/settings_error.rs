@@ -13,13 +13,13 @@ pub enum SettingsError {
     Value {
         /// Name of the environment variable.
         variable: &'static str,
-        /// Its present value.
+        /// Value that the variable has now.
         value: String,
         /// Description of the allowed values.
         allowed: String,
     },
     /// A URL is not safe to send a key to.
-    #[error("{url} is no address of the service: {reason}")]
+    #[error("{url} is not a valid URL of the service: {reason}")]
     Url {
         /// The URL, as it was given.
         url: String,
@@ -31,8 +31,7 @@ pub enum SettingsError {
     Profile(#[from] ProfileError),
     /// A flag contains a password, which every user of the machine can read.
     #[error(
-        "--backend holds a password or options, and every user of this machine can read flags; \
-         set STEAD_BACKEND in place of it"
+        "--backend contains a password or options, and every user of this machine can read flags; set STEAD_BACKEND instead"
     )]
     Password,
     /// A private key is in a file that other users may read.

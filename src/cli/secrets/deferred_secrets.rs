@@ -138,31 +138,31 @@ fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> 
     if settings.untrusted {
         return Err(CliFailure::new(
             Exit::Failed,
-            format!("vars.{variable}: --untrusted asks no program for a secret"),
+            format!("vars.{variable}: with --untrusted, stead runs no program for a secret"),
         )
-        .help("A stack from a stranger could name any of them, and show what it gave."));
+        .help("An untrusted stack could name any of them, and show what it returned."));
     }
     let Some(program) = settings.sources.get(source) else {
         return Err(CliFailure::new(
             Exit::Usage,
-            format!("vars.{variable}: your settings name no source `{source}`"),
+            format!("vars.{variable}: your settings define no source `{source}`"),
         )
         .help(format!(
-            "Write it in your settings.toml: [profiles.default.sources] {source} = [\"PROGRAM\", …];"
+            "Define it in your settings.toml: [profiles.default.sources] {source} = [\"PROGRAM\", …];"
         ))
         .help(format!("or give the secret itself: STEAD_VAR_{upper}.")));
     };
     let wrong = |why: &str| {
         CliFailure::new(
             Exit::Failed,
-            format!("vars.{variable}: the source `{source}` ({}) gives no secret: {why}", program.name()),
+            format!("vars.{variable}: the source `{source}` ({}) returned no secret: {why}", program.name()),
         )
-        .help("It stands in the user's settings.toml; try it in a shell: it prints the secret and nothing else.")
+        .help("It is defined in the user's settings.toml; run it in a shell: it must print the secret and nothing else.")
     };
     let printed = add_secret_context(program.clone(), project, &format!("vars.{variable}"))
         .capture_output(HELPER_TIMEOUT);
     let printed = printed.map_err(|why| wrong(&why))?;
-    let text = String::from_utf8(printed).map_err(|_| wrong("what it prints is no UTF-8 text"))?;
+    let text = String::from_utf8(printed).map_err(|_| wrong("its output is not UTF-8 text"))?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() { Err(wrong("it prints nothing")) } else { Ok(Secret::new(text)) }
 }
@@ -191,13 +191,13 @@ pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailur
             };
             return Err(CliFailure::new(
                 Exit::Usage,
-                format!("{address}: your settings name no sink `{name}`; nothing was applied"),
+                format!("{address}: your settings define no sink `{name}`; nothing was applied"),
             )
             .help(known)
             .help(format!(
-                "Write it in your settings.toml: [profiles.{profile}.sinks] {name} = [\"PROGRAM\", …];"
+                "Define it in your settings.toml: [profiles.{profile}.sinks] {name} = [\"PROGRAM\", …];"
             ))
-            .help("it takes the secret by its standard input."));
+            .help("it reads the secret from its standard input."));
         }
     }
     Ok(())
@@ -287,7 +287,7 @@ fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets)
         None => Ok(()),
         Some(step) => {
             let what = format!(
-                "{} needs the text of a secret that is not here; nothing was applied",
+                "{} needs the text of a secret that is not available here; nothing was applied",
                 step.address
             );
             Err(CliFailure { exit: Exit::Blocked, ..super::identity::missing_identity(&what) })
@@ -312,9 +312,9 @@ pub(in crate::cli) async fn deliver_generated(
     sinks.deliver(address, sink, secret).map_err(|error| {
         let text = format!("{address} was generated and cannot be kept: {error:#}; nothing was applied");
         let help = if sinks.project.stack.recipients.is_some() {
-            "Correct that and apply again: the ledger keeps the value, and delivers it then."
+            "Correct that and apply again: the ledger keeps the value, and the next apply delivers it."
         } else {
-            "Mend that and apply again: another value is generated then."
+            "Correct that and apply again: the next apply generates another value."
         };
         CliFailure::new(Exit::Failed, text).help(help)
     })

@@ -26,8 +26,8 @@ pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<AgeIden
             let program = HelperProgram::new(words, &[], &settings.helper_env);
             let name = format!("age_identity_command `{}`", program.name());
             let bytes = program.capture_output(HELPER_TIMEOUT).map_err(|why| {
-                CliFailure::new(Exit::Failed, format!("{name} gives no identity: {why}"))
-                    .help("Run it in a shell: it prints the identity and nothing else.")
+                CliFailure::new(Exit::Failed, format!("{name} returned no identity: {why}"))
+                    .help("Run it in a shell: it must print the identity and nothing else.")
             })?;
             parse(&String::from_utf8(bytes).unwrap_or_default(), &name)
         }
@@ -59,9 +59,9 @@ fn parse(text: &str, place: &str) -> Result<Vec<AgeIdentity>, CliFailure> {
     AgeIdentity::parse_file(text).map_err(|line| {
         let what = match line {
             0 => format!("{place} holds no age identity"),
-            line => format!("{place}, line {line}: this is no native age identity"),
+            line => format!("{place}, line {line}: this is not a native age identity"),
         };
         CliFailure::new(Exit::Failed, what)
-            .help("It has the form AGE-SECRET-KEY-1…; `stead secret keygen --out FILE` makes one.")
+            .help("It has the form AGE-SECRET-KEY-1…; `stead secret keygen --out FILE` generates one.")
     })
 }

@@ -81,8 +81,7 @@ pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> Cl
 }
 
 /// Warning for stored secrets in a ledger that is not authenticated.
-const NOT_AUTHENTICATED: &str = "warning: the kept secrets are not authenticated: whoever can write the ledger can \
-                                 replace one by a value of their own. STEAD_LEDGER_KEY prevents it.";
+const NOT_AUTHENTICATED: &str = "warning: the kept secrets are not authenticated: everyone who can write the ledger can replace one by another value. STEAD_LEDGER_KEY prevents it.";
 
 /// Warns if stored secrets are used and the ledger is not authenticated.
 pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger) {
@@ -226,7 +225,7 @@ pub(in crate::cli) async fn finish_rotations(ui: &Ui, journal: &CommandJournal) 
     if !records.is_empty() {
         journal.commit(&records).await?;
         for address in &pending {
-            ui.write_message(&format!("The rotation of {address} is done: the value before is dropped."));
+            ui.write_message(&format!("The rotation of {address} is done: the previous value is deleted."));
         }
     }
     Ok(())

@@ -85,7 +85,7 @@ impl<'l> LostSecret<'l> {
                     ..self.entry.clone()
                 }),
             }),
-            _ => Err(CliFailure::new(Exit::Failed, format!("that is no answer about {}", self.address))
+            _ => Err(CliFailure::new(Exit::Failed, format!("that is not an answer for {}", self.address))
                 .help(format!("Its answers are: {}.", self.answers().join(", ")))),
         }
     }

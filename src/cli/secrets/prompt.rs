@@ -43,7 +43,7 @@ fn prompt_secret(name: &Name) -> Result<Secret, CliFailure> {
     let text = no_echo::ask_without_echo(&question, &format!("the value of vars.{name}"))?;
     if text.is_empty() {
         return Err(CliFailure::new(Exit::Usage, format!("nothing was typed for vars.{name}")).help(
-            "Nothing was sent. STEAD_VAR_NAME, or a file that --var-file names, gives it beforehand.",
+            "Nothing was sent. STEAD_VAR_NAME, or a file that --var-file names, sets it without a prompt.",
         ));
     }
     Ok(Secret::new(text))

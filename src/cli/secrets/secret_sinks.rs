@@ -156,14 +156,14 @@ pub(in crate::cli) fn check_named(
     };
     let help = match nearest_name(name, known()) {
         Some(near) => format!("Did you mean {near}?"),
-        None => format!("It delivers those of: {}.", known().collect::<Vec<_>>().join(", ")),
+        None => format!("It delivers the secrets of: {}.", known().collect::<Vec<_>>().join(", ")),
     };
     Err(CliFailure::new(Exit::Usage, format!("--overwrite-secret: the stack delivers no secret of {name}"))
         .help(help))
 }
 
 fn overwrite_remedy(address: &str) -> String {
-    format!("Move it elsewhere; or let it be replaced: --overwrite-secret {address}.")
+    format!("Move it elsewhere; or allow the overwrite: --overwrite-secret {address}.")
 }
 
 /// Returns a description of a sink's content that stead did not deliver; `None` if an overwrite loses nothing.
@@ -198,14 +198,14 @@ impl SecretSinks<'_> {
         secret: &Secret,
     ) -> anyhow::Result<()> {
         let project = self.project;
-        let text = secret.expose().ok_or_else(|| anyhow::anyhow!("the secret is sealed"))?;
+        let text = secret.expose().ok_or_else(|| anyhow::anyhow!("the secret's text is not known here"))?;
         let (path, variable) = match sink {
             SecretSink::File(path) => (path, None),
             SecretSink::EnvFile { path, variable } => (path, Some(variable)),
             SecretSink::Program(name) => {
                 let program = project.settings.sinks.get(name);
                 let program =
-                    program.ok_or_else(|| anyhow::anyhow!("the settings name no sink `{name}`"))?;
+                    program.ok_or_else(|| anyhow::anyhow!("the settings define no sink `{name}`"))?;
                 let told = add_secret_context(program.clone(), project, address.as_str())
                     .send_input(text, HELPER_TIMEOUT);
                 return told
@@ -218,7 +218,7 @@ impl SecretSinks<'_> {
             let foreign = foreign_content(&ledger, address.as_str(), sink, old);
             if let Some(what) = foreign.filter(|_| !self.overwrite.contains(address.as_str())) {
                 anyhow::bail!(
-                    "{path} holds {what} that stead did not put there. {}",
+                    "{path} contains {what} that stead did not write. {}",
                     overwrite_remedy(address.as_str())
                 );
             }

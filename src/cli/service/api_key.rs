@@ -12,15 +12,15 @@ use crate::model::secret::Secret;
 /// Source of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum ApiKeySource {
-    /// The variable `STEAD_READONLY_API_KEY`.
+    /// The environment variable `STEAD_API_KEY`.
     Variable,
-    /// The variable `STEAD_API_KEY`.
+    /// The environment variable `STEAD_READONLY_API_KEY`.
     ReadOnly,
     /// The key command of the profile.
     Program,
     /// The file of stored keys.
     Stored,
-    /// The system's keychain.
+    /// The keychain of the operating system.
     Keychain,
 }
 
@@ -68,7 +68,7 @@ fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
     if settings.age_identity.is_some() {
         return Err(CliFailure::new(
             Exit::Usage,
-            "--untrusted refuses to run where an age identity is set: it opens kept secrets",
+            "--untrusted refuses to run where an age identity is set: it decrypts kept secrets",
         )
         .help("Unset STEAD_AGE_IDENTITY, or choose a profile without `age_identity`: a plan needs none."));
     }

@@ -124,9 +124,9 @@ impl ServiceConnection {
             });
         }
         let CloudEndpoint::Remote(url) = &settings.cloud else {
-            return Err(CliFailure::new(Exit::Usage, "no cloud is named")
+            return Err(CliFailure::new(Exit::Usage, "no cloud is configured")
                 .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
-                .help("or say --cloud local for the one in this program."));
+                .help("or pass --cloud local for the built-in cloud."));
         };
         let key = key(url)?;
         let known = key.clone();

@@ -152,7 +152,7 @@ pub(in crate::cli) fn leave_note(
     stack_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
 }
 
-/// Removes the note.
+/// Removes the note with the emulator's address, if there is one.
 pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
     if let Some(path) = note_path(folder, state) {
         stack_files::remove_file(&path);

@@ -31,13 +31,13 @@ fn run_within(
     if is_key(key) {
         Ok(Secret::new(key))
     } else {
-        Err(key_command_failure(program.name(), "what it prints is no key"))
+        Err(key_command_failure(program.name(), "its output is not a key"))
     }
 }
 
 fn key_command_failure(program: &str, why: &str) -> CliFailure {
-    CliFailure::new(Exit::Refused, format!("key_command `{program}` gives no key: {why}")).help(
-        "It stands in the user's settings.toml; try it in a shell: it prints the key and nothing else.",
+    CliFailure::new(Exit::Refused, format!("key_command `{program}` returned no key: {why}")).help(
+        "It is defined in the user's settings.toml; run it in a shell: it must print the key and nothing else.",
     )
 }
 

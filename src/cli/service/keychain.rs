@@ -44,7 +44,7 @@ pub(in crate::cli) fn store(
     HelperProgram::new(&words, &[], variables).send_input(&input, HELPER_TIMEOUT).map_err(told)?;
     match read_key(place, variables) {
         Ok(kept) if kept.expose() == Some(key) => Ok(()),
-        Ok(_) => Err(told("it gives back another key than it was given".to_owned())),
+        Ok(_) => Err(told("it returns another key than the one that was stored".to_owned())),
         Err(why) => Err(told(why)),
     }
 }
@@ -59,7 +59,7 @@ pub(in crate::cli) fn find(
 ) -> Result<Secret, CliFailure> {
     read_key(place, variables).map_err(|why| {
         unusable_keychain(Exit::Refused, &why)
-            .help(format!("The key for {} was put there: unlock it, or log in again.", place.origin))
+            .help(format!("The key for {} is stored there: unlock it, or log in again.", place.origin))
     })
 }
 
@@ -85,7 +85,7 @@ fn read_key(place: CredentialScope<'_>, variables: &EnvVariables) -> Result<Secr
     let bytes = HelperProgram::new(&words, &[], variables).capture_output(HELPER_TIMEOUT)?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim_end_matches(['\r', '\n']);
-    if is_key(key) { Ok(Secret::new(key)) } else { Err("what it has there is no key".to_owned()) }
+    if is_key(key) { Ok(Secret::new(key)) } else { Err("its entry is not a key".to_owned()) }
 }
 
 fn prefix_tool_name(why: &str) -> String {

@@ -130,7 +130,7 @@ impl LoadedStack {
                     stack_files::display_path(&directory)
                 ),
             )
-            .help("Begin one with: stead init"));
+            .help("Create one with: stead init"));
         }
         let below = confined_files(&directory, stack_trust(settings), settings.allow_outside);
         let sources = files.sources.clone();

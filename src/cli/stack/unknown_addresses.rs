@@ -20,7 +20,7 @@ pub(in crate::cli) fn unknown_address<'a>(
     match nearest_name(address, known.into_iter().take(MAX_CANDIDATES)) {
         Some(near) => CliFailure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
         None => CliFailure::new(Exit::Usage, text)
-            .help("stead graph shows what there is. What this environment leaves out is not there."),
+            .help("stead graph lists the resources, without those that this environment leaves out."),
     }
 }
 
@@ -55,8 +55,9 @@ pub(in crate::cli) fn reject_unknown_scope(
             ledger.kept.keys().chain(ledger.entries.keys()).any(|known| known.is_within(address));
         if !is_there {
             let text = format!("the ledger has no forgotten object of {address}");
-            let help =
-                format!("Say which one: --adopt {address}=ID. stead ls --unmanaged lists what there is.");
+            let help = format!(
+                "Name the object: --adopt {address}=ID. List the unmanaged objects: stead ls --unmanaged"
+            );
             return Err(CliFailure::new(Exit::Usage, text).help(help));
         }
     }

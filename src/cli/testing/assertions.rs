@@ -203,7 +203,7 @@ fn check_blockers(wanted: &PlanExpectation, plan: &Plan) -> Option<AssertionFail
 pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
     let failed = outcome.failed.iter().map(|(address, error)| format!("{address} failed: {error}"));
     let skipped = outcome.skipped.iter().map(|address| format!("{address} was skipped"));
-    let asked = outcome.questions.iter().map(|question| format!("a question is open: {question}"));
+    let asked = outcome.questions.iter().map(|question| format!("an ambiguous intent is open: {question}"));
     failed.chain(skipped).chain(asked).collect()
 }
 

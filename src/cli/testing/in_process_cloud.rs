@@ -50,7 +50,9 @@ impl InProcessTransport {
                 imported
             }
         };
-        planted.map_err(|why| CliFailure::new(Exit::Failed, format!("the world cannot be made: {why}")))?;
+        planted.map_err(|why| {
+            CliFailure::new(Exit::Failed, format!("the objects of given.world cannot be created: {why}"))
+        })?;
         time.not_before(world.latest_time());
         Ok(Self { world: Rc::new(RefCell::new(world)), time: time.clone() })
     }

@@ -2,7 +2,7 @@
 
 use crate::model::source::Span;
 
-/// A failed expectation.
+/// An expectation of a test that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct AssertionFailure {
     /// Location of the expectation in the test.

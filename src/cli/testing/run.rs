@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(
         }
         stage.run_stages(&now, test).await
     };
-    let stuck = || Err(CliFailure::new(Exit::Failed, "the test waits for something that never comes"));
+    let stuck = || Err(CliFailure::new(Exit::Failed, "the test waits for an event that never happens"));
     time.run(work).unwrap_or_else(stuck)
 }
 
@@ -106,7 +106,7 @@ pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliF
         let stage = TestFixture::set_up(cloud, &time, &project.stack, &BTreeSet::new()).await?;
         stage.make_plan(&project).await.map(|planned| planned.plan)
     };
-    let stuck = || Err(CliFailure::new(Exit::Failed, "the plan waits for something that never comes"));
+    let stuck = || Err(CliFailure::new(Exit::Failed, "the plan waits for an event that never happens"));
     time.run(work).unwrap_or_else(stuck)
 }
 
@@ -155,8 +155,9 @@ impl TestFixture {
     /// Applies the initial state of the test.
     async fn apply_given(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let planned = self.make_plan(project).await?;
-        let wrong =
-            |why: String| CliFailure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
+        let wrong = |why: String| {
+            CliFailure::new(Exit::Failed, format!("the test's initial state cannot be applied: {why}"))
+        };
         if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
             return Err(wrong(block.text.clone()));
         }

@@ -28,11 +28,11 @@ const MIN_MASK_CHARS: usize = 3;
 /// The `error` and `message` of a complete error response, and its `reason`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorText {
-    /// The envelope's `error`.
+    /// The envelope's `error`: a short title.
     pub error: String,
-    /// The envelope's `message`.
+    /// The envelope's `message`: the service's description of the error.
     pub message: String,
-    /// The envelope's `reason`.
+    /// The envelope's `reason`; `None` where it has none.
     pub reason: Option<String>,
 }
 

@@ -109,7 +109,7 @@ pub enum SetupError {
 /// The transport to the service over HTTPS.
 pub struct HttpsTransport {
     base: Url,
-    /// `host:port`, for messages.
+    /// Host and port (`host:port`), for messages.
     host: String,
     key: Option<HeaderValue>,
     roots: CaBundle,

@@ -131,7 +131,7 @@ const ASSUMPTIONS: &[ContractAssumption] = &[
     ),
 ];
 
-/// Checks every assumption.
+/// Checks every assumption about the service against the observations.
 pub(super) fn check_contract(evidence: &Observations) -> Vec<ProbeFinding> {
     let verdict = |line: &ContractAssumption| match line.judge {
         Some(judge) => judge(evidence),

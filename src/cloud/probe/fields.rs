@@ -23,7 +23,7 @@ const MAX_QUOTED_CHARS: usize = 40;
 
 /// The records that were seen of one kind.
 struct ObservedRecords {
-    /// Rows from lists.
+    /// Records from list responses, undecoded.
     rows: Vec<Json>,
     /// Responses to reads of one object.
     details: Vec<Json>,
@@ -206,7 +206,7 @@ fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
     }
 }
 
-/// Returns whether all values of a collection have a type.
+/// Checks that all values of a collection have a type.
 fn check_each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Result<(), String> {
     match items.find_map(|item| check_type(of, item)?.err()) {
         Some(how) => Err(format!("in it, {how}")),

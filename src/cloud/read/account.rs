@@ -36,7 +36,7 @@ pub struct AccountInfo {
 /// The record of an API key. It does not contain the key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApiKeyRecord {
-    /// Its display name.
+    /// The display name of the key; `None` if it has none.
     pub name: Option<String>,
     /// The leading part of the key.
     pub prefix: String,

@@ -19,7 +19,7 @@ use crate::model::value::{Attributes, Value};
 /// Maximum number of pages of one table.
 const MAX_CATALOG_PAGES: usize = 100;
 
-/// Reads tables concurrently.
+/// Reads the requested catalog tables concurrently.
 pub(in crate::cloud) async fn read_catalog<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     tables: &BTreeSet<&str>,

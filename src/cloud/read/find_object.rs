@@ -9,7 +9,7 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
 
 /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list. An object with
-/// several ids is known by one of them, whichever it is asked for by.
+/// several ids is identified by the same one of them, whichever id the request names.
 ///
 /// # Errors
 /// When a read is refused or has no usable answer, and when the answer describes another object.

@@ -50,7 +50,7 @@ pub(in crate::cloud) struct ListScope<'a> {
     pub project: Option<&'a Name>,
 }
 
-/// One decoded page.
+/// One page of a list, decoded to objects.
 #[derive(Debug, Clone)]
 struct DecodedPage {
     rows: Vec<Object>,
@@ -77,7 +77,7 @@ struct ListPass {
     size: usize,
     /// Number of rows of the first page.
     first: usize,
-    /// A second page must confirm that the first page is complete.
+    /// Whether a second page must confirm that the first page is complete.
     confirms: bool,
     pages: usize,
     /// Two adjacent pages had no row in common.

@@ -81,7 +81,7 @@ pub(super) fn run<T>(clock: &VirtualClock, future: impl Future<Output = T>) -> T
     }
 }
 
-/// Chance that counts.
+/// A random source that counts up, so that ids are predictable.
 #[derive(Default)]
 pub(super) struct Counted(Cell<u128>);
 

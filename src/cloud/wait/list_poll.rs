@@ -55,7 +55,7 @@ impl WaitGuard {
         Self(group)
     }
 
-    /// Returns the group.
+    /// Returns the group that this wait belongs to.
     pub fn group(&self) -> &WaitGroup {
         &self.0
     }

@@ -50,9 +50,9 @@ pub async fn begin_run<C: Transport, K: Clock, R: Random>(
 /// A run record, in progress or ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceRun {
-    /// Its id.
+    /// The id of the run.
     pub id: Name,
-    /// Its status.
+    /// The status of the run, in the service's words.
     pub status: Name,
     /// The reason of its failure, in the service's words.
     pub error: Option<String>,

@@ -6,7 +6,7 @@ const MAX_DEPTH: u32 = 16;
 /// Part of an interpolated text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InterpolationPart {
-    /// Literal text.
+    /// Literal text, copied without substitution.
     Text(String),
     /// Variable from the process environment.
     Variable {

@@ -18,7 +18,6 @@ pub(in crate::config) type KindPredicate<'a> = &'a dyn Fn(&str) -> bool;
 /// Value without its location; the order of keys is irrelevant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum ComparableContent {
-    /// `null`.
     Null,
     /// An empty list or map, or a KDL node without values.
     Empty,

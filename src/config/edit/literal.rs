@@ -15,7 +15,7 @@ const MAX_LINE_WIDTH: usize = 100;
 pub enum ConfigLiteral {
     /// The value `null`, which unsets an attribute.
     Null,
-    /// `true` or `false`.
+    /// The literal `true` or `false`.
     Boolean(bool),
     /// A number in decimal digits, as written.
     Number(Name),

@@ -32,7 +32,7 @@ pub(super) struct OutlineItem {
 /// A key, with its original form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutlineKey {
-    /// Unescaped text.
+    /// Text with its escapes resolved.
     pub(super) text: Name,
     /// Original form in the source.
     pub(super) raw: Option<String>,
@@ -50,7 +50,6 @@ pub(super) struct TrailingComment {
 /// A blank line or a comment on lines of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TriviaLine {
-    /// A blank line.
     Blank,
     /// A comment of one line, without its mark.
     Comment(String),
@@ -71,13 +70,13 @@ pub(super) struct OutlineValue {
 pub(super) enum OutlineValueKind {
     /// An empty YAML value, which means `null`.
     Empty,
-    /// Explicit `null`.
+    /// An explicit `null` in the source.
     Null,
     /// A KDL node with only a name.
     Bare,
     /// A scalar: a word, number or text.
     Scalar {
-        /// Unescaped text.
+        /// Text with its escapes resolved.
         text: Name,
         /// Types as which the scalar may be read.
         class: ScalarClass,

@@ -27,23 +27,20 @@ pub(in crate::config) struct MergedDocuments<'d> {
     /// The `secrets` block with the recipients of kept secrets.
     pub(in crate::config) secrets: Option<&'d DocumentEntry>,
     pub(in crate::config) vars: NamedEntries<'d>,
-    /// Environments, by name.
     pub(in crate::config) environments: NamedEntries<'d>,
     /// Local values, by name.
     pub(in crate::config) locals: NamedEntries<'d>,
-    /// Outputs, by name.
     pub(in crate::config) outputs: NamedEntries<'d>,
     /// Calls of modules (`use`), by name.
     pub(in crate::config) uses: NamedEntries<'d>,
     /// Other stacks whose outputs are read, by name.
     pub(in crate::config) stacks: NamedEntries<'d>,
-    /// Policies, by name.
     pub(in crate::config) policies: NamedEntries<'d>,
     /// All `moved` lists; several files may have one.
     pub(in crate::config) moved: Vec<&'d DocumentEntry>,
-    /// `import`, likewise.
+    /// All `import` lists; several files may have one.
     pub(in crate::config) imports: Vec<&'d DocumentEntry>,
-    /// `removed`, likewise.
+    /// All `removed` lists; several files may have one.
     pub(in crate::config) removed: Vec<&'d DocumentEntry>,
     /// Resource blocks, by kind.
     pub(in crate::config) blocks: KindEntries<'d>,

@@ -18,16 +18,16 @@ const MAX_CANDIDATES: usize = 1000;
 /// Values of `each` in one instance.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct Each<'d> {
-    /// `each.key`.
+    /// The value of `each.key` in this instance.
     pub(in crate::config) key: Name,
-    /// `each.value`.
+    /// The value of `each.value` in this instance.
     pub(in crate::config) value: EachValue<'d>,
 }
 
-/// Source of `each.value`.
+/// Source from which `each.value` is resolved.
 #[derive(Debug, Clone)]
 pub(in crate::config) enum EachValue<'d> {
-    /// A known value.
+    /// A value that is already computed.
     Known(Value),
     /// An instance of another block: `for_each: $vm.web`.
     Instance(Address),
@@ -151,7 +151,7 @@ impl<'d> BlockIndex<'d> {
         Address::new(kind, name).in_module(&self.prefix)
     }
 
-    /// Adds a block.
+    /// Adds a block; its name, too, unless it has a parent.
     pub(in crate::config) fn insert(&mut self, block: DeclaredBlock<'d>) {
         if block.parent.is_none() {
             let names = self.names.entry(block.kind.name).or_default();
@@ -335,7 +335,7 @@ pub(in crate::config) enum ModuleExpansion {
     Broken,
     /// None: its `when` is false.
     Absent,
-    /// Exactly one instance.
+    /// Exactly one instance, without a key.
     One,
     /// One for each key; `false` where `when` is.
     Keyed(BTreeMap<Name, bool>),

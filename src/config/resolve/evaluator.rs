@@ -38,7 +38,6 @@ use crate::model::value::{Attributes, Value};
 pub(in crate::config) struct Evaluator<'d> {
     pub(in crate::config) registry: Registry,
     pub(in crate::config) sources: &'d Sources,
-    /// Collector of problems.
     pub(in crate::config) problems: DiagnosticCollector,
     /// Budget to which every value is charged before it is built.
     pub(in crate::config) budget: &'d Budget,

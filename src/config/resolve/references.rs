@@ -13,7 +13,7 @@ use crate::model::source::Span;
 use crate::model::value::Value;
 
 impl<'d> Evaluator<'d> {
-    /// Resolves `$a.b.c`.
+    /// Resolves a reference such as `$a.b.c`.
     pub(in crate::config) fn resolve_path(
         &self,
         path: &[Name],
@@ -348,7 +348,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns `each.value`.
+    /// Returns the value of `each.value` as an expression.
     pub(in crate::config) fn each_value(
         &self,
         each: &Each<'d>,

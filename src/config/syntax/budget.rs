@@ -8,7 +8,7 @@ use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Source;
 
-/// Values that a file may produce besides ten for each of its bytes: small files may repeat freely.
+/// Number of values that a file may produce in addition to ten per byte: small files may repeat values freely.
 const BASE_VALUES: usize = 100_000;
 
 /// Values that a large file may repeat: more than a stack may.

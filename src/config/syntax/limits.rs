@@ -45,15 +45,15 @@ pub const UNQUOTED_CRON: &str = "S0114";
 pub const RESERVED_START: &str = "S0115";
 /// YAML: quote that is not closed.
 pub const UNCLOSED_QUOTE: &str = "S0116";
-/// YAML: `key:value`.
+/// YAML: colon without a space after it, as in `key:value`.
 pub const MISSING_SPACE: &str = "S0117";
 /// YAML: indentation that matches nothing.
 pub const INDENTATION: &str = "S0118";
-/// YAML: tag.
+/// YAML: value with a tag, such as `!!str`.
 pub const TAG: &str = "S0119";
 /// YAML: key that is no plain text.
 pub const KEY: &str = "S0120";
-/// YAML: several documents.
+/// YAML: more than one document in a file.
 pub const DOCUMENTS: &str = "S0121";
 /// YAML: alias without its anchor.
 pub const ALIAS: &str = "S0122";
@@ -71,15 +71,15 @@ pub const NEEDS_QUOTES: &str = "S0131";
 pub const BARE_KEYWORD: &str = "S0132";
 /// KDL: `=` after a node's name.
 pub const EQUALS_AFTER_NAME: &str = "S0133";
-/// KDL: `key: value`.
+/// KDL: colon after a node's name, as in `key: value`.
 pub const COLON_AFTER_NAME: &str = "S0134";
 /// KDL: `#` as a comment.
 pub const HASH_COMMENT: &str = "S0135";
 /// KDL: `[…]` or commas.
 pub const LIST_PUNCTUATION: &str = "S0136";
-/// KDL: single quotes.
+/// KDL: text in single quotes.
 pub const SINGLE_QUOTES: &str = "S0137";
-/// KDL: type annotation.
+/// KDL: type annotation, such as `(u8)`.
 pub const TYPE_ANNOTATION: &str = "S0138";
 /// KDL: a value and a block at once.
 pub const VALUE_AND_BLOCK: &str = "S0139";

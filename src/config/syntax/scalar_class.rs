@@ -6,11 +6,10 @@ use super::quoting;
 /// Types as which a scalar may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config) enum ScalarClass {
-    /// Text only.
+    /// Readable as text only.
     Text,
-    /// A number.
     Number,
-    /// `true` or `false`.
+    /// Either of `true` and `false`.
     Boolean,
 }
 

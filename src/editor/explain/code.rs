@@ -48,8 +48,7 @@ pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
             return Some(CodePage {
                 code: rule.code,
                 meaning: rule.says,
-                found: "A rule of the service: found while the configuration is checked, or by the plan that \
-                        knows what is live. Nothing was sent.",
+                found: "A rule of the service: found while the configuration is checked, or by the plan, which knows the live objects. Nothing was sent.",
                 kind: Some(kind.name),
                 place: Some(rule.place),
                 examples: examples::examples_of(code),

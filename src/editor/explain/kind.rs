@@ -210,7 +210,7 @@ fn action_operation(action: &Action) -> OperationRow {
         ActionRequest::Send(endpoint) => format!("{} {}", endpoint.method, endpoint.path),
         ActionRequest::Call(call) => format!("the call {call}"),
         ActionRequest::Create { kind, .. } => format!("makes a {kind}"),
-        ActionRequest::Through { action, .. } => format!("{action} of what refers to it"),
+        ActionRequest::Through { action, .. } => format!("{action} of the object that refers to it"),
     };
     let assumed = action.endpoint().is_some_and(|endpoint| endpoint.provenance == Provenance::Assumed);
     OperationRow { name: action.name, request, assumed, summary: action.summary }
@@ -219,7 +219,7 @@ fn action_operation(action: &Action) -> OperationRow {
 /// Returns the monthly price of a kind, one line per term.
 fn price_lines(kind: &Kind) -> Vec<String> {
     match kind.price {
-        Price::Free => vec!["nothing of its own".to_owned()],
+        Price::Free => vec!["no cost of its own".to_owned()],
         Price::Sum(terms) => terms.iter().map(describe_term).collect(),
     }
 }

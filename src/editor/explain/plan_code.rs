@@ -26,61 +26,68 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ),
     (
         "adopt",
-        "An object cannot be taken over as was asked for.",
+        "An object cannot be adopted as requested.",
         "Check the id, and who owns the object: stead ls --unmanaged.",
     ),
     (
         "catalog",
-        "A name is none of the service's catalog.",
+        "A name is not in the service's catalog.",
         "stead catalog TABLE lists the names that it has.",
     ),
     (
         "choice",
-        "A value is none of those that the object offers now.",
+        "A value is not one of those that the object offers now.",
         "Choose one of those that the message lists.",
     ),
     (
         "cycle",
         "Steps, or resources, wait for each other: the message names each with its line.",
-        "Do what the message says was tried; else take one of the changes back for a first apply.",
+        "Use the remedy that the message marks as tried; otherwise revert one of the changes for a first apply.",
     ),
     (
         "deletion_budget",
         "Many objects would be deleted at once.",
-        "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.",
+        "If this is intended: --allow-deletes. Otherwise look for a wrong environment or a missing file.",
     ),
     (
         "exists",
-        "Something live has the name or network already.",
-        "Choose another, or take the live object over: --adopt ADDRESS=ID.",
+        "A live object has the name or network already.",
+        "Choose another, or adopt the live object: --adopt ADDRESS=ID.",
     ),
-    ("expression", "An expression has no value over the live world.", "Correct it: stead eval tries it."),
+    (
+        "expression",
+        "An expression cannot be evaluated with the live values.",
+        "Correct it: stead eval evaluates it.",
+    ),
     (
         "failed",
-        "The object is in a state that it does not leave by itself.",
-        "Replace it: --replace ADDRESS; or let the service's support mend it.",
+        "The object is in a state from which it does not recover.",
+        "Replace it: --replace ADDRESS; or ask the service's support to repair it.",
     ),
     (
         "grow_only",
-        "A value would shrink that can only grow.",
+        "A value that can only grow would shrink.",
         "Keep the live value: stead drift --accept PATH; or replace the object: --replace ADDRESS.",
     ),
-    ("held", "What would go is still in use by what stays.", "Remove or redirect what uses it first."),
+    (
+        "held",
+        "An object that would be deleted is still used by one that stays.",
+        "Remove or redirect what uses it first.",
+    ),
     (
         "holds_data",
-        "An object that holds data would be deleted, or replaced by an empty one, and nothing consents to that.",
-        "If that is meant: --replace ADDRESS for a replacement; for a deletion --delete-data ADDRESS, a `removed` \
-         entry with `action: delete`, or `lifecycle: { on_remove: delete }` before. Else undo the change.",
+        "An object that holds data would be deleted, or replaced by an empty one, without approval.",
+        "If this is intended: --replace ADDRESS for a replacement; for a deletion --delete-data ADDRESS, a `removed` entry with `action: delete`, or `lifecycle: { on_remove: delete }` before. Otherwise undo the change.",
     ),
     (
         "identity_missing",
-        "The text of a kept secret is needed, and no identity here opens it.",
+        "The text of a kept secret is needed, and no available identity can decrypt it.",
         "Set STEAD_AGE_IDENTITY to the file of an identity that is pinned.",
     ),
     (
         "late_effect",
-        "A request that was given up may have had its effect after all.",
-        "stead resolve lists it with its answers.",
+        "An abandoned request may have taken effect after all.",
+        "stead resolve lists it with the possible answers.",
     ),
     (
         "ledger_lost",
@@ -99,13 +106,17 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ),
     (
         "policy",
-        "A policy of the stack says no.",
-        "Change what it is about, or: stead apply --override POLICY --reason TEXT (recorded).",
+        "A policy of the stack denies the plan.",
+        "Change what the policy denies, or: stead apply --override POLICY --reason TEXT (recorded).",
     ),
-    ("project", "The project that was named is not there.", "Give a project's name or id with --project."),
+    (
+        "project",
+        "The project that was given does not exist.",
+        "Give a project's name or id with --project.",
+    ),
     (
         "project_unknown",
-        "Neither the ledger nor the service says the project of an object that would change.",
+        "Neither the ledger nor the service states the project of an object that would change.",
         "Use a key that can read the project, or forget the object: stead rm ADDRESS --keep.",
     ),
     (
@@ -115,18 +126,18 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ),
     (
         "provisional",
-        "The object was taken over after a lost answer, and would be deleted or replaced.",
-        "stead resolve says whether it is the right one.",
+        "The object was found after a lost response, is not confirmed, and would be deleted or replaced.",
+        "Use stead resolve to decide whether it is the right one.",
     ),
     (
         "question",
-        "Only a human can tell what became of a request.",
-        "stead resolve lists the question with its answers.",
+        "The outcome of a request is not known, and a user must resolve it.",
+        "stead resolve lists the request with the possible answers.",
     ),
     (
         "recipient_refused",
         "The stack names a recipient of kept secrets that your settings do not allow.",
-        "Remove it from the stack, or add it to `allowed_recipients` if it is meant.",
+        "Remove it from the stack, or add it to `allowed_recipients` if it is intended.",
     ),
     (
         "recipients_changed",
@@ -135,42 +146,41 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ),
     (
         "replace_never",
-        "A replacement is needed, and `lifecycle.replace` says never.",
-        "Undo the change that forces it, or change the word.",
+        "A replacement is needed, but `lifecycle.replace` is never.",
+        "Undo the change that forces it, or change `lifecycle.replace`.",
     ),
     (
         "rule",
-        "A rule of the service is broken by what is live.",
-        "stead explain CODE tells the rule; the message names it.",
+        "The plan and the live objects together break a rule of the service.",
+        "stead explain CODE explains the rule; the message names the code.",
     ),
     (
         "secret_lost",
-        "A secret is neither in the ledger nor in its sink, or another one is in its place.",
-        "Restore the sink, or: stead secret set ADDRESS, or: stead secret rotate ADDRESS. The secret of an object that \
-         shows it once: stead resolve ADDRESS lists the answers; everything else goes on.",
+        "A secret is neither in the ledger nor in its sink, or the sink has another one.",
+        "Restore the sink, or: stead secret set ADDRESS, or: stead secret rotate ADDRESS. The secret of an object that shows it once: stead resolve ADDRESS lists the answers; all other resources can be applied.",
     ),
     (
         "sink_occupied",
         "A secret would replace content of its sink that stead did not deliver there.",
-        "Move the content elsewhere; or let it be replaced: --overwrite-secret ADDRESS.",
+        "Move the content elsewhere; or allow stead to replace it: --overwrite-secret ADDRESS.",
     ),
     (
         "sink_on_runner",
-        "A secret would be delivered to a file of a CI runner, which is gone when its job ends.",
+        "A secret would be delivered to a file of a CI runner, which is deleted when its job ends.",
         "Add `secrets: { recipients: [age1…] }` to the stack, so that the ledger keeps a copy.",
     ),
-    ("target", "What the plan is limited to is not there.", "stead graph shows what there is."),
+    ("target", "A target of the plan does not exist.", "stead graph shows all resources."),
     (
         "unknown",
-        "A value waits for something, and must be known to go on.",
-        "Write a value that waits for nothing.",
+        "A value is known only after apply, but the plan needs it.",
+        "Write a value that is known before the apply.",
     ),
     (
         "unknown_kind",
         "The ledger has a kind that this version does not know.",
         "Use the version of stead that made it.",
     ),
-    ("unread", "What is live could not be read in whole.", "Try again; the message names the request."),
+    ("unread", "Not all live objects could be read.", "Try again; the message names the request."),
 ];
 
 /// Returns the code of an effect, as it is in JSON.
@@ -192,10 +202,10 @@ pub(super) fn plan_code_page(name: &str) -> Option<PlanCodePage> {
     let effect = Effect::ALL.into_iter().find(|effect| effect_code(*effect).as_deref() == Some(name))?;
     Some(PlanCodePage {
         code: name.to_owned(),
-        stands: "changes[].effects: what a change does besides, after `!` in the text",
+        stands: "changes[].effects: additional effects of a change, after `!` in the text",
         meaning: format!("What happens to the object: {}.", effect.text()),
         remedy: if effect.disrupts() {
-            "stead do asks before an action that has it; a plan shows which change has it, and why."
+            "stead do asks for confirmation before an action with this effect; a plan shows which change has it, and why."
         } else {
             "Nothing is disrupted by it."
         },

@@ -55,7 +55,7 @@ fn what_was_meant_is_guessed() {
     assert_eq!(help("database.storage"), "Did you mean database.storage_gb?");
     assert_eq!(help("app.autoscaling.min_replica"), "Did you mean app.autoscaling.min_replicas?");
     assert_eq!(help("lifecycl"), "Did you mean lifecycle?");
-    assert_eq!(help("lifecycle.x"), "lifecycle is known, and has no `x`: stead explain lifecycle");
+    assert_eq!(help("lifecycle.x"), "lifecycle exists, but has no `x`: stead explain lifecycle");
     assert_eq!(help("policies"), "Did you mean policy?");
     assert_eq!(help("cidrsubnet"), "Did you mean cidr_subnet?");
     assert_eq!(help("R0399"), "Did you mean R0301?");

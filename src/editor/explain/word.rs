@@ -116,7 +116,7 @@ pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
     if places.len() == 1 {
         return Some(page);
     }
-    let summary = "It stands in several places.".to_owned();
+    let summary = "It is allowed in several places.".to_owned();
     Some(KeywordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
 }
 

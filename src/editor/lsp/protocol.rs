@@ -44,9 +44,9 @@ pub(super) struct Location {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextEdit {
-    /// Range to replace.
+    /// Range of the text to replace.
     pub(super) range: LspRange,
-    /// Replacement text.
+    /// Text that replaces the range.
     pub(super) new_text: String,
 }
 
@@ -57,13 +57,13 @@ pub(super) struct LspDiagnostic {
     pub(super) range: LspRange,
     /// Severity: 1 error, 2 warning, 3 information.
     pub(super) severity: u8,
-    /// Stable diagnostic code.
+    /// Stable code of the diagnostic, such as `S0117`.
     pub(super) code: &'static str,
     /// Name of the tool that reports the diagnostic.
     pub(super) source: &'static str,
     /// What is wrong, why, and what to write instead.
     pub(super) message: String,
-    /// Related locations.
+    /// Other locations that belong to the problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) related_information: Vec<RelatedInformation>,
 }
@@ -76,7 +76,7 @@ pub(super) struct RelatedInformation {
     pub(super) message: String,
 }
 
-/// A completion item.
+/// One suggestion in the editor's completion list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompletionItem {
@@ -87,16 +87,16 @@ pub(super) struct CompletionItem {
     /// A short description beside the label.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) detail: String,
-    /// A longer description.
+    /// A longer description than `detail`, as Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) documentation: Option<MarkupContent>,
-    /// Sort key.
+    /// Key by which the editor sorts the items.
     pub(super) sort_text: String,
     /// Edit to apply when the user accepts the item.
     pub(super) text_edit: TextEdit,
 }
 
-/// Formatted text.
+/// Text and its format, such as `markdown`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct MarkupContent {
     kind: &'static str,
@@ -104,7 +104,7 @@ pub(super) struct MarkupContent {
 }
 
 impl MarkupContent {
-    /// Returns Markdown.
+    /// Returns content in the format Markdown.
     pub(super) fn markdown(value: String) -> Self {
         Self { kind: "markdown", value }
     }
@@ -149,8 +149,8 @@ pub(super) struct ReferenceContext {
 /// A changed part of a text; without a range, the whole text.
 #[derive(Debug, Deserialize)]
 pub(super) struct ContentChange {
-    /// Replaced range.
+    /// Range to replace; `None` for the whole document.
     pub(super) range: Option<LspRange>,
-    /// Replacement text.
+    /// Text that replaces the range.
     pub(super) text: String,
 }

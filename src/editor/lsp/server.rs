@@ -238,10 +238,16 @@ impl LanguageServer {
                 return Ok(server_capabilities());
             }
             (_, ServerLifecycle::Uninitialized) => {
-                return Err(ResponseError(NOT_INITIALIZED, "`initialize` comes first".into()));
+                return Err(ResponseError(
+                    NOT_INITIALIZED,
+                    "`initialize` must be the first request".into(),
+                ));
             }
             ("initialize", _) | (_, ServerLifecycle::ShutDown | ServerLifecycle::Exited { .. }) => {
-                return Err(ResponseError(INVALID_REQUEST, "the session is past that".into()));
+                return Err(ResponseError(
+                    INVALID_REQUEST,
+                    "the session is already initialized or shut down".into(),
+                ));
             }
             ("shutdown", _) => {
                 self.stage = ServerLifecycle::ShutDown;
@@ -252,7 +258,7 @@ impl LanguageServer {
         let known =
             method.strip_prefix("textDocument/").filter(|method| SUPPORTED_REQUESTS.contains(method));
         let Some(method) = known else {
-            return Err(ResponseError(METHOD_NOT_FOUND, format!("`{method}` is not spoken here")));
+            return Err(ResponseError(METHOD_NOT_FOUND, format!("the method `{method}` is not supported")));
         };
         let about: RequestParams = serde_json::from_value(params)
             .map_err(|error| ResponseError(INVALID_PARAMS, error.to_string()))?;

@@ -172,7 +172,7 @@ pub(super) fn error_schema() -> Value {
         "properties": {
             "error": {"type": "string"},
             "message": {"type": "string"},
-            "reason": {"type": "string", "description": "Why the bill stands in the way."},
+            "reason": {"type": "string", "description": "The billing reason of the refusal."},
         },
         "required": ["error", "message"],
     })
@@ -186,7 +186,7 @@ pub(super) const ERROR_STATUSES: &[(&str, &str)] = &[
     ("403", "Access is denied, or the account failed billing validation; then `reason` says why."),
     ("404", "There is no such object."),
     ("409", "The name or domain is taken, or the object is in use or in the wrong state."),
-    ("412", "The spend cap has apps paused."),
+    ("412", "Apps are paused because of the spend cap."),
     ("500", "The service failed."),
     ("501", "The database's engine does not have this operation."),
     ("503", "There are no resources for it now."),
@@ -203,7 +203,7 @@ pub(super) fn shared_responses() -> Value {
         })
         .collect();
     let limited = json!({
-        "description": "Too many requests: try again after the time that is said.",
+        "description": "Too many requests: try again after the stated time.",
         "headers": {
             "Retry-After": number.clone(),
             "X-RateLimit-Limit": number.clone(),

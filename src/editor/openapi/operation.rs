@@ -255,8 +255,10 @@ impl ApiOperation {
         let answer = shapes::payload_of(method, path)
             .map_or(self.answer, |payload| answer::payload_schema(payload, &object));
         let content = json!({"application/json": {"schema": answer}});
-        responses
-            .insert(self.status.to_owned(), json!({"description": "It was done.", "content": content}));
+        responses.insert(
+            self.status.to_owned(),
+            json!({"description": "The operation succeeded.", "content": content}),
+        );
         let mut shown = json!({
             "operationId": self.id,
             "tags": [self.tag],
@@ -354,13 +356,13 @@ pub(super) fn shared_parameters() -> Value {
         "Limit": {
             "name": "limit",
             "in": "query",
-            "description": "How many at most; the service may answer with fewer.",
+            "description": "The maximum number of entries; the service may return fewer.",
             "schema": {"type": "integer", "minimum": 1, "default": 20},
         },
         "Offset": {
             "name": "offset",
             "in": "query",
-            "description": "How many to leave out.",
+            "description": "The number of entries to skip.",
             "schema": {"type": "integer", "minimum": 0, "default": 0},
         },
     })

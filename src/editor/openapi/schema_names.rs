@@ -4,8 +4,10 @@ use super::types;
 use crate::model::schema::Kind;
 
 /// Health endpoints, which need no key and belong to no kind.
-pub(super) const HEALTH: &[(&str, &str)] =
-    &[("/health", "Tells whether the service lives."), ("/ready", "Tells whether it takes requests.")];
+pub(super) const HEALTH: &[(&str, &str)] = &[
+    ("/health", "Reports whether the service is alive."),
+    ("/ready", "Reports whether it accepts requests."),
+];
 
 /// Returns the schema name for the body of a create request.
 pub(super) fn creation_schema_name(kind: &Kind) -> String {

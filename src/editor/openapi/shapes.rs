@@ -20,7 +20,7 @@ pub(super) enum Payload {
     Rows(PayloadFields),
     /// A list of strings.
     Texts,
-    /// The current object.
+    /// The object in its current state.
     Object,
     /// A list, and one record under the given key beside it.
     RowsBeside(PayloadFields, &'static str, PayloadFields),

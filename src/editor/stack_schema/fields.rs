@@ -10,7 +10,8 @@ use crate::model::schema::{Attribute, Kind, Type};
 pub(super) const NAME: &str = "^[a-z0-9_-]+$";
 
 /// Description of the fields of a lookup.
-pub(super) const NAMES: &str = "What the one object is found by: plain values, locals and variables.";
+pub(super) const NAMES: &str =
+    "The attributes that identify the one object: plain values, locals and variables.";
 
 /// Returns the schema of a map from names to blocks with the given schema.
 pub(super) fn named_blocks(block: &Value, text: &str) -> Value {

@@ -135,7 +135,7 @@ fn lifecycle_block(kind: &Kind) -> Value {
         &[],
     );
     if kind.final_copy.is_some() {
-        let text = "A snapshot is made before the object goes, and stays.";
+        let text = "A final snapshot is created before the object is deleted, and is kept.";
         schema["properties"]["final_snapshot"] = with_description(definition_ref("condition"), text);
     }
     schema["type"] = json!(["object", "null"]);

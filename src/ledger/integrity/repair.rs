@@ -54,9 +54,9 @@ pub struct LostLine {
 pub struct RepairOptions<'a> {
     /// The directory with the stack's ledgers.
     pub directory: &'a Path,
-    /// The stack.
+    /// The stack whose ledger is repaired.
     pub stack: &'a str,
-    /// The environment.
+    /// The environment whose ledger is repaired.
     pub environment: &'a str,
     /// The actor, as `user@host`.
     pub who: &'a str,

@@ -25,9 +25,9 @@ pub enum Record {
     Born {
         /// The lineage id, see `LedgerIdentity`.
         lineage: Uuid,
-        /// The stack.
+        /// The name of the stack.
         stack: Name,
-        /// The environment.
+        /// The name of the environment.
         environment: Name,
         /// The fingerprint key, as 64 hexadecimal digits.
         key: String,

@@ -313,7 +313,7 @@ fn apply_answer(ledger: &mut Ledger, op: Uuid, answer: &IntentResolution) {
         }
         IntentResolution::Nothing => {
             if let IntentAction::Create { baseline, .. } = &mut intent.action {
-                // The user said that these objects are not its result, so they are not candidates again.
+                // The user reported that these objects are not the intent's result, so they are not candidates again.
                 baseline.extend(candidates);
                 ledger.watched.insert(op, intent);
             }

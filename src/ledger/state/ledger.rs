@@ -36,7 +36,7 @@ pub struct Ledger {
     pub identity: LedgerIdentity,
     /// Number of records replayed since the beginning.
     pub serial: u64,
-    /// Owned objects.
+    /// Owned objects, by the address of their resource.
     pub entries: BTreeMap<Address, Entry>,
     /// Requests without a recorded outcome: they are resolved before any other work.
     pub intents: BTreeMap<Uuid, Intent>,

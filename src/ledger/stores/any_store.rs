@@ -94,7 +94,7 @@ impl<K: Clock> AnyStore<K> {
     /// Opens a ledger for writing.
     ///
     /// # Errors
-    /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
+    /// When another process holds it, the location cannot be used, or it holds another stack's ledger.
     pub async fn open(
         place: &LedgerLocation,
         clock: K,

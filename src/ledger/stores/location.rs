@@ -11,7 +11,7 @@ use crate::model::redact::redact_address;
 pub enum LedgerLocation {
     /// A directory of this machine: `file:DIR`.
     Directory(PathBuf),
-    /// A database: `postgres://user@host/database`.
+    /// A PostgreSQL database: `postgres://user@host/database`.
     Postgres(String),
     /// A bucket and the prefix of its object names: `s3://bucket/prefix`.
     S3 {
@@ -35,7 +35,7 @@ pub struct LedgerLocationError {
 }
 
 impl LedgerLocation {
-    /// Parses a location.
+    /// Parses the location of a ledger: `file:`, `postgres:`, `s3:` or `https:`.
     ///
     /// # Errors
     /// When it is none, or could leak what is sent to it.

@@ -1,4 +1,4 @@
-//! What the ledger's tests share: an identity, records, and counted chance.
+//! Fixtures of the ledger's tests: an identity, records, and a predictable random source.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::value::Attributes;
 
-/// Chance that counts.
+/// A random source that counts up, so that ids are predictable.
 #[derive(Default)]
 pub(super) struct Counted(Cell<u128>);
 

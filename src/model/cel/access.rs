@@ -8,7 +8,7 @@ use crate::model::value::Value;
 /// Maximum number of map keys in one message.
 const MAX_LISTED_KEYS: usize = 10;
 
-/// Computes `operand[key]`.
+/// Computes `operand[key]`: an element of a list, or the value of a map's key.
 pub(super) fn evaluate_index<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     operand: &CelValue<'a>,

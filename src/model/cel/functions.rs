@@ -302,7 +302,7 @@ fn matches_pattern<'a>(
     evaluation.charge(1000 + pattern.len() + text.len())?;
     let regex =
         regex::RegexBuilder::new(&pattern).size_limit(1 << 18).nest_limit(50).build().map_err(|_| {
-            evaluation_failure("the pattern of `matches` is no regular expression, or too large")
+            evaluation_failure("the pattern of `matches` is not a regular expression, or too large")
         })?;
     Ok(CelValue::Scalar(Value::Bool(regex.is_match(&text))))
 }

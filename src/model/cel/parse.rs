@@ -52,7 +52,7 @@ pub enum PathSegment {
 }
 
 impl CelProgram {
-    /// Parses an expression.
+    /// Parses the source text of a CEL expression.
     ///
     /// # Errors
     /// When it is no CEL, or larger or deeper than the bounds.

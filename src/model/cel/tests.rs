@@ -113,7 +113,7 @@ fn functions() {
         ("cidr_subnet('10.0.0.0/30', 2, 4)", "! 10.0.0.0/30 has 4 subnets of /32: 0 to 3"),
         ("format('%s', [])", "! `format` has too few values"),
         ("format('%q', [1])", "! `format` knows %s, %d, %x and %%, with a width up to 99"),
-        ("'a'.matches('(')", "! the pattern of `matches` is no regular expression, or too large"),
+        ("'a'.matches('(')", "! the pattern of `matches` is not a regular expression, or too large"),
         ("file('x')", "! `x` can be read while loading only"),
         ("length(vars.list)", "! there is no function `length`; write `size(x)`"),
         ("concat([1], [2])", "! there is no function `concat`; write `list + list`"),
@@ -263,7 +263,7 @@ fn what_does_not_fit_into_the_budget_is_not_built() {
     assert_eq!(concatenate_parts(&[part.clone(), part], &budget), Err(EvaluationError::TooLarge));
 }
 
-/// vm.web.a exists, vm.web.b is on its way, vpc.main is not there yet.
+/// vm.web.a exists, vm.web.b is on its way, vpc.main is does not exist yet.
 struct World;
 
 impl AttributeLookup for World {

@@ -163,7 +163,7 @@ pub enum ActionCompletion {
 }
 
 impl Action {
-    /// Returns an action.
+    /// Returns an action without parameters and effects, which ends with the service's response.
     #[must_use]
     pub const fn new(name: &'static str, request: ActionRequest, summary: &'static str) -> Self {
         Self {

@@ -44,7 +44,7 @@ pub enum TextFormat {
 /// The type of an attribute's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// `true` or `false`.
+    /// A boolean, written `true` or `false`.
     Boolean,
     /// A whole number within bounds.
     Integer {

@@ -62,13 +62,13 @@ impl fmt::Display for Method {
 pub enum Envelope {
     /// `{success, data, message}`, and `{data, total}` for lists.
     Data,
-    /// `{success, database}`.
+    /// `{success, database}`: the payload is under `database`.
     Database,
-    /// `{success, run}`.
+    /// `{success, run}`: the payload is under `run`.
     Run,
-    /// `{success, settings}`.
+    /// `{success, settings}`: the payload is under `settings`.
     Settings,
-    /// `{success, pricing}`.
+    /// `{success, pricing}`: the payload is under `pricing`.
     Pricing,
     /// `{success, message}`: only the confirmation that it was done.
     Message,

@@ -5,7 +5,7 @@ use super::{Kind, Provenance};
 /// The structure of a catalog table's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatalogShape {
-    /// `{data: [record…], total}`.
+    /// A list response: `{data: [record…], total}`.
     List,
     /// `{pricing: record}`: one record without a name.
     Single,

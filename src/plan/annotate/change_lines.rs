@@ -107,13 +107,13 @@ fn change_action(
 
 fn change_reason(subject: &ResourceState<'_>, verdict: &Decision<'_>, left_over: bool) -> Option<String> {
     if left_over {
-        return Some("an earlier replacement left the old object behind".to_owned());
+        return Some("an earlier replacement did not delete the old object".to_owned());
     }
     match subject.adoption {
         Some(AdoptionReason::Recovered(_)) => {
-            Some("an earlier apply made it and could not record it".to_owned())
+            Some("an earlier apply created it but could not record it".to_owned())
         }
-        Some(AdoptionReason::Requested) => Some("it exists already and is taken over".to_owned()),
+        Some(AdoptionReason::Requested) => Some("it exists already and is adopted".to_owned()),
         Some(AdoptionReason::Confirmed) if !verdict.removes() => {
             Some("it is confirmed to be this resource's".to_owned())
         }

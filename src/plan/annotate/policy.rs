@@ -79,7 +79,7 @@ pub(in crate::plan) fn evaluate_policies(
         address: ruling.address.clone(),
         text: format!("{}: {}", ruling.name, ruling.message),
         help: format!(
-            "Change what it is about, or: stead apply --override {} --reason \"...\" (recorded).",
+            "Change what the policy denies, or: stead apply --override {} --reason \"...\" (recorded).",
             ruling.name
         ),
         source: ruling.source.clone(),
@@ -121,7 +121,7 @@ pub(in crate::plan) fn evaluate_policy(
         }
         // What it says would tell something of the secret.
         Value::Secret(_) => {
-            PolicyEvaluation::Failed("it looks into a secret, which no policy can".to_owned())
+            PolicyEvaluation::Failed("it reads a secret, which a policy cannot do".to_owned())
         }
         other => PolicyEvaluation::Failed(format!("it is {}, and not true or false", other.type_name())),
     }
@@ -138,10 +138,11 @@ fn policy_result(
     let (verdict, message) = match said {
         PolicyEvaluation::Pass => return None,
         PolicyEvaluation::Deny => (no, policy.message.clone()),
-        PolicyEvaluation::Unknown(waits) => {
-            (PolicyStatus::Unknown, format!("It is decided once {waits} is there: {}", policy.message))
-        }
-        PolicyEvaluation::Failed(why) => (no, format!("It cannot be decided: {why}.")),
+        PolicyEvaluation::Unknown(waits) => (
+            PolicyStatus::Unknown,
+            format!("It is evaluated once the values of {waits} are known: {}", policy.message),
+        ),
+        PolicyEvaluation::Failed(why) => (no, format!("It cannot be evaluated: {why}.")),
     };
     let source = survey.inputs.stack.sources.location_of(policy.span);
     let address = subject.map(|subject| subject.address.clone());

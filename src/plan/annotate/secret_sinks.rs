@@ -59,8 +59,7 @@ pub(in crate::plan) fn check(
     let delivered = used_sinks(inputs.registry, inputs.stack, inputs.ledger, steps, |_| false);
     let has_recipients = inputs.stack.recipients.is_some();
     if let Some((address, why)) = sink_on_runner(inputs.options.on_runner, has_recipients, &delivered) {
-        let help = "Let the ledger keep a copy: add `secrets: { recipients: [age1…] }` to the stack \
-                    (stead secret keygen); or apply on a machine that lasts."
+        let help = "Store a copy in the ledger: add `secrets: { recipients: [age1…] }` to the stack (stead secret keygen); or apply on a permanent machine."
             .to_owned();
         blocks.add_for_address(SINK_ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
     }
@@ -68,7 +67,7 @@ pub(in crate::plan) fn check(
         if let Some(why) = inputs.options.occupied_sinks.get(&one.address) {
             let address = Address::parse(&one.address).ok();
             let help = format!(
-                "Move it elsewhere; or let it be replaced: --overwrite-secret {}. Nothing was sent.",
+                "Move that content elsewhere; or allow stead to replace it: --overwrite-secret {}. Nothing was sent.",
                 one.address
             );
             match &address {

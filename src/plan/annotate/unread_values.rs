@@ -40,8 +40,8 @@ fn unverified_note(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let all: Vec<String> = found.iter().map(one).collect();
     (!all.is_empty()).then(|| PlanNote {
         code: NoteCode::Unverified,
-        text: format!("not shown by the service: not verified: {}", all.join("; ")),
-        help: "a change of these by others is not seen; a key with more rights may see it".to_owned(),
+        text: format!("not verified, because the service does not return them: {}", all.join("; ")),
+        help: "stead cannot detect changes to these by others; a key with more permissions may".to_owned(),
         source: None,
         address: None,
     })
@@ -73,8 +73,11 @@ fn one_by_one(survey: &JoinedState<'_>) -> Option<PlanNote> {
         .collect();
     (objects > UNREPORTED_READS && !names.is_empty()).then(|| PlanNote {
         code: NoteCode::OneByOne,
-        text: format!("{objects} objects were read one by one: lists do not show {}", names.join(", ")),
-        help: "each costs a request; a stack that does not write these attributes is read by lists alone"
+        text: format!(
+            "{objects} objects were read one by one: list responses do not contain {}",
+            names.join(", ")
+        ),
+        help: "each needs a request; a stack that does not set these attributes needs list requests only"
             .to_owned(),
         source: None,
         address: None,

@@ -33,11 +33,11 @@ pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), Stri
     }
     for (number, step) in plan.steps.iter().enumerate() {
         if step.after.iter().any(|before| *before >= number) {
-            return Err(format!("step {number} does not come after what it waits for"));
+            return Err(format!("step {number} is ordered before a step that it waits for"));
         }
     }
     if critical_path(&plan.steps) != plan.critical_path {
-        return Err("the longest chain of steps is another one".to_owned());
+        return Err("the critical path does not match the steps".to_owned());
     }
     Ok(())
 }
@@ -55,18 +55,18 @@ fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), 
         let is_copy = matches!(&step.operation, Operation::Create { remember, .. } if remember.let_go)
             && path_prefixes(step.address.as_str()).any(|above| above == address.as_str());
         if !is_copy && (step.address != *address || step.kind != change.kind) {
-            return Err(format!("step {number} is not one of {address}"));
+            return Err(format!("step {number} does not belong to {address}"));
         }
         seconds = seconds.saturating_add(step.seconds);
     }
     if seconds != change.seconds {
-        return Err(format!("the time that {address} takes is not that of its steps"));
+        return Err(format!("the duration of {address} is not the sum of its steps"));
     }
     let steps = || change.steps.iter().filter_map(|number| plan.steps.get(*number));
     if is_action_of(change.action, steps()) {
         Ok(())
     } else {
-        Err(format!("the steps of {address} do something else than its change says"))
+        Err(format!("the steps of {address} do not match the action of its change"))
     }
 }
 

@@ -45,16 +45,16 @@ fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePla
         }
     }
     let parts = [
-        (is_same(&saved.base, &computed.base)?, "what it was made from"),
-        (is_same(&saved.blocks, &computed.blocks)?, "what keeps it from being applied"),
-        (is_same(&saved.policy, &computed.policy)?, "the verdicts of the policies"),
-        (is_same(&saved.bookkeeping, &computed.bookkeeping)?, "what the ledger takes without a request"),
-        (is_same(&saved.drift, &computed.drift)?, "what changed outside stead"),
+        (is_same(&saved.base, &computed.base)?, "the inputs"),
+        (is_same(&saved.blocks, &computed.blocks)?, "the blockers"),
+        (is_same(&saved.policy, &computed.policy)?, "the policy results"),
+        (is_same(&saved.bookkeeping, &computed.bookkeeping)?, "the ledger updates without a request"),
+        (is_same(&saved.drift, &computed.drift)?, "the drift"),
         (is_same(&saved.outputs, &computed.outputs)?, "the outputs"),
         (is_same(&saved.cost, &computed.cost)?, "the prices"),
     ];
     let first = parts.iter().find(|(same, _)| !same).map(|(_, what)| (*what).to_owned());
-    Ok(first.unwrap_or_else(|| "what is said of it".to_owned()))
+    Ok(first.unwrap_or_else(|| "the notes and other descriptions".to_owned()))
 }
 
 /// Returns a plan without the parts that do not affect a decision.

@@ -104,7 +104,9 @@ pub enum StalePlan {
         at: Timestamp,
     },
     /// The plan's lifetime is outside the legal range.
-    #[error("the plan says that it was made at {made_at} and expires at {expires}, which no plan does")]
+    #[error(
+        "the plan states that it was made at {made_at} and expires at {expires}, which is not a valid lifetime"
+    )]
     InvalidTimes {
         /// When the plan was made.
         made_at: Timestamp,
@@ -123,7 +125,7 @@ pub enum StalePlan {
     #[error("the ledger changed since the plan was made")]
     LedgerChanged,
     /// A secret has another value.
-    #[error("the value of a secret is not the one that the plan was made with")]
+    #[error("the value of a secret changed since the plan was made")]
     SecretChanged,
     /// The recomputed plan differs from the saved one.
     #[error("the plan as it is computed now differs from the saved one: {what}")]
@@ -167,7 +169,7 @@ pub enum StalePlan {
     #[error("the configuration changed since the plan was made")]
     ConfigChanged,
     /// A remote stack output or a data lookup changed.
-    #[error("what it reads elsewhere (`stacks`, `data`) changed since the plan was made")]
+    #[error("remote stack outputs or lookups (`stacks`, `data`) changed since the plan was made")]
     ReadsChanged,
     /// The plan was applied already.
     #[error("the plan was applied already")]
@@ -199,7 +201,7 @@ impl fmt::Display for LiveObjectChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gone => f.write_str("the object is gone"),
-            Self::Attribute(name) => write!(f, "{name} is not what it was"),
+            Self::Attribute(name) => write!(f, "{name} has another value"),
             Self::Rebound(id) => write!(f, "it has the object {id} now"),
             Self::Unbound => f.write_str("it has no object any more"),
         }

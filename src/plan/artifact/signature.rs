@@ -35,7 +35,7 @@ pub enum SignatureKeyError {
     #[error("its private key is encrypted, and this is not a terminal that could ask for the password")]
     Encrypted,
     /// The key is not for Ed25519.
-    #[error("its key is none for Ed25519")]
+    #[error("its key is not an Ed25519 key")]
     WrongType,
 }
 
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(no_private(&public(1)), "it holds no private key (PKCS#8) in PEM form");
         assert_eq!(no_public(&private(1)), "it holds no public key in PEM form");
         assert_eq!(no_public("canary"), "it holds no public key in PEM form");
-        assert_eq!(no_public(CURVE), "its key is none for Ed25519");
+        assert_eq!(no_public(CURVE), "its key is not an Ed25519 key");
         let encrypted = private(1).replace("PRIVATE", "ENCRYPTED PRIVATE");
         assert_eq!(no_private(&encrypted).split(',').next(), Some("its private key is encrypted"));
     }

@@ -71,7 +71,7 @@ fn block_shared_objects<'a>(
         let Some(last) = subjects.last() else { continue };
         let all: Vec<String> = subjects.iter().map(|subject| describe_adopter(survey, subject)).collect();
         let text = format!("The {} {} would become {}.", key.kind, key.id, all.join(" and "));
-        let help = "An object has one address: leave all of these out but the one that it belongs to.";
+        let help = "An object has one address: keep the one that it belongs to, and omit the others.";
         let span = import_span(survey, last.address).or_else(|| last.block.map(|block| block.span));
         blocks.add_at_span("adopt", last.address, span, text, help.to_owned());
         told.extend(subjects.iter().map(|subject| subject.address));
@@ -106,7 +106,7 @@ fn block_mistaken_adoptions<'a>(
         let key = uniqueness_key(subject.kind, planned_home(survey, subject, verdict), name);
         let Some((other, object)) = key.and_then(|key| renamed.get(&key)) else { continue };
         let text = format!(
-            "The {} {} is named `{}`, as {} is to be, and would become {}.",
+            "The {} {} has the name `{}`, which {} needs, and would be adopted as {}.",
             subject.kind.name,
             object.id,
             want.value,
@@ -114,7 +114,7 @@ fn block_mistaken_adoptions<'a>(
             describe_adopter(survey, other)
         );
         let help = format!(
-            "Take it over as {}, or name that one otherwise; a new one would be made beside it.",
+            "Adopt it as {}, or give that resource another name; otherwise a second object would be created.",
             subject.address
         );
         let span = import_span(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
@@ -158,7 +158,7 @@ fn adoption_obstacle(
         return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
     }
     if is_leaving(subject.kind, object) {
-        let help = "Leave it out: a new one is made.".to_owned();
+        let help = "Omit the adoption: a new object is created.".to_owned();
         return Some((format!("The service is deleting {id}: it cannot become {address}."), help));
     }
     let owner = owners.get(&object.key())?;
@@ -178,7 +178,7 @@ fn check_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks
         subject.address,
         if names.is_empty() { "what differs".to_owned() } else { names.join(", ") }
     );
-    let help = "Write what the live object has, adopt it, and change it afterwards.".to_owned();
+    let help = "Write the values of the live object, adopt it, and change it afterwards.".to_owned();
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.add_for_subject("adopt", subject, span.map(|setting| setting.span), text, help);
 }

@@ -204,7 +204,8 @@ pub(in crate::plan) fn byproduct_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
             describe_priced_object(inputs, byproduct.object),
             describe_origin(&byproduct)
         ),
-        help: "destroy --with-leftovers deletes what came of this stack's objects, too".to_owned(),
+        help: "destroy --with-leftovers also deletes objects that originate from this stack's objects"
+            .to_owned(),
         source: None,
         address: None,
     };
@@ -222,14 +223,13 @@ fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = Pl
     live.map(|(subject, object)| PlanNote {
         code: NoteCode::Left,
         text: format!(
-            "{} stays live and billed: an earlier destroy did not come to its deletion: the {} {}",
+            "{} stays live and billed, because an earlier destroy did not delete it: the {} {}",
             subject.address,
             subject.kind.name,
             describe_priced_object(&survey.inputs, object)
         ),
         help: format!(
-            "destroy --with-leftovers deletes it; apply --delete-data {0} deletes it alone; \
-             `removed: [{{ from: {0}, action: forget }}]` takes it out of the ledger",
+            "destroy --with-leftovers deletes it; apply --delete-data {0} deletes it alone; `removed: [{{ from: {0}, action: forget }}]` removes it from the ledger",
             subject.address
         ),
         source: None,

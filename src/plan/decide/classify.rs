@@ -68,7 +68,7 @@ pub(in crate::plan) fn dependencies_first(
                     subject,
                     None,
                     text,
-                    "Take one reference out of the circle.".into(),
+                    "Remove one reference from the cycle.".into(),
                 );
             }
             Vec::new()
@@ -127,7 +127,10 @@ impl<'a> Classifier<'_, 'a> {
     /// Returns why an object is replaced for the rotation of its secret.
     fn rotation_reason(&self, subject: &ResourceState<'_>) -> Option<String> {
         let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
-        asked.then(|| "its secret is rotated, and the service shows one only with a new object".to_owned())
+        asked.then(|| {
+            "its secret is rotated, and the service shows a secret only when an object is created"
+                .to_owned()
+        })
     }
 
     fn decide_declared(&self, n: usize, blocks: &mut Blockers<'_, 'a>) -> Decision<'a> {
@@ -173,7 +176,8 @@ impl<'a> Classifier<'_, 'a> {
                     if lost { Cause::Unfinished } else { Cause::Config },
                 );
                 if lost {
-                    create.with_reason("an earlier apply deleted the old one and did not get further")
+                    create
+                        .with_reason("an earlier apply deleted the old object but did not create a new one")
                 } else {
                     create
                 }
@@ -189,7 +193,7 @@ impl<'a> Classifier<'_, 'a> {
                     DecisionKind::Replace { create_first: false },
                     Cause::Drift,
                 )
-                .with_reason("the service is deleting the object; a new one follows when it is gone");
+                .with_reason("the service is deleting the object; a new one is created when it is gone");
                 verdict.broken = true;
                 verdict
             }
@@ -293,7 +297,8 @@ impl<'a> Classifier<'_, 'a> {
             let (_, attribute) =
                 owner.kind.takes_along.iter().find(|(kind, _)| *kind == subject.kind.name)?;
             let follows = differences.iter().any(|difference| difference.attribute.name == *attribute);
-            (verdict.removes() && follows).then(|| format!("it goes when the old {} goes", owner.address))
+            (verdict.removes() && follows)
+                .then(|| format!("it is deleted together with the old {}", owner.address))
         })
     }
 
@@ -317,7 +322,7 @@ impl<'a> Classifier<'_, 'a> {
         let forced = if verdict.downstream && held_first {
             Some("a dependency is deleted before it is created again")
         } else if self.succession.circle.contains(&n) {
-            Some("it and others take each other's place")
+            Some("it and other resources exchange names or networks")
         } else {
             None
         };
@@ -325,7 +330,7 @@ impl<'a> Classifier<'_, 'a> {
         verdict.act = DecisionKind::Replace { create_first };
         if let Some(why) = why {
             let reason = verdict.reason.take().unwrap_or_default();
-            verdict.reason = Some(format!("{reason}; the old one goes first, because {why}"));
+            verdict.reason = Some(format!("{reason}; the old one is deleted first, because {why}"));
         }
     }
 
@@ -375,7 +380,7 @@ impl<'a> Classifier<'_, 'a> {
             _ if keep => {
                 let word = if declared.is_some() { "removed" } else { "on_remove" };
                 Decision::without_differences(DecisionKind::Forget, Cause::Config)
-                    .with_reason(format!("it stays, as {word} says"))
+                    .with_reason(format!("it stays live, as `{word}` specifies"))
             }
             _ => {
                 let added = self.survey.declared.added.get(subject.address);
@@ -421,11 +426,11 @@ pub(in crate::plan) fn destroy_notes(survey: &JoinedState<'_>, verdicts: &[Decis
     left.map(|(subject, verdict)| PlanNote {
         code: NoteCode::Left,
         text: format!(
-            "{} stays live, and this stack's: {}",
+            "{} stays live and managed by this stack: {}",
             subject.address,
-            verdict.reason.as_deref().unwrap_or("something needs it")
+            verdict.reason.as_deref().unwrap_or("another object needs it")
         ),
-        help: "the next apply finds it again; once nothing keeps it, another destroy takes it away"
+        help: "the next apply uses it again; once no object needs it, another destroy deletes it"
             .to_owned(),
         source: subject.block.and_then(|block| survey.inputs.stack.sources.location_of(block.span)),
         address: Some(subject.address.clone()),
@@ -444,7 +449,7 @@ fn keep_what_is_part_of_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decis
         if verdicts[n].act == DecisionKind::Delete {
             verdicts[n].act = DecisionKind::Forget;
             verdicts[n].reason =
-                Some(format!("{} stays, with what is part of it", survey.subjects[*parent].address));
+                Some(format!("{} stays live, with its children", survey.subjects[*parent].address));
         }
     }
 }
@@ -536,7 +541,7 @@ fn has_failed(subject: &ResourceState<'_>) -> bool {
 }
 
 fn failed_status_reason(subject: &ResourceState<'_>) -> String {
-    format!("its status is {}, which it does not leave by itself", subject.status().unwrap_or("failed"))
+    format!("its status is {}, from which it does not recover", subject.status().unwrap_or("failed"))
 }
 
 fn immutable_reason(differences: &[AttributeDiff<'_>]) -> String {

@@ -107,7 +107,7 @@ pub(in crate::plan) fn copy_step(
 /// The attributes of a planned copy that determine its price.
 pub(in crate::plan) struct FinalSnapshotSpec {
     pub kind: &'static Kind,
-    /// The attribute `size`.
+    /// The attribute `size`, which determines the price.
     pub attributes: Attributes,
 }
 
@@ -143,7 +143,7 @@ pub(in crate::plan) fn describe_copy(
         Attributes::from([("size".into(), copy_size(survey, subject.kind, subject.object()?, copy)?)]);
     let price = ObjectPrices::new(survey.inputs.catalog).monthly(kind, &attributes);
     let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
-    Some(format!("the {} {name} is made first and stays, unmanaged and billed{price}", kind.name))
+    Some(format!("the {} {name} is created first and stays live, unmanaged and billed{price}", kind.name))
 }
 
 /// Returns the size of an object's future copy.
@@ -172,7 +172,7 @@ pub(in crate::plan) fn leave_their_projects(survey: &JoinedState<'_>, verdicts: 
     }
     for subject in (0..verdicts.len()).filter(keeps).map(|n| &survey.subjects[n]) {
         if let Some(project) = subject.owned_object().and_then(|owned| owned.project.as_ref()) {
-            kept.insert(project, format!("what is kept of {} stays in it", subject.address));
+            kept.insert(project, format!("the final snapshot of {} stays in it", subject.address));
         }
     }
     for n in projects {

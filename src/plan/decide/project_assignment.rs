@@ -101,7 +101,7 @@ impl ProjectAssignment {
             TargetProject::Resource(address) => outlook.attribute(&address, None),
         };
         let there = matches!(&wanted, Value::Text(id) if id == present);
-        (!there).then(|| format!("it stands in project {present}, and nothing moves it to another one"))
+        (!there).then(|| format!("it is in project {present}, and cannot be moved to another one"))
     }
 }
 

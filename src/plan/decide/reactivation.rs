@@ -63,7 +63,7 @@ pub(in crate::plan) fn bring_back_what_is_needed(survey: &JoinedState<'_>, verdi
             if verdict.act == DecisionKind::Keep && other.resource.is_some() {
                 verdict.act = DecisionKind::Update;
                 verdict.cause = Cause::Upstream;
-                verdict.reason = Some(format!("{} needs it in use", user.address));
+                verdict.reason = Some(format!("{} needs it to be active", user.address));
             }
             verdict.revival = Some(revival);
         }
@@ -87,6 +87,6 @@ pub(in crate::plan) fn exchange_reason(
         let name = written.attribute.name;
         let had: Vec<&str> = attributes.iter().filter(has).copied().collect();
         let [had] = had[..] else { return None };
-        (had != name).then(|| format!("it was made with {had}, and no call makes one with {name} of it"))
+        (had != name).then(|| format!("it was created with {had}, and no call changes that to {name}"))
     })
 }

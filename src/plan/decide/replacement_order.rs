@@ -28,7 +28,7 @@ pub(in crate::plan) fn replacement_order(
         }
         ReplaceOrder::DeleteFirst => (false, None),
         ReplaceOrder::CreateFirst if verdict.crowded => {
-            (false, Some("an older one has what it needs, is still in use, and goes first".to_owned()))
+            (false, Some("an older object that is still in use occupies what the new one needs, and is deleted first".to_owned()))
         }
         ReplaceOrder::CreateFirst => {
             let clash = forced.map(str::to_owned).or_else(|| coexistence_conflict(subject, verdict));
@@ -47,9 +47,9 @@ pub(in crate::plan) fn consent_notes(survey: &JoinedState<'_>, verdicts: &[Decis
     idle.map(|address| PlanNote {
         code: NoteCode::NotReplaced,
         text: format!(
-            "{address} is not replaced: --replace only agrees to a replacement that the plan needs"
+            "{address} is not replaced: --replace only approves a replacement that the plan needs"
         ),
-        help: "leave --replace out; an edit that no call can make in place replaces the object".to_owned(),
+        help: "omit --replace; an edit that no call can make in place replaces the object".to_owned(),
         source: None,
         address: None,
     })
@@ -57,9 +57,11 @@ pub(in crate::plan) fn consent_notes(survey: &JoinedState<'_>, verdicts: &[Decis
 }
 
 fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
-    let reason = verdict.reason.as_deref().unwrap_or("an attribute changes that no call can change");
-    let text = format!("{} would be replaced, and its lifecycle says never: {reason}.", subject.address);
-    let help = "Take the change back, or set `lifecycle.replace` to create_first or delete_first.";
+    let reason =
+        verdict.reason.as_deref().unwrap_or("an attribute changes that cannot be changed in place");
+    let text =
+        format!("{} would be replaced, but its `lifecycle.replace` is never: {reason}.", subject.address);
+    let help = "Revert the change, or set `lifecycle.replace` to create_first or delete_first.";
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.add_for_subject(
         "replace_never",
@@ -74,12 +76,12 @@ fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, block
 fn coexistence_conflict(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<String> {
     let stays = |name: &str| !verdict.rehomed && stays_unchanged(subject, verdict, name);
     if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
-        return Some(format!("two cannot have the same {}", subject.kind.api.id));
+        return Some(format!("two objects cannot have the same {}", subject.kind.api.id));
     }
     subject.kind.rules.iter().find_map(|rule| match rule.check {
         RuleCheck::Unique { attributes } => {
             let all = attributes.iter().all(|name| stays(name));
-            all.then(|| format!("two cannot have the same {}", attributes.join(" and ")))
+            all.then(|| format!("two objects cannot have the same {}", attributes.join(" and ")))
         }
         RuleCheck::NoOverlap { attribute } => networks_overlap(subject, verdict, attribute)
             .then(|| format!("their {attribute} would overlap")),

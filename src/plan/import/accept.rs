@@ -133,7 +133,9 @@ impl ImportContext {
 
 /// Returns the refusal for a draft that did not converge within `MAX_ROUNDS`.
 pub(super) fn unstable_draft_error() -> ImportError {
-    ImportError::Blocked(format!("after {MAX_ROUNDS} rounds its own plan still has something to do"))
+    ImportError::Blocked(format!(
+        "after {MAX_ROUNDS} rounds, a plan of the imported files still has changes"
+    ))
 }
 
 /// Imports the ordered objects.

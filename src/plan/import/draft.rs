@@ -311,7 +311,7 @@ pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey
             } else if kind.is_given(&object.attributes) {
                 "It belongs to the service: it cannot be created or deleted.".to_owned()
             } else if kind.passes(&object.attributes) {
-                "It goes by itself, when its time is over.".to_owned()
+                "The service deletes it when it expires.".to_owned()
             } else if is_leaving(kind, object) {
                 "It is being deleted.".to_owned()
             } else {

@@ -177,7 +177,7 @@ impl<'a> JoinedState<'a> {
             // Without a key the address is no instance, and anything below an existing instance was removed on its own.
             (true, true) => return None,
             (true, false) if self.is_wanted(of, key) => return None,
-            (true, false) => format!("`{key}` is no key of the `for_each` of {of} any more"),
+            (true, false) => format!("`{key}` is no longer a key of the `for_each` of {of}"),
             (false, true) => "its `when` is false now".to_owned(),
             (false, false) => format!("the `when` of {of} is false now"),
         };

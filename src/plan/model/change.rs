@@ -131,7 +131,7 @@ pub enum Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The configuration changed.
+    /// The configuration changed since the last apply.
     Config,
     /// The live object changed outside stead.
     Drift,
@@ -341,7 +341,7 @@ pub struct UnchangedAttribute {
 /// A side effect, with its meaning for this change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeEffect {
-    /// The stable code.
+    /// The stable code of the side effect.
     pub code: Effect,
     /// The description, as a sentence.
     pub text: String,

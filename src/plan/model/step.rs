@@ -56,7 +56,7 @@ pub enum Operation {
         /// What the ledger records besides the attributes.
         remember: LedgerMetadata,
     },
-    /// Deletes an object.
+    /// Deletes one object: the current one, or a deposed one.
     Delete {
         /// The object, with its recorded identity.
         object: OwnedObject,

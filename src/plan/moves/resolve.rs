@@ -357,8 +357,7 @@ fn moved_module(rule: &MovedDeclaration, from: &Address, to: &Address) -> Option
 
 fn occupied_address(address: &Address, to: &Address, span: Option<Span>) -> ImpossibleMove {
     let help = format!(
-        "Remove the `moved` entry; then let go of what is not wanted: \
-         `removed: [{{ from: {address}, action: forget }}]` (or delete)."
+        "Remove the `moved` entry; then forget the object that is not needed: `removed: [{{ from: {address}, action: forget }}]` (or delete)."
     );
     let text = format!("{address} cannot become {to}: that has an object of its own already.");
     ImpossibleMove { address: address.clone(), text, help, span }
@@ -372,8 +371,7 @@ fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> Imp
     let has = if pairs.len() == 1 { "has an object of its own" } else { "have objects of their own" };
     let text = format!("{} cannot become {}: {}{more} {has} already.", rule.from, rule.to, told.join(", "));
     let help = format!(
-        "Remove the `moved` entry; then let go of what is not wanted: \
-         `removed: [{{ from: {}, action: forget }}]` (or delete).",
+        "Remove the `moved` entry; then forget the object that is not needed: `removed: [{{ from: {}, action: forget }}]` (or delete).",
         rule.from
     );
     let address = pairs.first().map_or_else(|| rule.from.clone(), |(from, _)| from.clone());
@@ -383,12 +381,11 @@ fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> Imp
 /// Rejects an address that may have its key already, or be in a module with the same name as the key.
 fn like_a_key(at: &Address, rule: &MovedDeclaration, to: &Address) -> ImpossibleMove {
     let text = format!(
-        "{at} may be in {} already, or in the module of {} that is called like the key.",
+        "{at} may be in {} already, or in the module of {} that has the same name as the key.",
         rule.to, rule.from
     );
     let help = format!(
-        "Where it is in that module, say so: `moved: [{{ from: {at}, to: {to} }}]`. Where all of {} has its key, \
-         remove the entry.",
+        "If it is in that module, write `moved: [{{ from: {at}, to: {to} }}]`. If all of {} has its key, remove the entry.",
         rule.from
     );
     ImpossibleMove { address: at.clone(), text, help, span: Some(rule.span) }
@@ -403,11 +400,11 @@ fn ambiguous_move(at: &Address, rule: &MovedDeclaration, key: Option<Name>) -> I
     let (text, help) = match key {
         None => (
             format!("{at} is {one}, and {} has `for_each`.", rule.to),
-            format!("Say which instance it becomes: `to: {}.KEY`.", rule.to),
+            format!("Name the instance that it becomes: `to: {}.KEY`.", rule.to),
         ),
         Some(key) => (
             format!("{at} is {several}, and {} is {single}.", rule.to),
-            format!("Say which one it is: `from: {}.{key}`.", rule.from),
+            format!("Name the one that moves: `from: {}.{key}`.", rule.from),
         ),
     };
     ImpossibleMove { address: at.clone(), text, help, span: Some(rule.span) }

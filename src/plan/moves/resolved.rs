@@ -76,7 +76,7 @@ impl<'a> ResolvedDeclarations<'a> {
         if let Err(illegal) = apply_record(&mut moved, &Record::Moved { moves: self.moves.clone() }) {
             let barred = first_illegal_move(ledger, &self.moves).map(|(address, _)| address.clone());
             if let Some(address) = barred {
-                let help = "Answer it first, or apply without the move: `stead resolve` lists it.";
+                let help = "Resolve it first, or apply without the move: `stead resolve` lists it.";
                 let text = format!("{address} cannot be moved: {}.", illegal.reason);
                 self.impossible.push(ImpossibleMove { address, text, help: help.to_owned(), span: None });
             }

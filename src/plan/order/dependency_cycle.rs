@@ -52,8 +52,7 @@ pub(in crate::plan) fn add_cycle_blocker(
         ways.into_iter().take(MAX_FIX_ATTEMPTS).find(|way| leads_out(original, plan_again, way, &known));
     let help = match &found {
         Some(way) => describe_way(survey, way),
-        None => "No other order of a replacement and no resource left out ends it (tried). For a first apply, take \
-                 one of these changes back."
+        None => "No other replacement order and no excluded resource removes the cycle (tried). For a first apply, revert one of these changes."
             .to_owned(),
     };
     let span = cycle.first().and_then(|step| subject_span(survey, step.n));
@@ -177,8 +176,7 @@ fn describe_way(survey: &JoinedState<'_>, way: &CycleFix) -> String {
              the rest."
         ),
         CycleFix::Value(address, attribute, value) => format!(
-            "Apply in two runs: with `{attribute}: {value}` in {address}{} the plan has no cycle (tried); then \
-             write what it is to be.",
+            "Apply in two runs: with `{attribute}: {value}` in {address}{} the plan has no cycle (tried); then write the intended value.",
             line(address)
         ),
     }

@@ -108,7 +108,7 @@ fn is_same(before: &Entry, entry: &Entry) -> bool {
     not_kept(before) == not_kept(entry) && *before == Entry { verified, ..entry.clone() }
 }
 
-/// Returns whether a whole fingerprint replaces an equal short one.
+/// Returns whether the new entry replaces a short fingerprint of an earlier version by a full one.
 fn is_renewed(before: &Entry, entry: &Entry) -> bool {
     let is_legacy = |name: &Name| before.applied.get(name).is_some_and(Value::has_legacy_fingerprint);
     entry.applied.iter().any(|(name, value)| is_legacy(name) && !value.has_legacy_fingerprint())

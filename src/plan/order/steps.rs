@@ -113,7 +113,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
             }
         }
         match verdict.act {
-            // A guard blocks this plan: an adopted object is never replaced at once.
+            // No steps: a guard blocks a plan that would replace an object in the apply that adopts it.
             DecisionKind::Replace { .. } if is_adopted(subject) => {}
             DecisionKind::Create => {
                 let create = self.create_operation(n, false);

@@ -166,7 +166,7 @@ fn names_that_change_places_in_place_are_a_cycle_with_a_way_out() {
     world.set("app.a", "name", json!("b")).set("app.b", "name", json!("a"));
     insta::assert_snapshot!(refusal(&world), @r"
     Dependency cycle: changing `app.b` (shop.yaml:1) waits for changing `app.a` (shop.yaml:1), which waits for the first.
-    Apply in two runs: with `name: b-2` in app.a (shop.yaml:1) the plan has no cycle (tried); then write what it is to be.
+    Apply in two runs: with `name: b-2` in app.a (shop.yaml:1) the plan has no cycle (tried); then write the intended value.
     ");
     world.set("app.a", "name", json!("b-2"));
     world.settle();

@@ -103,7 +103,7 @@ fn instances_move_as_one_block_and_get_and_lose_their_keys() {
     world.removed("vm.www.b", RemovedAction::Forget);
     insta::assert_snapshot!(show(&world.settle()), @r#"
     > vm.one was vm.www.a config
-    x vm.www.b config: it stays, as removed says
+    x vm.www.b config: it stays live, as `removed` specifies
     "#);
     world.stack.declarations = Declarations::default();
     world.rename("vm.one", "vm.one.x").write("vm.one.y", machine).set("vm.one.y", "name", json!("y"));
@@ -137,7 +137,7 @@ fn a_moved_resource_may_change_and_go_as_well() {
     insta::assert_snapshot!(show(&world.plan()), @"
     +/- vm.www was vm.web config: the API cannot change template in place
         template ubuntu-22.04 → ubuntu-24.04 !
-    +/- backup_schedule.nightly upstream: it goes when the old vm.www goes
+    +/- backup_schedule.nightly upstream: it is deleted together with the old vm.www
         vm vm-3 → (known once vm.www exists) !
     ~ volume.media upstream
         vm vm-3 → (known once vm.www exists)
@@ -183,16 +183,16 @@ fn an_import_adopts_once() {
     world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
     world.import("vm.web", "x1");
     insta::assert_snapshot!(show(&world.settle()), @r#"
-    < vm.web config: it exists already and is taken over
+    < vm.web config: it exists already and is adopted
     "#);
     let next = world.plan();
     assert_eq!(next.notes.len(), 1, "{:?}", next.notes);
     assert_eq!(next.notes[0].text, "import of vm.web is done");
     world.write("vm.other", json!({"template": "ubuntu-22.04", "plan": "large"})).import("vm.other", "x1");
     insta::assert_snapshot!(show(&world.plan()), @r#"
-    < vm.other config: it exists already and is taken over
+    < vm.other config: it exists already and is adopted
         name web → other !
-    i import of vm.web is done | the entry can go (stead fmt --prune)
+    i import of vm.web is done | the entry can be removed (stead fmt --prune)
     ! adopt: Adopting vm.other would replace it at once: name cannot be changed in place.
     ! adopt: x1 belongs to vm.web already.
     "#);
@@ -227,7 +227,7 @@ fn a_removal_says_what_becomes_of_the_object() {
     insta::assert_snapshot!(show(&world.settle()), @r#"
     - database.main config: its block is gone
     - database.main.users.reporting config: its block is gone
-    x volume.media config: it stays, as removed says
+    x volume.media config: it stays live, as `removed` specifies
     0 database.main.users.reporting delete reporting after []
     1 database.main delete database-5 after [0]
     "#);
@@ -308,7 +308,7 @@ fn an_instance_whose_key_is_gone_says_so() {
     let span = Span { source: SourceId(0), start: 0, end: 5 };
     world.stack.left_out = [(Address::new("vpc", "net"), ExclusionReason { keyed: true, span })].into();
     let change = &world.plan().changes[0];
-    assert_eq!(change.reason.as_deref(), Some("`b` is no key of the `for_each` of vpc.net any more"));
+    assert_eq!(change.reason.as_deref(), Some("`b` is no longer a key of the `for_each` of vpc.net"));
     assert!(change.source.is_some());
 }
 
@@ -389,13 +389,13 @@ fn a_module_gets_keys_and_loses_them() {
     ");
     world.stack.declarations.moved.clear();
     world.carry("eu", "ue.a").moved("eu", "ue", true);
-    insta::assert_snapshot!(blocked(&world), @"eu.cache.vm.web is in one module, and ue has `for_each`. Say which instance it becomes: `to: ue.KEY`.");
+    insta::assert_snapshot!(blocked(&world), @"eu.cache.vm.web is in one module, and ue has `for_each`. Name the instance that it becomes: `to: ue.KEY`.");
     world.stack.declarations.moved.clear();
     world.moved("eu", "ue.a", false);
     world.settle();
     world.stack.declarations.moved.clear();
     world.carry("ue.a", "eu").moved("ue", "eu", false);
-    insta::assert_snapshot!(blocked(&world), @"ue.a.cache.vm.web is in one of several modules, and eu is one module. Say which one it is: `from: ue.a`.");
+    insta::assert_snapshot!(blocked(&world), @"ue.a.cache.vm.web is in one of several modules, and eu is one module. Name the one that moves: `from: ue.a`.");
 }
 
 fn blocked(world: &World) -> String {
@@ -408,7 +408,7 @@ fn blocked(world: &World) -> String {
 fn a_module_does_not_move_onto_another_one() {
     let mut world = two_modules();
     world.carry("eu", "x").moved("eu", "us", false);
-    insta::assert_snapshot!(blocked(&world), @"eu cannot become us: us.cache.vm.web, us.vm.web, us.vpc.main have objects of their own already. Remove the `moved` entry; then let go of what is not wanted: `removed: [{ from: eu, action: forget }]` (or delete).");
+    insta::assert_snapshot!(blocked(&world), @"eu cannot become us: us.cache.vm.web, us.vm.web, us.vpc.main have objects of their own already. Remove the `moved` entry; then forget the object that is not needed: `removed: [{ from: eu, action: forget }]` (or delete).");
 }
 
 #[test]
@@ -452,9 +452,9 @@ impl World {
 
 #[test]
 fn a_key_like_a_module_in_the_one_that_gets_it_is_refused() {
-    let text = "shop.a.volume.deep may be in shop.a already, or in the module of shop that is called like the \
-                key. Where it is in that module, say so: `moved: [{ from: shop.a.volume.deep, to: \
-                shop.a.a.volume.deep }]`. Where all of shop has its key, remove the entry.";
+    let text = "shop.a.volume.deep may be in shop.a already, or in the module of shop that has the same name as \
+                the key. If it is in that module, write `moved: [{ from: shop.a.volume.deep, to: \
+                shop.a.a.volume.deep }]`. If all of shop has its key, remove the entry.";
     let places = ["shop.a", "shop.a.a", "shop.b", "shop.b.a"];
     let after = ["shop.a.volume.own", "shop.a.a.volume.deep", "shop.b.volume.own", "shop.b.a.volume.deep"];
     let mut world = volumes(&["shop", "shop.a"], &["shop.volume.own", "shop.a.volume.deep"]);
@@ -487,8 +487,8 @@ fn what_is_done_leaves_other_keys_alone() {
     after(&mut world);
     world.removed("shop.b", RemovedAction::Forget);
     insta::assert_snapshot!(show(&world.plan()), @"
-    x shop.b.b.volume.x config: it stays, as removed says
-    x shop.b.volume.own config: it stays, as removed says
+    x shop.b.b.volume.x config: it stays live, as `removed` specifies
+    x shop.b.volume.own config: it stays live, as `removed` specifies
     ");
 }
 
@@ -496,7 +496,7 @@ fn what_is_done_leaves_other_keys_alone() {
 fn a_module_in_one_that_gets_keys_is_no_key() {
     let mut world = volumes(&["shop", "shop.n"], &["shop.n.volume.v"]);
     world.volumes(&["shop2.k", "shop2.k.n"], &["shop2.k.n.volume.v"]).moved("shop", "shop2", true);
-    let text = "shop.n.volume.v is in one module, and shop2 has `for_each`. Say which instance it becomes: \
+    let text = "shop.n.volume.v is in one module, and shop2 has `for_each`. Name the instance that it becomes: \
                 `to: shop2.KEY`.";
     assert_eq!(blocked(&world), text);
     world.volumes(&["shop2.n", "shop2.n.n"], &["shop2.n.n.volume.v"]).moved("shop", "shop2", true);
@@ -513,7 +513,7 @@ fn a_module_without_keys_is_one_of_those_that_there_were_whatever_is_in_it() {
     world.volumes(&["shop2"], &["shop2.volume.old"]).moved("shop", "shop2", false);
     assert_eq!(
         blocked(&world),
-        "shop.m.volume.v is in one of several modules, and shop2 is one module. Say which one it is: \
+        "shop.m.volume.v is in one of several modules, and shop2 is one module. Name the one that moves: \
          `from: shop.m`."
     );
 }
@@ -557,5 +557,5 @@ fn a_move_names_the_address_that_is_in_its_way() {
     let question = AmbiguousIntent { intent, candidates: vec![], text: "Was it resized?".to_owned() };
     world.ledger.questions.insert(question.intent.op, question);
     world.volumes(&["us"], &["us.volume.a", "us.volume.b"]).moved("eu", "us", false);
-    insta::assert_snapshot!(blocked(&world), @"eu.volume.b cannot be moved: a request for the address is open, or a question about it. Answer it first, or apply without the move: `stead resolve` lists it.");
+    insta::assert_snapshot!(blocked(&world), @"eu.volume.b cannot be moved: a request for the address is open, or a question about it. Resolve it first, or apply without the move: `stead resolve` lists it.");
 }

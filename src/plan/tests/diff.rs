@@ -60,7 +60,7 @@ fn a_machine_is_replaced_with_all_that_hangs_on_it() {
     insta::assert_snapshot!(show(&plan), @"
     +/- vm.web config: the API cannot change template in place
         template ubuntu-22.04 → ubuntu-24.04 !
-    +/- backup_schedule.nightly upstream: it goes when the old vm.web goes
+    +/- backup_schedule.nightly upstream: it is deleted together with the old vm.web
         vm vm-3 → (known once vm.web exists) !
     ~ volume.media upstream
         vm vm-3 → (known once vm.web exists)
@@ -80,11 +80,11 @@ fn a_network_is_replaced_old_one_first() {
     world.set("vpc.main", "cidr", json!("10.20.0.0/17"));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
-    -/+ vm.web upstream: the API cannot change vpc in place; the old one goes first, because a dependency is deleted before it is created again
+    -/+ vm.web upstream: the API cannot change vpc in place; the old one is deleted first, because a dependency is deleted before it is created again
         vpc vpc-2 → (known once vpc.main exists) !
-    -/+ vpc.main config: the API cannot change cidr in place; the old one goes first, because their cidr would overlap
+    -/+ vpc.main config: the API cannot change cidr in place; the old one is deleted first, because their cidr would overlap
         cidr 10.20.0.0/16 → 10.20.0.0/17 !
-    -/+ backup_schedule.nightly upstream: it goes when the old vm.web goes; the old one goes first, because a dependency is deleted before it is created again
+    -/+ backup_schedule.nightly upstream: it is deleted together with the old vm.web; the old one is deleted first, because a dependency is deleted before it is created again
         vm vm-3 → (known once vm.web exists) !
     ~ database.main upstream
         vpc vpc-2 → (known once vpc.main exists)

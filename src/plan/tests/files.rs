@@ -124,16 +124,16 @@ fn a_plan_whose_changes_are_not_what_its_steps_do_is_not_read() {
         ("volume.media.size is not what its step says", &|plan| size(plan, 999)),
         ("volume.media.size is not what its step says", &|plan| show_as(plan, "size", &999.into())),
         ("belongs to no change", &|plan| plan.changes.truncate(1)),
-        ("step 0 is not one of", &|plan| plan.steps[0].address = Address::new("vm", "other")),
+        ("step 0 does not belong to", &|plan| plan.steps[0].address = Address::new("vm", "other")),
         ("belongs to two changes", &|plan| {
             let steps = plan.changes[0].steps.clone();
             plan.changes[1].steps.extend(steps);
         }),
-        ("do something else", &|plan| {
+        ("do not match the action", &|plan| {
             plan.changes[0].action = Action::Forget;
         }),
-        ("the longest chain", &|plan| plan.critical_path.seconds += 1),
-        ("the time that", &|plan| plan.changes[0].seconds += 1),
+        ("the critical path", &|plan| plan.critical_path.seconds += 1),
+        ("the duration of", &|plan| plan.changes[0].seconds += 1),
     ];
     for (expected, edit) in edits {
         let error = read(edit).unwrap_err().to_string();
@@ -217,7 +217,7 @@ fn a_saved_plan_is_refused_when_anything_that_it_stands_on_has_moved() {
         ("applied already", |w| {
             w.ledger.applied_plans.insert(uuid::Uuid::from_u128(9));
         }),
-        ("volume.media changed since the plan was made: size is not what it was", |w| {
+        ("volume.media changed since the plan was made: size has another value", |w| {
             w.mutate("volume.media", "size", json!(150));
         }),
         ("vm.web changed since the plan was made: the object is gone", |w| {

@@ -37,7 +37,7 @@ fn a_copy_comes_before_the_deletion_and_is_remembered_without_the_block() {
     let change = &plan.changes[0];
     assert_eq!((change.action, change.steps.as_slice()), (Action::Delete, &[0, 1][..]));
     let told = &change.effects[0].text;
-    assert!(told.contains("is made first and stays"), "{told}");
+    assert!(told.contains("is created first and stays"), "{told}");
     assert!(!change.effects.iter().any(|effect| effect.text.contains("lost for good")));
 }
 
@@ -62,7 +62,7 @@ fn the_project_of_a_copy_stays_this_stacks_and_the_next_apply_finds_it() {
     let plan = world.plan();
     assert_eq!(plan.changes.iter().map(|c| c.address.as_str()).collect::<Vec<_>>(), ["volume.media"]);
     assert!(
-        plan.notes[0].text.starts_with("project.shop stays live, and this stack's"),
+        plan.notes[0].text.starts_with("project.shop stays live and managed by this stack"),
         "{:?}",
         plan.notes
     );

@@ -98,8 +98,8 @@ fn what_exists_already_is_adopted_or_avoided() {
     world.options.adopt.insert(Address::new("vm", "web"), "x1".into());
     let plan = world.plan();
     insta::assert_snapshot!(show(&plan), @"
-    < vm.web config: it exists already and is taken over
-    ! grow_only: vm.web.plan's storage would go from 80 to 20; it can only grow.
+    < vm.web config: it exists already and is adopted
+    ! grow_only: vm.web.plan's storage would change from 80 to 20; it can only grow.
     ");
     world.set("vm.web", "plan", json!("large"));
     let plan = world.settle();
@@ -115,7 +115,7 @@ fn adopting_never_replaces() {
     world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 1, "status": "active"}));
     world.options.adopt.insert(Address::new("vm", "web"), "x1".into());
     insta::assert_snapshot!(show(&world.plan()), @r#"
-    < vm.web config: it exists already and is taken over
+    < vm.web config: it exists already and is adopted
         template ubuntu-22.04 → ubuntu-24.04 !
     ! adopt: Adopting vm.web would replace it at once: template cannot be changed in place.
     "#);
@@ -163,7 +163,9 @@ fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
     let texts: Vec<_> = plan.blocks.iter().map(|block| block.text.as_str()).collect();
     assert_eq!(
         texts,
-        ["The database x1 is named `b`, as database.b is to be, and would become database.a (--adopt)."]
+        [
+            "The database x1 has the name `b`, which database.b needs, and would be adopted as database.a (--adopt)."
+        ]
     );
     world.options.adopt = [(Address::new("database", "b"), "x1".into())].into();
     assert_eq!(codes(&world), [""; 0]);
@@ -206,7 +208,7 @@ fn data_is_deleted_only_with_consent_to_that() {
         "status": "available"});
     world.stranger("snapshot", "s1", copy);
     let text = world.plan().blocks[0].text.clone();
-    assert!(text.ends_with("What survives: the snapshot nightly (181 days old)."), "{text}");
+    assert!(text.ends_with("Remaining copies: the snapshot nightly (181 days old)."), "{text}");
     // Of no other object, and not while it is made.
     let pending = world.live.values_mut().find(|object| object.id == "s1").unwrap();
     pending.attributes.insert("status".into(), Value::text("pending"));
@@ -350,7 +352,7 @@ fn a_question_freezes_what_depends_on_it_and_nothing_else() {
 fn unseen_is_not_gone() {
     let mut world = axles(1);
     world.live.clear();
-    insta::assert_snapshot!(show(&world.plan()), @"! unread: axle.a0 axle-1 was neither listed nor proven gone.");
+    insta::assert_snapshot!(show(&world.plan()), @"! unread: axle.a0 axle-1 was not listed, and stead cannot confirm that it is gone.");
     world.absent.insert(world.key("axle.a0"));
     insta::assert_snapshot!(show(&world.settle()), @"
     + axle.a0 drift: the object is gone from the service
@@ -383,7 +385,7 @@ fn on_remove_keep_lets_go() {
     world.settle();
     world.remove("volume.media");
     let plan = world.settle();
-    insta::assert_snapshot!(show(&plan), @"x volume.media config: it stays, as on_remove says");
+    insta::assert_snapshot!(show(&plan), @"x volume.media config: it stays live, as `on_remove` specifies");
     assert_eq!(plan.changes[0].effects.len(), 1);
 }
 
@@ -400,14 +402,14 @@ fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_
     - vm.web config: everything is destroyed
     - volume.media config: everything is destroyed
     - backup_schedule.nightly config: everything is destroyed
-    x database.main config: it stays, as on_remove says
-    x database.main.users.reporting config: database.main stays, with what is part of it
+    x database.main config: it stays live, as `on_remove` specifies
+    x database.main.users.reporting config: database.main stays live, with its children
     0 volume.media detach after []
     1 volume.media delete volume-4 after [0]
     2 backup_schedule.nightly delete backup_schedule-7 after []
     3 vm.web delete vm-3 after [0, 1, 2]
-    i project.shop stays live, and this stack's: database.main stays, and needs it | the next apply finds it again; once nothing keeps it, another destroy takes it away
-    i vpc.main stays live, and this stack's: database.main stays, and needs it | the next apply finds it again; once nothing keeps it, another destroy takes it away
+    i project.shop stays live and managed by this stack: database.main stays, and needs it | the next apply uses it again; once no object needs it, another destroy deletes it
+    i vpc.main stays live and managed by this stack: database.main stays, and needs it | the next apply uses it again; once no object needs it, another destroy deletes it
     ");
     let said = |address: &str| {
         let change = plan.changes.iter().find(|change| change.address.as_str() == address).unwrap();
@@ -429,8 +431,8 @@ fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_
     + backup_schedule.nightly config
     + vm.web config
     + volume.media config
-    < database.main config: it exists already and is taken over
-    < database.main.users.reporting config: it exists already and is taken over
+    < database.main config: it exists already and is adopted
+    < database.main.users.reporting config: it exists already and is adopted
     0 vm.web create after []
     1 volume.media create after [0]
     2 backup_schedule.nightly create after [0]
@@ -452,7 +454,7 @@ fn a_smaller_disk_is_refused() {
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "large"}));
     world.settle();
     world.set("vm.web", "plan", json!("flat"));
-    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: vm.web.plan's storage would go from 80 to 10; it can only grow.");
+    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: vm.web.plan's storage would change from 80 to 10; it can only grow.");
     world.set("vm.web", "template", json!("ubuntu-24.04"));
     assert_eq!(codes(&world), [""; 0], "a new machine may be smaller");
 }
@@ -512,7 +514,7 @@ fn what_is_still_referred_to_does_not_go() {
         vpc vpc-2 → null
     0 database.main disconnect-vpc after []
     1 vpc.main delete vpc-2 after [0]
-    ! held: vpc.main goes, and vm.web.vpc still names it, although no block writes that any more.
+    ! held: vpc.main would be deleted, but vm.web.vpc still refers to it, although no block sets that attribute any more.
     "#);
 }
 

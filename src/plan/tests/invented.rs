@@ -174,7 +174,7 @@ static VAULT: Kind = Kind {
     ..BASE
 };
 
-/// A child.
+/// A child of `axle`, with at most two per parent.
 static DRAWER: Kind = Kind {
     name: "drawer",
     scope: KindScope::Child { of: "axle", collection: "drawers" },
@@ -188,6 +188,6 @@ static DRAWER: Kind = Kind {
     ..BASE
 };
 
-/// The kinds.
+/// The registry of all invented kinds.
 pub static INVENTED: Registry =
     Registry { kinds: &[&AXLE, &DRAWER, &GEAR, &OILING, &VAULT], catalogs: &[] };

@@ -26,7 +26,7 @@ use crate::plan::model::change::Action;
 struct Unit {
     /// Volumes, by name, with the name that they say.
     volumes: BTreeMap<String, Option<String>>,
-    /// Modules, by name.
+    /// Modules that the directory uses, by name.
     uses: BTreeMap<String, Use>,
     moved: Vec<(String, String)>,
 }

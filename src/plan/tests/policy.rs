@@ -46,15 +46,15 @@ fn each_resource_and_the_plan_are_judged() {
     open Pass: No open.
     small Deny volume.media: No small.
     plans Pass: No plans.
-    later Unknown vm.web: It is decided once vm.web is there: No later.
-    wrong Deny vm.web: It cannot be decided: a text and a whole number have no order.
+    later Unknown vm.web: It is evaluated once the values of vm.web are known: No later.
+    wrong Deny vm.web: It cannot be evaluated: a text and a whole number have no order.
     budget Deny: No budget.
     many Pass: No many.
     "#);
     let codes: Vec<String> = world.plan().blocks.iter().map(|block| block.text.clone()).collect();
     insta::assert_snapshot!(codes.join("\n"), @r#"
     small: No small.
-    wrong: It cannot be decided: a text and a whole number have no order.
+    wrong: It cannot be evaluated: a text and a whole number have no order.
     budget: No budget.
     "#);
 }

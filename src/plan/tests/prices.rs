@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::value::Value;
 
-/// Returns the catalog.
+/// Returns a catalog with prices for the tests.
 pub fn catalog() -> Catalog {
     let record = |id: Json, slug: &str, fields: Json| {
         let Value::Map(fields) = Value::from_json(&fields) else { panic!("no map") };

@@ -109,10 +109,7 @@ fn a_late_effect_freezes_its_resource_and_is_told_with_the_ways_to_answer() {
     let plan = world.plan();
     assert_eq!(codes(&plan), ["late_effect"], "{}", show(&plan));
     assert!(plan.blocks[0].only_freezes());
-    assert_eq!(
-        plan.blocks[0].help,
-        "Say what becomes of it: stead resolve abcd0000 surplus late | forget."
-    );
+    assert_eq!(plan.blocks[0].help, "Resolve it: stead resolve abcd0000 surplus late | forget.");
     assert!(plan.changes.iter().all(|change| change.address.as_str() == "axle.b"), "{}", show(&plan));
     world.now += WATCH_DURATION + std::time::Duration::from_secs(1);
     assert_eq!(codes(&world.plan()), [] as [&str; 0], "it is not watched for ever");
@@ -134,7 +131,7 @@ fn an_older_object_lets_go_before_it_is_deleted() {
     let mut world = with_older(true);
     let plan = world.plan();
     insta::assert_snapshot!(show(&plan), @"
-    - volume.media unfinished: an earlier replacement left the old object behind
+    - volume.media unfinished: an earlier replacement did not delete the old object
     0 volume.media detach after []
     1 volume.media delete late after [0]
     ");

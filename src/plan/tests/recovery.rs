@@ -8,8 +8,8 @@ use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::plan::import::rebuild_ledger::RebuiltLedger;
 
-/// A recovery in few words: `address=id`, the differing attributes after it; `?` for ties,
-/// `-` for what is missing.
+/// Describes a rebuilt ledger: `address=id`, followed by the differing attributes; `?` marks an ambiguous match,
+/// `-` a missing object.
 fn words(recovery: &RebuiltLedger) -> Vec<String> {
     let found = recovery.found.iter().map(|found| {
         let differs = found.candidate.differs.join(",");

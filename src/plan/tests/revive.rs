@@ -49,7 +49,7 @@ fn what_comes_and_goes_inside_a_suspended_database_resumes_it() {
     world.write("database.main.users.report", json!({}));
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @r#"
-    ~ database.main upstream: database.main.users.report needs it in use
+    ~ database.main upstream: database.main.users.report needs it to be active
     + database.main.users.report config
     0 database.main resume after []
     1 database.main.users.report create after [0]
@@ -58,7 +58,7 @@ fn what_comes_and_goes_inside_a_suspended_database_resumes_it() {
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @r#"
     - database.main.users.report config: its block is gone
-    ~ database.main upstream: database.main.users.report needs it in use
+    ~ database.main upstream: database.main.users.report needs it to be active
     0 database.main resume after []
     1 database.main.users.report delete report after [0]
     "#);
@@ -86,7 +86,7 @@ fn what_sleeps_holds_its_data_and_is_not_replaced_without_a_word() {
     ! holds_data: database.main holds data and would be replaced by an empty database (the API cannot change engine_version in place). It is suspended, and its data is still in it.
     ");
     assert!(
-        plan.blocks[0].help.contains("wake it (stead do resume database.main)"),
+        plan.blocks[0].help.contains("resume it (stead do resume database.main)"),
         "{}",
         plan.blocks[0].help
     );
@@ -136,14 +136,14 @@ fn another_sort_of_source_takes_another_app() {
     let mut world = app();
     world.unset("app.web", "image").set("app.web", "source_dir", json!("sha256:1"));
     insta::assert_snapshot!(show(&world.settle()), @r#"
-    -/+ app.web config: it was made with image, and no call makes one with source_dir of it
+    -/+ app.web config: it was created with image, and no call changes that to source_dir
         source_dir null → sha256:1
     0 app.web delete app-1 after []
     1 app.web create after [0]
     "#);
     world.unset("app.web", "source_dir").set("app.web", "image", json!("nginx"));
     insta::assert_snapshot!(show(&world.settle()), @r#"
-    -/+ app.web config: it was made with source_dir, and no call makes one with image of it
+    -/+ app.web config: it was created with source_dir, and no call changes that to image
         image null → nginx
     0 app.web delete app-2 after []
     1 app.web create after [0]
@@ -154,7 +154,7 @@ fn another_sort_of_source_takes_another_app() {
         json!("main"),
     );
     insta::assert_snapshot!(show(&world.settle()), @r#"
-    -/+ app.web config: it was made with image, and no call makes one with repo of it
+    -/+ app.web config: it was created with image, and no call changes that to repo
         repo null → acme/shop !
         branch null → main
     0 app.web delete app-3 after []

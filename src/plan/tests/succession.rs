@@ -55,13 +55,13 @@ fn networks_that_change_places_all_go_before_one_comes() {
     }
     world.set("vpc.a", "cidr", json!("10.2.0.0/16")).set("vpc.b", "cidr", json!("10.1.0.0/16"));
     insta::assert_snapshot!(settles(world), @r#"
-    -/+ vm.in_a upstream: the API cannot change vpc in place; the old one goes first, because a dependency is deleted before it is created again
+    -/+ vm.in_a upstream: the API cannot change vpc in place; the old one is deleted first, because a dependency is deleted before it is created again
         vpc vpc-2 → (known once vpc.a exists) !
-    -/+ vm.in_b upstream: the API cannot change vpc in place; the old one goes first, because a dependency is deleted before it is created again
+    -/+ vm.in_b upstream: the API cannot change vpc in place; the old one is deleted first, because a dependency is deleted before it is created again
         vpc vpc-1 → (known once vpc.b exists) !
-    -/+ vpc.a config: the API cannot change cidr in place; the old one goes first, because it and others take each other's place
+    -/+ vpc.a config: the API cannot change cidr in place; the old one is deleted first, because it and other resources exchange names or networks
         cidr 10.1.0.0/16 → 10.2.0.0/16 !
-    -/+ vpc.b config: the API cannot change cidr in place; the old one goes first, because it and others take each other's place
+    -/+ vpc.b config: the API cannot change cidr in place; the old one is deleted first, because it and other resources exchange names or networks
         cidr 10.2.0.0/16 → 10.1.0.0/16 !
     0 vm.in_b delete vm-3 after []
     1 vpc.b delete vpc-1 after [0]

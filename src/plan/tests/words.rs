@@ -130,8 +130,8 @@ fn what_the_service_does_not_return_is_compared_with_what_was_applied() {
     attributes.remove("speed").unwrap();
     assert_eq!(
         show(&world.plan()),
-        "i not shown by the service: not verified: gear.conf (gear.g); gear.speed (gear.g) | a change of these by \
-         others is not seen; a key with more rights may see it"
+        "i not verified, because the service does not return them: gear.conf (gear.g); gear.speed (gear.g) | stead cannot \
+         detect changes to these by others; a key with more permissions may"
     );
     world.set("gear.g", "speed", json!(3));
     assert_eq!(changes(&world.plan()), ["speed 2 → 3"]);
@@ -203,7 +203,7 @@ fn secrets_are_compared_by_fingerprint_and_never_shown() {
 fn what_can_only_grow_does_not_shrink() {
     let mut world = gear(json!({"size": 5}));
     world.set("gear.g", "size", json!(4));
-    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: gear.g.size would go from 5 to 4; it can only grow.");
+    insta::assert_snapshot!(show(&world.plan()), @"! grow_only: gear.g.size would change from 5 to 4; it can only grow.");
     world.set("gear.g", "size", json!(5)).mutate("gear.g", "size", json!(7));
     insta::assert_snapshot!(show(&world.plan()), @"≠ gear.g.size 5 → 7 AcceptOnly");
 }
@@ -219,10 +219,10 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
     world.settle();
     world.set("axle.a", "metal", json!("iron"));
     insta::assert_snapshot!(show(&world.settle()), @"
-    -/+ axle.a config: the API cannot change metal in place; the old one goes first, because two cannot have the same number
+    -/+ axle.a config: the API cannot change metal in place; the old one is deleted first, because two objects cannot have the same number
         metal null → iron !
-    -/+ axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one; the old one goes first, because a dependency is deleted before it is created again
-    -/+ oiling.o upstream: it goes when the old axle.a goes; the old one goes first, because a dependency is deleted before it is created again
+    -/+ axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one; the old one is deleted first, because a dependency is deleted before it is created again
+    -/+ oiling.o upstream: it is deleted together with the old axle.a; the old one is deleted first, because a dependency is deleted before it is created again
         axle axle-1 → (known once axle.a exists)
     ~ gear.g upstream
         axle axle-1 → (known once axle.a exists)
@@ -241,7 +241,7 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
         number 1 → 2 !
         metal iron → gold !
     +/- axle.a.drawers.top upstream: axle.a is replaced, and this is deleted with the old one
-    +/- oiling.o upstream: it goes when the old axle.a goes
+    +/- oiling.o upstream: it is deleted together with the old axle.a
         axle axle-5 → (known once axle.a exists)
     ~ gear.g upstream
         axle axle-5 → (known once axle.a exists)
@@ -275,7 +275,7 @@ fn a_failed_object_is_replaced_unless_it_may_hold_data() {
     let mut world = gear(json!({}));
     world.mutate("gear.g", "state", json!("broken"));
     insta::assert_snapshot!(show(&world.plan()), @"
-    +/- gear.g unfinished: its status is broken, which it does not leave by itself
+    +/- gear.g unfinished: its status is broken, from which it does not recover
     0 gear.g create after []
     1 gear.g delete gear-1 after [0]
     ");
@@ -283,7 +283,7 @@ fn a_failed_object_is_replaced_unless_it_may_hold_data() {
     world.write("vault.v", json!({}));
     world.settle();
     world.mutate("vault.v", "state", json!("broken"));
-    insta::assert_snapshot!(show(&world.plan()), @"! failed: vault.v is broken, and it may still hold data: it is not replaced unasked.");
+    insta::assert_snapshot!(show(&world.plan()), @"! failed: vault.v is broken, and it may still hold data: stead does not replace it.");
     world.ledger.entries.get_mut("vault.v").unwrap().unfinished = true;
     assert!(show(&world.plan()).contains("-/+ vault.v unfinished"));
 }
@@ -293,7 +293,7 @@ fn an_object_on_its_way_out_is_waited_for_and_made_again() {
     let mut world = gear(json!({}));
     world.mutate("gear.g", "state", json!("going"));
     insta::assert_snapshot!(show(&world.plan()), @"
-    -/+ gear.g drift: the service is deleting the object; a new one follows when it is gone
+    -/+ gear.g drift: the service is deleting the object; a new one is created when it is gone
     0 gear.g delete gear-1 after []
     1 gear.g create after [0]
     ≠ gear.g gear-1 → null Gone
@@ -341,7 +341,7 @@ fn the_rest_of_an_earlier_replacement_is_deleted_once_nobody_holds_it() {
     old.id = "old".into();
     world.ledger.entries.get_mut("gear.g").unwrap().deposed.push(old);
     insta::assert_snapshot!(show(&world.settle()), @"
-    - gear.g unfinished: an earlier replacement left the old object behind
+    - gear.g unfinished: an earlier replacement did not delete the old object
     0 gear.g delete old after []
     ");
 }

@@ -23,7 +23,7 @@ fn sources(files: &[(&str, &str)]) -> Sources {
 }
 
 fn missing() -> Diagnostic {
-    Diagnostic::error("S0201", "There is no vpc.mian")
+    Diagnostic::error("S0201", "vpc does not exist.mian")
         .with_label(span(0, SHOP, "$vpc.mian"), "used by vm.web")
         .with_label(span(0, SHOP, "main"), "vpc.main is declared here")
         .help("did you mean `$vpc.main`?")
@@ -36,7 +36,7 @@ fn shows_place_help_and_fix() {
     insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, TextStyle::plain(80)), @r"
     S0201
 
-      × There is no vpc.mian
+      × vpc does not exist.mian
        ╭─[shop.yaml:2:8]
      1 │ stead: 1
      2 │ vpc: { main: { cidr: 10.20.0.0/16 } }
@@ -57,7 +57,7 @@ fn shows_place_help_and_fix() {
     insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, TextStyle { unicode: false, ..TextStyle::plain(80) }), @r"
     S0201
 
-      x There is no vpc.mian
+      x vpc does not exist.mian
        ,-[shop.yaml:2:8]
      1 | stead: 1
      2 | vpc: { main: { cidr: 10.20.0.0/16 } }
@@ -76,7 +76,7 @@ fn shows_place_help_and_fix() {
     1 error
     ");
     insta::assert_snapshot!(diagnostic_lines(&[missing()], &sources, TextStyle::plain(80)), @r"
-    shop.yaml:8:10: error[S0201]: There is no vpc.mian | did you mean `$vpc.main`?
+    shop.yaml:8:10: error[S0201]: vpc does not exist.mian | did you mean `$vpc.main`?
     1 error
     ");
 }

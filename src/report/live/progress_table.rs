@@ -226,7 +226,8 @@ impl ProgressTable {
             _ => {}
         }
         if self.stopping {
-            line = line.push_styled(TextRole::Warning, format!(" {dot} stopping: what runs is finished"));
+            line = line
+                .push_styled(TextRole::Warning, format!(" {dot} stopping: waiting for the running steps"));
         }
         line.cut_to_width(style)
     }

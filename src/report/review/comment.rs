@@ -45,8 +45,7 @@ pub fn head_of(comment: &str) -> Option<&str> {
 pub fn plan_failed(title: &str) -> String {
     let shown = comment_marker(title);
     format!(
-        "<!-- stead:{shown} -->\n### ❌ stead · `{shown}` · the plan failed\n\n\
-         There is no plan of this commit: the job's log says why. A plan of an earlier commit does not count.\n"
+        "<!-- stead:{shown} -->\n### ❌ stead · `{shown}` · the plan failed\n\nThere is no plan of this commit: see the job's log for the reason. A plan of an earlier commit is not valid.\n"
     )
 }
 

@@ -152,7 +152,7 @@ fn unmanaged_markup(of: &PlanReview<'_>) -> Markup {
         }
         @if !gone.is_empty() {
             details.drift {
-                summary { "Resolved since the last look: " (gone.len()) }
+                summary { "Resolved since the last check: " (gone.len()) }
                 ul { @for gone in gone { li { code { (escape_text(&gone.name)) } } } }
             }
         }
@@ -208,7 +208,7 @@ fn drift_markup(of: &PlanReview<'_>) -> Markup {
             details.drift open[!open.is_empty()] {
                 summary { "Changed outside stead: " (open.len()) " to decide, " (settled.len()) " left alone" }
                 div.scroll { table {
-                    thead { tr { th { "attribute" } th { "last applied" } th { "live" } th { "what becomes of it" } th { "where" } } }
+                    thead { tr { th { "attribute" } th { "last applied" } th { "live" } th { "effect of an apply" } th { "where" } } }
                     tbody { @for drift in open.iter().chain(&settled) { (row(drift)) } }
                 } }
             }

@@ -235,7 +235,7 @@ fn add_change_table(page: &mut MarkdownPage, of: &PlanReview<'_>) {
         let rest = lines.iter().skip(shown).map(ChangeLine::resource_count).sum();
         let rest = phrases::count_noun(rest, "resource");
         page.add_if_fits(&format!(
-            "| … | **{rest} more** | left out here, the dangerous ones come first | |\n"
+            "| … | **{rest} more** | omitted here, the dangerous ones are listed first | |\n"
         ));
     }
     page.add_if_fits("\n");
@@ -383,7 +383,7 @@ fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let rows: Vec<String> = found.unmanaged.iter().map(row).collect();
     add_folded(page, &format!("Unmanaged: {}", phrases::count_noun(rows.len(), "object")), &rows);
     let gone: Vec<String> = found.memory.resolved.iter().map(|gone| gone.name.clone()).collect();
-    add_folded(page, &format!("Resolved since the last look: {}", gone.len()), &gone);
+    add_folded(page, &format!("Resolved since the last check: {}", gone.len()), &gone);
     if let Some(told) = found.elsewhere.describe_unread() {
         page.add_if_fits(&format!("{told}\n\n"));
     }

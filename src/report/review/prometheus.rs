@@ -49,14 +49,14 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
         let count = plan.drift.iter().filter(|drift| drift.class == class).count();
         page.add_sample("stead_drift", &[("class", phrases::drift_class(class))], count);
     }
-    page.add_header("stead_read_timestamp_seconds", "When the live world was last read.");
+    page.add_header("stead_read_timestamp_seconds", "When the live objects were last read.");
     page.add_sample("stead_read_timestamp_seconds", &[], base.made_at.as_second());
     page.text
 }
 
 /// Adds the results of a drift check other than drift.
 fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
-    page.add_header("stead_managed_resources", "Resources that the ledger has.");
+    page.add_header("stead_managed_resources", "Resources in the ledger.");
     page.add_sample("stead_managed_resources", &[], found.managed);
     page.add_header(
         "stead_unmanaged_objects",
@@ -86,13 +86,13 @@ fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
 /// Adds the results of an apply.
 fn add_run_metrics(page: &mut MetricsPage, ran: &RunReport<'_>) {
     let Outcome { done, failed, skipped, questions, .. } = ran.outcome;
-    page.add_header("stead_apply_success", "Whether the last apply did everything.");
+    page.add_header("stead_apply_success", "Whether the last apply completed all its steps.");
     page.add_sample("stead_apply_success", &[], u8::from(ran.is_whole()));
     page.add_header("stead_apply_resources", "Resources of the last apply, by how they ended.");
     for (word, count) in [("done", done.len()), ("failed", failed.len()), ("skipped", skipped.len())] {
         page.add_sample("stead_apply_resources", &[("outcome", word)], count);
     }
-    page.add_header("stead_apply_questions", "What only a human can answer.");
+    page.add_header("stead_apply_questions", "Ambiguous requests that a user must resolve.");
     page.add_sample("stead_apply_questions", &[], questions.len());
     page.add_header("stead_apply_exit_code", "The last apply's exit code.");
     page.add_sample("stead_apply_exit_code", &[], ran.exit);
@@ -113,11 +113,11 @@ fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
     page.add_sample("stead_unchanged_resources", &[], plan.unchanged);
     page.add_header("stead_blocks", "Reasons besides policies why the plan cannot be applied.");
     page.add_sample("stead_blocks", &[], of.plan_blockers().count());
-    page.add_header("stead_policies_denied", "Policies that say no.");
+    page.add_header("stead_policies_denied", "Policies that deny the plan.");
     page.add_sample("stead_policies_denied", &[], plan.denying_policies().len());
     page.add_header(
         "stead_monthly_dollars",
-        "The monthly bill of what is managed, now and after an apply.",
+        "The monthly cost of the managed objects, now and after an apply.",
     );
     page.add_sample(
         "stead_monthly_dollars",

@@ -55,17 +55,17 @@ pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) 
 fn rule_entry(first: &ReviewFinding) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
-        Some(("apply", what)) => format!("What an apply did not do: {what}"),
-        Some(("blocked", code)) => format!("What keeps a plan from being applied: {code}"),
+        Some(("apply", what)) => format!("Not completed by an apply: {what}"),
+        Some(("blocked", code)) => format!("A plan cannot be applied: {code}"),
         _ => match first.rule.as_str() {
             "drift" => "A live object was changed outside stead".to_owned(),
             "replace" => "An object is replaced by a new one".to_owned(),
             "delete" => "An object is deleted".to_owned(),
             "unmanaged" => "A live object that no ledger manages".to_owned(),
             code if code.starts_with(|c: char| c.is_ascii_uppercase()) => {
-                format!("{code}; `stead explain {code}` says more")
+                format!("{code}; see `stead explain {code}`")
             }
-            action => format!("A change that is felt: {action}"),
+            action => format!("A change with effects: {action}"),
         },
     };
     json!({

@@ -85,7 +85,7 @@ pub(super) enum ReviewStatus {
     Changes,
     Drifted,
     NoChanges,
-    /// Applied completely.
+    /// The apply completed without failures.
     Applied,
     /// Applied, but not completely.
     Failed,
@@ -224,9 +224,9 @@ fn of_look(found: &DriftReport<'_>) -> Vec<String> {
 pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     match verdict {
         PolicyStatus::Deny => "says no",
-        PolicyStatus::Overridden => "says no, and is overridden",
-        PolicyStatus::Unknown => "is not decided yet",
-        PolicyStatus::Pass => "has nothing against it",
+        PolicyStatus::Overridden => "denies the plan, and is overridden",
+        PolicyStatus::Unknown => "is not evaluated yet",
+        PolicyStatus::Pass => "allows the plan",
     }
 }
 
@@ -250,7 +250,7 @@ pub(super) fn is_open(drift: &Drift) -> bool {
 pub(super) fn change_headline(change: &Change) -> String {
     let order = match change.create_first {
         Some(true) => ", new one first",
-        Some(false) => ", old one goes first",
+        Some(false) => ", old one deleted first",
         None => "",
     };
     match &change.reason {

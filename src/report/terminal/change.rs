@@ -57,7 +57,7 @@ pub(super) fn add_changes(page: &mut TextPage, changes: &[Change], verbose: bool
     }
     if layout.many {
         let text = format!(
-            "{} are shown in one line each; -v shows all of it",
+            "{} are shown in one line each; -v shows their attributes",
             phrases::count_noun(creations, "creation")
         );
         page.add_line(TextLine::indent(2).push_styled(TextRole::Faint, text));
@@ -202,7 +202,7 @@ fn describe_change(change: &Change) -> String {
         Action::Replace => {
             let order = match change.create_first {
                 Some(true) => ", new one first",
-                Some(false) => ", old one goes first",
+                Some(false) => ", old one deleted first",
                 None => "",
             };
             format!("REPLACE{order}{why}")

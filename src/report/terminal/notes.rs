@@ -44,7 +44,7 @@ pub(super) fn add_policy_results(page: &mut TextPage, rulings: &[PolicyResult]) 
     for ruling in rulings {
         let (role, word) = match ruling.verdict {
             PolicyStatus::Pass | PolicyStatus::Deny => continue,
-            PolicyStatus::Unknown => (TextRole::Faint, "not decided yet"),
+            PolicyStatus::Unknown => (TextRole::Faint, "not evaluated yet"),
             PolicyStatus::Overridden => (TextRole::Warning, "overridden"),
         };
         let line = TextLine::indent(0).push_styled(TextRole::Strong, "POLICY").to_column(7).continue_at(7);

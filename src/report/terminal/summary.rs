@@ -97,7 +97,7 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
     page.add_line(line);
     for (name, pinned, now) in &cost.moved {
         let text = format!(
-            "price of {name} moved: {} {arrow} {}",
+            "price of {name} changed: {} {arrow} {}",
             phrases::format_money(*pinned),
             phrases::format_money(*now)
         );
@@ -139,7 +139,7 @@ fn add_duration(page: &mut TextPage, plan: &Plan) {
         line = line.push_text(format!(": {}", said.join(&format!(" {arrow} "))));
     }
     if plan.steps.len() > path.steps.len() {
-        line = line.push_text("; the rest runs alongside");
+        line = line.push_text("; the other steps run in parallel");
     }
     page.add_line(line);
 }

@@ -20,7 +20,7 @@ pub fn plan_steps_page(plan: &Plan, registry: Registry, all: bool, style: TextSt
         page.add_line(
             TextLine::indent(0)
                 .push_styled(TextRole::Strong, "STEPS")
-                .push_text("  each once those are done that it names"),
+                .push_text("  each starts after the steps that it lists"),
         );
         let names: Vec<String> = plan.steps.iter().map(step_name).collect();
         let column =
@@ -67,14 +67,12 @@ fn step_line(
 
 fn request_counts(count: RequestCount) -> String {
     let RequestCount { sent, pages, limited, waited_ms } = count;
-    format!(
-        "{sent} requests, {pages} of them pages of lists; {limited} came too early, {waited_ms} ms waited"
-    )
+    format!("{sent} requests, {pages} of them list pages; {limited} rate-limited, {waited_ms} ms waited")
 }
 
 fn add_plan_base(page: &mut TextPage, plan: &Plan) {
     let base = &plan.base;
-    let project = base.project.as_ref().map_or("not there yet", |project| project.as_str());
+    let project = base.project.as_ref().map_or("does not exist yet", |project| project.as_str());
     let rows = [
         ("read", request_counts(plan.requests)),
         ("account", base.account.to_string()),
@@ -85,7 +83,7 @@ fn add_plan_base(page: &mut TextPage, plan: &Plan) {
         ("looked at", format!("{} objects that it touches", base.objects.len())),
     ];
     page.add_line(
-        TextLine::indent(0).push_styled(TextRole::Strong, "BASE").push_text("  what it was made from"),
+        TextLine::indent(0).push_styled(TextRole::Strong, "BASE").push_text("  inputs of the plan"),
     );
     for (name, text) in rows {
         page.add_row(

@@ -36,13 +36,13 @@ fn everything_at_once() {
     insta::assert_snapshot!(shown(&plans::full(), false, TextStyle::plain(110)), @r#"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
-      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+      ≠ database.main.storage_gb      40 → 60  cannot be reverted; keep it: stead drift --accept
                                       database.main.storage_gb                                  shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
                                                                                                 shop.stead.yaml:31
-      ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30
+      ≠ database.main.engine_version  "16" → 16  apply reverts it; its ignore_drift ended on 2026-06-30
                                                                                                 shop.stead.yaml:25
-      ≠ vpc.main                      the object is gone: apply makes it again
+      ≠ vpc.main                      the object is gone: apply recreates it
     CHANGES  most dangerous first
       ± vm.web.a       REPLACE, new one first                                                      $0.00    ~4 min
           the API cannot change template in place                                               shop.stead.yaml:20
@@ -75,8 +75,9 @@ fn everything_at_once() {
                          help: Look again, then pass --allow-deletes.
     COST   $339.40 → $412.40 a month (+$73.00) · prices of 14 Oct 2026 · 1 resource without a known price, not
            counted
-           price of vm cpu-4c-8g moved: $22.00 → $24.00
-    TIME   about 4 min: vm.web.a 2 min → volume.media 2 s → vm.web.a deletion 2 min; the rest runs alongside
+           price of vm cpu-4c-8g changed: $22.00 → $24.00
+    TIME   about 4 min: vm.web.a 2 min → volume.media 2 s → vm.web.a deletion 2 min; the other steps run in
+           parallel
     PLAN   1 create · 2 update · 1 replace · 1 delete · 1 adopt · 1 move · 1 forget · 41 unchanged
                                                                                              fingerprint 7f3a-c91e
     Blocked by 2 problems: nothing will be applied.
@@ -119,7 +120,7 @@ fn drift_that_needs_a_decision_is_never_no_changes() {
     insta::assert_snapshot!(text, @"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
-      ≠ database.main.storage_gb  40 → 60  cannot go back; keep it: stead drift --accept
+      ≠ database.main.storage_gb  40 → 60  cannot be reverted; keep it: stead drift --accept
                                   database.main.storage_gb                            shop.stead.yaml:25
     No changes to make.
     PLAN   0 create · 0 update · 0 replace · 0 delete · 41 unchanged               fingerprint 7f3a-c91e
@@ -189,11 +190,11 @@ fn narrow_and_ascii() {
     COST   $339.40 -> $412.40 a month (+$73.00) |
            prices of 14 Oct 2026 | 1 resource without
            a known price, not counted
-           price of vm cpu-4c-8g moved: $22.00 ->
+           price of vm cpu-4c-8g changed: $22.00 ->
              $24.00
     TIME   about 4 min: vm.web.a 2 min -> volume.media
-           2 s -> vm.web.a deletion 2 min; the rest
-           runs alongside
+           2 s -> vm.web.a deletion 2 min; the other
+           steps run in parallel
     PLAN   0 create | 1 update | 1 replace | 1 delete
            | 41 unchanged        fingerprint 7f3a-c91e
     ");
@@ -282,14 +283,14 @@ fn drift_stands_on_its_own_too() {
     };
     insta::assert_snapshot!(drift::drift_page(&found, TextStyle::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
-      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+      ≠ database.main.storage_gb      40 → 60  cannot be reverted; keep it: stead drift --accept
                                       database.main.storage_gb                                  shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand)
                                                                                                 shop.stead.yaml:31
-      ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30
+      ≠ database.main.engine_version  "16" → 16  apply reverts it; its ignore_drift ended on 2026-06-30
                                                                                                 shop.stead.yaml:25
       ? database.main.labels.team     red  unmanaged key: write it, or remove it by hand        shop.stead.yaml:25
-      ≠ vpc.main                      the object is gone: apply makes it again
+      ≠ vpc.main                      the object is gone: apply recreates it
       ? vm test-box 9c41  unmanaged, $12.00 a month
     "#);
     let clean = DriftReport { drift: &[], unmanaged: &[], ..found };
@@ -310,15 +311,15 @@ fn drift_stands_on_its_own_too() {
     insta::assert_snapshot!(drift::drift_page(&later, TextStyle::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known 5, resolved
       1
-      ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
+      ≠ database.main.storage_gb      40 → 60  cannot be reverted; keep it: stead drift --accept
                                       database.main.storage_gb · NEW                            shop.stead.yaml:25
       · database.main.public_access   false → true  left alone (ignore_drift until 2026-12-31: opened by hand) ·
                                       first seen 2 days ago                                     shop.stead.yaml:31
-      ≠ database.main.engine_version  "16" → 16  apply puts it back; its ignore_drift ended on 2026-06-30 · first
+      ≠ database.main.engine_version  "16" → 16  apply reverts it; its ignore_drift ended on 2026-06-30 · first
                                       seen 2 days ago                                           shop.stead.yaml:25
       ? database.main.labels.team     red  unmanaged key: write it, or remove it by hand · first seen 2 days ago
                                                                                                 shop.stead.yaml:25
-      ≠ vpc.main                      the object is gone: apply makes it again · first seen 2 days ago
+      ≠ vpc.main                      the object is gone: apply recreates it · first seen 2 days ago
       ? vm test-box 9c41  unmanaged, $12.00 a month · first seen 2 days ago
       ✓ vpc.old.name  resolved, was first seen 2 days ago
       · also in this account: 3 other projects, 1 object in no project: stead ls --unmanaged --all-projects

@@ -71,9 +71,10 @@ impl ActionOutput {
     pub fn text(&self, style: TextStyle) -> String {
         match self.answer {
             ResponseShape::Empty => String::new(),
-            ResponseShape::QueryResult => self.to_table(true).to_text("There is nothing.", style),
+            ResponseShape::QueryResult => self.to_table(true).to_text("There are no entries.", style),
             ResponseShape::Rows(_) | ResponseShape::Feed { .. } => {
-                self.to_table(self.wide).to_text("There is nothing.", style) + &self.render_footer(style)
+                self.to_table(self.wide).to_text("There are no entries.", style)
+                    + &self.render_footer(style)
             }
             ResponseShape::Object | ResponseShape::Record(_) | ResponseShape::Document { .. } => {
                 self.render_record(style)
@@ -363,7 +364,7 @@ mod tests {
         assert_eq!(
             ActionOutput::new(ResponseShape::Rows(&[]), &json!([]), false, false)
                 .text(TextStyle::plain(80)),
-            "There is nothing.\n"
+            "There are no entries.\n"
         );
         let plain =
             ActionOutput::new(ResponseShape::Rows(&["cidr"]), &json!(["10.0.0.0/16"]), false, false);

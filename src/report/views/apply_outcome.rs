@@ -26,8 +26,8 @@ impl FailureContext {
     /// Returns how to continue, as part of a sentence.
     const fn retry_phrase(self) -> &'static str {
         match self {
-            Self::Apply => "apply again: it goes on where it stopped",
-            Self::Destroy => "destroy again: it removes what stays",
+            Self::Apply => "apply again: it continues where it stopped",
+            Self::Destroy => "destroy again: it deletes the remaining objects",
             Self::Read => "run this again",
             Self::Action => "repeat it",
         }
@@ -66,7 +66,7 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureCo
             return describe_refusal(refusal, occasion);
         }
         StepError::ObjectChanged(_) => (
-            "The object is not as the plan saw it, so it was left alone.",
+            "The object changed after the plan was made, so stead did not change it.",
             "Plan again and look at the difference.",
         ),
         StepError::NotKept(_) => (
@@ -75,26 +75,26 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureCo
         ),
         StepError::NotReady(_) => (
             "The service took the request, but the object did not reach a usable state.",
-            "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",
+            "Inspect it with `stead get`; the next run continues from there. lifecycle.timeouts sets a longer timeout.",
         ),
         StepError::Ambiguous(_) => (
             "The outcome of the request is not known, and a guess could create a second object.",
-            "Look at the candidates that are named, and say it: stead resolve.",
+            "Inspect the candidates that are listed, then resolve it: stead resolve.",
         ),
         StepError::LeaseLost(_) => (
-            "Someone else has the ledger, or may have it before a request is answered.",
-            "Wait for them to end, then plan again.",
+            "Another process holds the ledger's lock, or may take it before a request is answered.",
+            "Wait until it ends, then plan again.",
         ),
         StepError::Ledger(_) => (
             "The ledger could not be written, so nothing more was sent.",
-            "Make room or give access, then run it again: it first settles what was under way.",
+            "Free space or grant access, then run it again: it first resolves the open requests.",
         ),
         StepError::Failed(_) => {
-            ("stead could not go on with this resource.", "Mend the cause, then run it again.")
+            ("stead could not continue with this resource.", "Fix the cause, then run it again.")
         }
         StepError::Unreachable(_) => (
-            "No usable answer came from the service.",
-            "Check the network and the service's address, then run it again: it first finds out what came of the request.",
+            "The service sent no usable response.",
+            "Check the network and the service's address, then run it again: it first checks the outcome of the request.",
         ),
     };
     FailureText { what: error.to_string(), means, next: next.to_owned() }
@@ -120,26 +120,22 @@ pub fn describe_refusal(refusal: &ApiError, occasion: FailureContext) -> Failure
 /// Returns the meaning of an HTTP status.
 const fn status_meaning(status: u16, billing: bool) -> &'static str {
     match (status, billing) {
-        (400 | 422, _) => "The service finds the request wrong, and stead did not foresee it.",
+        (400 | 422, _) => "The service rejected the request as invalid, which stead did not detect before.",
         (401, _) => "The service does not know this API key, or the key has expired or been revoked.",
         (402, _) => "The account cannot pay for this: its balance is too low, or no card can be charged.",
         (403, true) => "The account's billing details were refused.",
         (403, false) => {
             "This key's role does not allow the request, or the project is not one of the key's."
         }
-        (404, _) => {
-            "The object, or one that it refers to, is not there any more, or is in another project."
-        }
+        (404, _) => "The object, or one that it refers to, no longer exists, or is in another project.",
         (409, _) => {
-            "It clashes with what the service names: a name is taken, or an object is busy or in use."
+            "It conflicts with what the message names: a name is taken, or an object is busy or in use."
         }
-        (412, _) => "The service asks for something else first, such as room under the spend cap.",
+        (412, _) => "The service requires something else first, such as room under the spend cap.",
         (429, _) => "Requests came faster than the key's tier allows, for longer than stead waits.",
         (501, _) => "The service does not offer this.",
-        (503, _) => {
-            "The service has no room for this at the moment; it was asked more than once where that is safe."
-        }
-        (500..=599, _) => "Something broke inside the service: the request is not to blame.",
+        (503, _) => "The service has no room for this at the moment; stead retried where that is safe.",
+        (500..=599, _) => "An error occurred inside the service: the request is not the cause.",
         _ => "The service refused the request.",
     }
 }
@@ -151,11 +147,11 @@ fn status_advice(status: u16, billing: bool, occasion: FailureContext) -> String
         FailureContext::Apply | FailureContext::Destroy | FailureContext::Read => {
             "Plan again: it shows what is gone."
         }
-        FailureContext::Action => "Check the id and the project: stead ls shows what there is.",
+        FailureContext::Action => "Check the id and the project: stead ls lists the objects.",
     };
     let wrong = match occasion {
         FailureContext::Apply => {
-            "Correct the value that the message names; if `stead validate` should have said so, please report it."
+            "Correct the value that the message names; if `stead validate` should have detected it, please report it."
         }
         FailureContext::Destroy | FailureContext::Read => {
             "If the message names nothing that you gave, please report it."
@@ -170,20 +166,20 @@ fn status_advice(status: u16, billing: bool, occasion: FailureContext) -> String
         (403, false) => "Use a key with a role that may do it, or the right --project.".to_owned(),
         (404, _) => missing.to_owned(),
         (409, _) if occasion == FailureContext::Destroy => {
-            format!("Wait until nothing uses the object any more, or take away what does, then {again}.")
+            format!("Wait until nothing uses the object any more, or remove what uses it, then {again}.")
         }
         (409, _) => format!("Give it another name, or wait until the object is free, then {again}."),
         (412, _) => format!("Do what the message says (raise or lift the cap), then {again}."),
         (429, _) => format!("Something else may use the same key: wait a minute, then {again}."),
         (501, _) => match occasion {
-            FailureContext::Apply => "Take it out of the configuration.".to_owned(),
+            FailureContext::Apply => "Remove it from the configuration.".to_owned(),
             FailureContext::Destroy | FailureContext::Read | FailureContext::Action => {
-                "There is nothing to do about it here.".to_owned()
+                "There is no remedy for this in stead.".to_owned()
             }
         },
         (503, _) => format!("Wait a few minutes, then {again}."),
         (500..=599, _) => {
-            format!("Wait a little, then {again}. If it stays so, only the service's support can help.")
+            format!("Wait a little, then {again}. If it persists, only the service's support can help.")
         }
         _ => "See its message.".to_owned(),
     }
@@ -334,19 +330,19 @@ fn add_outputs(page: &mut TextPage, outcome: &Outcome) {
 fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
     let (again, rest) = if ending.destroys {
-        (format!("{stead} destroy"), "it removes what stays")
+        (format!("{stead} destroy"), "it deletes the remaining objects")
     } else {
-        (format!("{stead} apply"), "it does the rest only")
+        (format!("{stead} apply"), "it performs only the remaining steps")
     };
     let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Ambiguous(_));
     if outcome.interrupted {
-        return Some(format!("{again} goes on where it stopped"));
+        return Some(format!("{again} continues where it stopped"));
     }
     if !outcome.questions.is_empty() {
-        return Some(format!("answer what is asked, {stead} resolve, then {again}: {rest}"));
+        return Some(format!("resolve the ambiguous requests, {stead} resolve, then {again}: {rest}"));
     }
     if outcome.failed.iter().any(mended) {
-        return Some(format!("mend what failed, then {again}: {rest}"));
+        return Some(format!("fix what failed, then {again}: {rest}"));
     }
     (!outcome.failed.is_empty() || !outcome.skipped.is_empty()).then(|| format!("{again}: {rest}"))
 }
@@ -402,15 +398,15 @@ mod tests {
           ✗ vm.web  402 Insufficient\u{1b}[2J balance
               The account cannot pay for this: its balance is too low, or no card can be
               charged.
-              Add funds or a card, then apply again: it goes on where it stopped.
+              Add funds or a card, then apply again: it continues where it stopped.
           ✗ database.main  status failed: no room
               The service took the request, but the object did not reach a usable state.
-              Look at it with `stead get`; the next run goes on from there.
-              lifecycle.timeouts gives it more time.
+              Inspect it with `stead get`; the next run continues from there.
+              lifecycle.timeouts sets a longer timeout.
           ?  Which of vm-1 and vm-2 is vm.api?
           done     vpc.main
           skipped  volume.media
-        next: answer what is asked, stead resolve, then stead apply: it does the rest only
+        next: resolve the ambiguous requests, stead resolve, then stead apply: it performs only the remaining steps
         ");
         let quiet = outcome_page(
             &outcome,
@@ -432,13 +428,13 @@ mod tests {
         insta::assert_snapshot!(outcome_page(&outcome, ending, TextStyle::plain(80)), @r"
         Partly destroyed: 1 done, 1 failed, 1 skipped
           ✗ volume.media  409 Insufficient\u{1b}[2J balance
-              It clashes with what the service names: a name is taken, or an object is
+              It conflicts with what the message names: a name is taken, or an object is
               busy or in use.
-              Wait until nothing uses the object any more, or take away what does, then
-              destroy again: it removes what stays.
+              Wait until nothing uses the object any more, or remove what uses it, then
+              destroy again: it deletes the remaining objects.
           gone     vm.web
           stays    volume.media, project.shop
-        next: mend what failed, then stead -e prod destroy: it removes what stays
+        next: fix what failed, then stead -e prod destroy: it deletes the remaining objects
         ");
         let done = Outcome { done: vec![Address::new("vm", "web")], ..Outcome::default() };
         assert_eq!(outcome_page(&done, ending, TextStyle::plain(80)), "Destroyed: 1 done\n");

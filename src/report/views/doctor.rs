@@ -127,7 +127,7 @@ mod tests {
             DoctorCheck::new_ok("service", "https://api.example.com"),
             DoctorCheck::new_warning("clock", "It is 90 s behind the service's.").with_remedy("Set it."),
             DoctorCheck::new_failed("key", "There is \u{1b}[2J none.").with_remedy("stead login"),
-            DoctorCheck::new_skipped("ledger", "There is no stack here."),
+            DoctorCheck::new_skipped("ledger", "stack here does not exist."),
         ]
     }
 
@@ -139,7 +139,7 @@ mod tests {
                 Set it.
     ✗  key      There is \u{1b}[2J none.
                 stead login
-    ·  ledger   There is no stack here.
+    ·  ledger   stack here does not exist.
     1 ok, 1 to look at, 1 failed, 1 not checked
     "#);
         assert!(any_failed(&checks()) && !any_failed(&checks()[..2]));

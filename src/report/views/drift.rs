@@ -277,7 +277,7 @@ fn value_change(drift: &Drift, style: TextStyle) -> String {
 pub(in crate::report) fn explain_drift(drift: &Drift, style: TextStyle) -> String {
     let mut meaning = made_of(drift, style);
     if drift.unconfirmed {
-        meaning.push_str("; no earlier reading showed what was applied");
+        meaning.push_str("; no earlier read confirmed the applied value");
     }
     match &drift.leave {
         Some(IgnoreDriftMatch { ended: true, until: Some(day), .. }) => {
@@ -290,32 +290,35 @@ pub(in crate::report) fn explain_drift(drift: &Drift, style: TextStyle) -> Strin
 fn made_of(drift: &Drift, style: TextStyle) -> String {
     if let Some(code) = &drift.blocked_by {
         let gone = if drift.class == DriftClass::Gone { "the object is gone, and " } else { "" };
-        return format!("{gone}apply is blocked ({code}): stead plan says by what");
+        return format!("{gone}apply is blocked ({code}): stead plan shows why");
     }
     match drift.class {
         DriftClass::Reverted if drift.last_applied == Value::Null && drift.path.is_some() => {
             "apply removes it: the map is exclusive".to_owned()
         }
-        DriftClass::Reverted => "apply puts it back".to_owned(),
+        DriftClass::Reverted => "apply reverts it".to_owned(),
         DriftClass::AcceptOnly => {
             let accept = drift.path.as_ref().filter(|_| drift.acceptable);
             if let Some(path) = accept {
-                return format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address);
+                return format!(
+                    "cannot be reverted; keep it: stead drift --accept {}.{path}",
+                    drift.address
+                );
             }
             let live = phrases::shorten_text(phrases::format_value(&drift.live), MAX_VALUE_CHARS, style);
-            format!("cannot go back: write {live} in the configuration")
+            format!("cannot be reverted: write {live} in the configuration")
         }
-        DriftClass::Accepted => "the configuration says the same now".to_owned(),
+        DriftClass::Accepted => "the configuration now has the same value".to_owned(),
         DriftClass::Ignored => match &drift.leave {
             Some(IgnoreDriftMatch { reason, until, .. }) => {
                 let until = until.as_ref().map(|day| format!(" until {day}")).unwrap_or_default();
                 let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 format!("left alone (ignore_drift{until}{reason})")
             }
-            None => "left alone: the service itself moves it".to_owned(),
+            None => "left alone: the service itself changes it".to_owned(),
         },
-        DriftClass::Gone => "the object is gone: apply makes it again".to_owned(),
-        DriftClass::Replaced => "gone with a replacement".to_owned(),
+        DriftClass::Gone => "the object is gone: apply recreates it".to_owned(),
+        DriftClass::Replaced => "the object is replaced".to_owned(),
         DriftClass::Unmanaged => "unmanaged key: write it, or remove it by hand".to_owned(),
     }
 }

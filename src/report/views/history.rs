@@ -185,7 +185,7 @@ pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> 
         TextLine::indent(2).push_text(match (holder.standing, holder.left) {
             ("dead", _) => "its process is gone: the next apply takes the lock over".to_owned(),
             ("run_out", _) => {
-                "it ran out: the next apply takes the lock over, and asks what became of its requests"
+                "it ran out: the next apply takes the lock over, and checks the outcome of its requests"
                     .to_owned()
             }
             (_, Some(left)) => format!("without a renewal it runs out in {left} s at the latest"),

@@ -28,7 +28,7 @@ pub fn takeover_page(accepted: &ImportResult, full: bool, style: TextStyle) -> S
     }
     let line =
         TextLine::indent(0).push_styled(TextRole::Success, page.sign(Symbol::Adopt)).push_text(format!(
-            " {} taken over; a plan of it has nothing to do",
+            " {} imported; a plan has no changes",
             phrases::count_noun(accepted.entries.len(), "object")
         ));
     page.add_line(line);
@@ -110,7 +110,7 @@ fn add_unmatched(page: &mut TextPage, accepted: &ImportResult) {
         let line = TextLine::indent(0)
             .push_styled(TextRole::Warning, page.sign(Symbol::Warning))
             .push_styled(TextRole::Strong, format!(" --secret {key}"));
-        let why = "  nothing that is taken over has a private value of this key";
+        let why = "  no imported object has a private value with this key";
         page.add_line(line.push_text(why).push_text(near.unwrap_or_default()).continue_at(4));
     }
 }

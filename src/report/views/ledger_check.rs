@@ -55,14 +55,13 @@ pub fn check_page(checked: &LedgerCheckReport, style: TextStyle) -> String {
     }
     let LedgerCheckReport { summaries, journals, records, serial, .. } = checked;
     if checked.torn {
-        let text =
-            "The end of the last line is torn off: a write that was never acknowledged. Nothing is lost.";
+        let text = "The last line is incomplete: a write that was never acknowledged. Nothing is lost.";
         page.add_line(TextLine::indent(0).push_text(text));
     }
     page.add_line(TextLine::indent(0).push_text(if checked.flaws.is_empty() {
         let files = format!("{summaries} summaries and {journals} journals with {records} records");
         let files = if *journals > 0 { format!(" ({files})") } else { String::new() };
-        format!("The ledger at {} is whole up to record {serial}{files}.", checked.place)
+        format!("The ledger at {} is intact up to record {serial}{files}.", checked.place)
     } else {
         format!("The ledger at {} is damaged in {} places.", checked.place, checked.flaws.len())
     }));
@@ -84,8 +83,8 @@ pub fn repair_page(kept: usize, losses: &[LostRecords], style: TextStyle) -> Str
         }
     }
     page.add_line(TextLine::indent(0).push_text(match losses.len() {
-        0 => format!("Everything can be got back: {kept} resources."),
-        lost => format!("{kept} resources can be got back; {lost} lines cannot."),
+        0 => format!("Everything can be restored: {kept} resources."),
+        lost => format!("{kept} resources can be restored; {lost} lines cannot."),
     }));
     page.finish()
 }

@@ -15,7 +15,7 @@ pub fn confidence_text(candidate: &MatchCandidate) -> &'static str {
 /// Returns the page of a rebuilt ledger.
 #[must_use]
 pub fn recovery_page(recovery: &RebuiltLedger, style: TextStyle) -> String {
-    let mut text = found_table(recovery).to_text("Nothing was found again.", style);
+    let mut text = found_table(recovery).to_text("No objects were found.", style);
     let mut page = TextPage::new(style);
     for tie in &recovery.ties {
         page.add_line(
@@ -35,7 +35,7 @@ pub fn recovery_page(recovery: &RebuiltLedger, style: TextStyle) -> String {
         page.add_line(
             TextLine::indent(0)
                 .push_styled(TextRole::Faint, address.as_str())
-                .push_text(" is not live: an apply makes it"),
+                .push_text(" is not live: an apply creates it"),
         );
     }
     text.push_str(&page.finish());

@@ -25,7 +25,7 @@ pub fn addresses(bytes: &[u8]) {
     }
 }
 
-/// A place is where the text says, and what is said of it tells no password.
+/// A place is where the text says, and the notes and other descriptions tells no password.
 fn place(text: &str) {
     let secret = text.split_once("://").and_then(|(_, rest)| {
         let authority = rest.split(['/', '?', '#']).next()?;

@@ -1,4 +1,4 @@
-//! `Echo`: stands between the command and the emulator, and repeats in its answers what it was sent.
+//! `Echo`: stands between the command and the emulator, and repeats in its answers the old state sent.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

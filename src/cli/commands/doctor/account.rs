@@ -31,7 +31,8 @@ pub(super) async fn check_account(
     key: Option<&Secret>,
 ) -> Vec<DoctorCheck> {
     let Some(link) = link else {
-        let skipped = |name| DoctorCheck::new_skipped(name, "The service cannot be asked.");
+        let skipped =
+            |name| DoctorCheck::new_skipped(name, "Not checked: there is no connection to the service.");
         return ["access", "key expiry", "powers", "clock"].map(skipped).to_vec();
     };
     let text = key.and_then(Secret::expose).unwrap_or_default();
@@ -39,7 +40,7 @@ pub(super) async fn check_account(
         Ok(account) => account,
         Err(error) => {
             let (detail, remedy) = failure_and_remedy(&CliFailure::from(error));
-            let skipped = |name| DoctorCheck::new_skipped(name, "The service did not answer as it should.");
+            let skipped = |name| DoctorCheck::new_skipped(name, "The service sent an unexpected response.");
             let mut checks = vec![DoctorCheck::new_failed("access", detail).with_remedy(remedy)];
             checks.extend(["key expiry", "powers", "clock"].map(skipped));
             return checks;
@@ -72,7 +73,7 @@ fn check_access(account: &AccountInfo) -> DoctorCheck {
     if record.active == Some(false) {
         return DoctorCheck::new_failed(
             "access",
-            "The service accepts the key, and says that it is not active.",
+            "The service accepts the key, but reports that it is not active.",
         )
         .with_remedy("stead login");
     }
@@ -94,29 +95,29 @@ fn check_key_expiry(key: Option<&ApiKeyRecord>, now: Timestamp, local: bool) -> 
     const NAME: &str = "key expiry";
     let Some(key) = key else {
         let why = if local {
-            "The built-in cloud's key has none."
+            "The built-in cloud's key does not expire."
         } else {
             "The service does not show the key's record."
         };
         return DoctorCheck::new_skipped(NAME, why);
     };
-    let Some(text) = &key.expires_at else { return DoctorCheck::new_ok(NAME, "The key does not end.") };
+    let Some(text) = &key.expires_at else { return DoctorCheck::new_ok(NAME, "The key does not expire.") };
     let renew = "Make a new key, then: stead login";
     let Ok(ends) = text.parse::<Timestamp>() else {
         return DoctorCheck::new_warning(
             NAME,
-            format!("The key ends at {text}, which is no time that can be read."),
+            format!("The key expires at {text}, which is not a valid timestamp."),
         );
     };
     let left = ends.duration_since(now);
     let days = left.as_hours() / 24;
     if left <= SignedDuration::ZERO {
-        DoctorCheck::new_failed(NAME, format!("The key ended at {text}.")).with_remedy(renew)
+        DoctorCheck::new_failed(NAME, format!("The key expired at {text}.")).with_remedy(renew)
     } else if left < KEY_EXPIRY_WARNING {
-        DoctorCheck::new_warning(NAME, format!("The key ends in {days} days, at {text}."))
+        DoctorCheck::new_warning(NAME, format!("The key expires in {days} days, at {text}."))
             .with_remedy(renew)
     } else {
-        DoctorCheck::new_ok(NAME, format!("The key ends in {days} days, at {text}."))
+        DoctorCheck::new_ok(NAME, format!("The key expires in {days} days, at {text}."))
     }
 }
 
@@ -134,11 +135,11 @@ fn check_permissions(key: Option<&ApiKeyRecord>, separate: bool, local: bool) ->
     let role = key.role.as_deref().or(key.role_slug.as_deref()).unwrap_or("none");
     let projects: Vec<String> = key.projects.iter().map(display_project_role).collect();
     let projects = if projects.is_empty() { "none".to_owned() } else { projects.join(", ") };
-    let seen = format!("Account role: {role}. Projects it was let into: {projects}.");
+    let seen = format!("Account role: {role}. Projects it has access to: {projects}.");
     let broad = key.role_slug.as_deref().is_some_and(|slug| UNRESTRICTED_ROLES.contains(&slug));
     match (broad, separate) {
         (true, false) => DoctorCheck::new_warning(NAME, seen).with_remedy(
-            "Plan with a key that can only read (STEAD_READONLY_API_KEY), and apply with one whose role is no more than the stack needs.",
+            "Plan with a key that can only read (STEAD_READONLY_API_KEY), and apply with one that has only the permissions that the stack needs.",
         ),
         (true, true) => DoctorCheck::new_ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
         (false, _) => DoctorCheck::new_ok(NAME, seen),
@@ -153,12 +154,12 @@ fn display_project_role((name, role): &(String, Option<String>)) -> String {
 fn check_clock(skew: Option<i64>) -> DoctorCheck {
     const NAME: &str = "clock";
     let Some(skew) = skew else {
-        return DoctorCheck::new_skipped(NAME, "The service does not say what time it is.");
+        return DoctorCheck::new_skipped(NAME, "The service does not report its time.");
     };
     let off = skew.unsigned_abs();
     let side = if skew > 0 { "ahead of" } else { "behind" };
     let detail = format!("This machine is {off} s {side} the service.");
-    let remedy = "Let the machine keep time (NTP); nothing is decided by its clock, but times in histories and signatures are.";
+    let remedy = "Synchronize the machine's clock (NTP); no decision depends on it, but times in histories and signatures do.";
     match skew.abs() {
         0..=2 => DoctorCheck::new_ok(NAME, "This machine and the service have the same time."),
         3..=MAX_CLOCK_SKEW_SECS => DoctorCheck::new_ok(NAME, detail),

@@ -39,7 +39,10 @@ pub(super) async fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
     if let CloudEndpoint::Remote(url) = &settings.cloud {
         let now = link.client.clock().now();
         if let Some(path) = capabilities::write_capabilities(settings, url, &evidence.learned, now)? {
-            ui.write_message(&format!("What was learned is kept in {}.", stack_files::display_path(&path)));
+            ui.write_message(&format!(
+                "The capabilities of the service are stored in {}.",
+                stack_files::display_path(&path)
+            ));
         }
     }
     Ok(if report.count(ConformanceStatus::Different) > 0 { Exit::Failed } else { Exit::Done })

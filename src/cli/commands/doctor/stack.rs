@@ -22,7 +22,7 @@ use crate::report::views::doctor::DoctorCheck;
 pub(super) enum StackLoadResult {
     /// The directory has no stack file.
     NoStack,
-    /// A valid stack.
+    /// A stack without errors.
     Loaded(Box<LoadedStack>),
     /// A stack with errors.
     Invalid(CliFailure),
@@ -79,16 +79,22 @@ pub(super) async fn check_project(
     if let StackLoadResult::Loaded(project) = opened
         && let Some(address) = &project.stack.project
     {
-        return DoctorCheck::new_ok(NAME, format!("The stack makes its own: {address}."));
+        return DoctorCheck::new_ok(NAME, format!("The stack creates its own project: {address}."));
     }
-    let Some(link) = link else { return DoctorCheck::new_skipped(NAME, "The service cannot be asked.") };
+    let Some(link) = link else {
+        return DoctorCheck::new_skipped(NAME, "Not checked: there is no connection to the service.");
+    };
     let named = session.settings.project.as_ref();
     match (link.client.resolve_named_project(named).await, named) {
-        (Ok(Some(id)), Some(name)) => DoctorCheck::new_ok(NAME, format!("{name} is there: {id}.")),
+        (Ok(Some(id)), Some(name)) => DoctorCheck::new_ok(NAME, format!("{name} exists: {id}.")),
         (Ok(Some(id)), None) => DoctorCheck::new_ok(NAME, format!("The account's default one: {id}.")),
-        (Ok(None), Some(name)) => DoctorCheck::new_failed(NAME, format!("The key sees no project {name}."))
-            .with_remedy("Correct STEAD_PROJECT (or --project), or let the key into that project."),
-        (Ok(None), None) => DoctorCheck::new_warning(NAME, "The key sees no default project.")
+        (Ok(None), Some(name)) => {
+            DoctorCheck::new_failed(NAME, format!("The key has no access to a project {name}."))
+                .with_remedy(
+                    "Correct STEAD_PROJECT (or --project), or give the key access to that project.",
+                )
+        }
+        (Ok(None), None) => DoctorCheck::new_warning(NAME, "The key has no access to a default project.")
             .with_remedy("Name one: STEAD_PROJECT, or a project block in the stack."),
         (Err(error), _) => {
             let (detail, remedy) = failure_and_remedy(&CliFailure::from(error));
@@ -112,7 +118,7 @@ pub(super) async fn check_ledger_state(
         Err(failure) => {
             let (detail, remedy) = failure_and_remedy(&failure);
             let mut checks = vec![DoctorCheck::new_failed("ledger", detail).with_remedy(remedy)];
-            let skipped = |name| DoctorCheck::new_skipped(name, "The ledger's place is not known.");
+            let skipped = |name| DoctorCheck::new_skipped(name, "The ledger's location is not known.");
             checks.extend(["open requests", "lock"].map(skipped));
             checks.push(check_pinned_names(session, project, None, link).await);
             return checks;
@@ -138,7 +144,7 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
     let (found, unproven) = match ledger_io::inspect_ledger(project, place).await {
         Ok(LedgerReadResult { found: Some(ledger), unproven }) => (ledger, unproven),
         Ok(LedgerReadResult { found: None, .. }) => {
-            let detail = format!("There is none at {place} yet; the first apply begins one.");
+            let detail = format!("There is no ledger at {place} yet; the first apply creates one.");
             return (DoctorCheck::new_ok(NAME, detail), None);
         }
         Err(failure) => return (failed(&failure), None),
@@ -179,13 +185,13 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
 
 fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     let probed = match place {
-        LedgerLocation::Directory(_) => "its lock is this machine's",
+        LedgerLocation::Directory(_) => "its lock works on this machine only",
         // Testing the backend needs a write. An apply does it, and refuses a backend that breaks a guarantee.
-        _ => "whether the place keeps its word, each apply tries before it sends anything",
+        _ => "each apply tests the guarantees of this location before it sends a request",
     };
     let (serial, entries) = (ledger.serial, count_noun(ledger.entries.len(), "resource"));
     let sealed = if ledger.sealed.is_some() { " and MACs" } else { "" };
-    format!("At {place}, whole up to record {serial}, with {entries}{sealed}; {probed}.")
+    format!("At {place}, intact up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
 /// Checks for requests whose outcome is unknown.
@@ -196,13 +202,13 @@ fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     if questions > 0 {
         return DoctorCheck::new_warning(
             NAME,
-            format!("{questions} wait for an answer that only a human has."),
+            format!("Ambiguous intents that only you can resolve: {questions}."),
         )
         .with_remedy("stead resolve");
     }
     if intents > 0 {
         return DoctorCheck::new_warning(NAME, format!("{intents} have an outcome that is not known yet."))
-            .with_remedy("stead apply finds out before it does anything else.");
+            .with_remedy("stead apply resolves them before it does anything else.");
     }
     match watched {
         0 => DoctorCheck::new_ok(NAME, "There are none."),
@@ -239,16 +245,16 @@ fn check_lock_holder(held: &LeaseInfo) -> DoctorCheck {
     const NAME: &str = "lock";
     let who = held.holder.in_words();
     match held.standing {
-        LeaseStatus::Held(_) => DoctorCheck::new_warning(NAME, format!("{who} has it."))
-            .with_remedy("Wait for it to end. If it is gone for good: stead lock break --reason TEXT"),
+        LeaseStatus::Held(_) => DoctorCheck::new_warning(NAME, format!("{who} has it.")).with_remedy(
+            "Wait for it to end. If it can no longer release the lock: stead lock break --reason TEXT",
+        ),
         LeaseStatus::Free => DoctorCheck::new_ok(NAME, "It is free."),
         LeaseStatus::HolderDead => {
-            DoctorCheck::new_ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
+            DoctorCheck::new_ok(NAME, format!("{who} had it and has ended: the next apply takes it."))
         }
-        LeaseStatus::Expired => DoctorCheck::new_ok(
-            NAME,
-            format!("{who} had it until it ran out: the next apply takes it over."),
-        ),
+        LeaseStatus::Expired => {
+            DoctorCheck::new_ok(NAME, format!("{who} had it until it expired: the next apply takes it."))
+        }
     }
 }
 
@@ -260,7 +266,9 @@ async fn check_pinned_names(
     link: Option<&ServiceConnection>,
 ) -> DoctorCheck {
     const NAME: &str = "pinned names";
-    let Some(link) = link else { return DoctorCheck::new_skipped(NAME, "The service cannot be asked.") };
+    let Some(link) = link else {
+        return DoctorCheck::new_skipped(NAME, "Not checked: there is no connection to the service.");
+    };
     let failed = |failure: &CliFailure| {
         let (detail, remedy) = failure_and_remedy(failure);
         DoctorCheck::new_failed(NAME, detail).with_remedy(remedy)
@@ -284,13 +292,16 @@ async fn check_pinned_names(
         let count = renewal.lost.len();
         return DoctorCheck::new_warning(
             NAME,
-            format!("{count} of {file} are not in the catalog any more, first {lost}."),
+            format!("Names of {file} that are not in the catalog any more: {count}, first {lost}."),
         )
-        .with_remedy("Write another name for what is new; what lives keeps its pin.");
+        .with_remedy("Use another name for new objects; live objects keep their pinned id.");
     }
     match renewal.lines.len() {
-        0 => DoctorCheck::new_ok(NAME, format!("Those of {file} mean what they meant.")),
-        count => DoctorCheck::new_warning(NAME, format!("{count} of {file} differ from today's catalog."))
-            .with_remedy("stead catalog update --check, then stead catalog update"),
+        0 => DoctorCheck::new_ok(NAME, format!("The names of {file} have the same ids and prices.")),
+        count => DoctorCheck::new_warning(
+            NAME,
+            format!("Names of {file} that differ from the current catalog: {count}."),
+        )
+        .with_remedy("stead catalog update --check, then stead catalog update"),
     }
 }

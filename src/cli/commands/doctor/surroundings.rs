@@ -29,7 +29,7 @@ pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     let settings = &session.settings;
     if let Some(slip) = &session.slip {
         return DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(slip))
-            .with_remedy("Correct the file; until then every command ends with 64.");
+            .with_remedy("Correct the file; until then every command exits with 64.");
     }
     let Some(directory) = &settings.config_dir else {
         return DoctorCheck::new_warning(NAME, "There is no directory for the user's settings.")
@@ -42,7 +42,7 @@ pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
         None if stack_files::path_exists(&path) => {
             DoctorCheck::new_ok(NAME, format!("{shown} is valid; no profile of it is used."))
         }
-        None => DoctorCheck::new_ok(NAME, format!("There is no {shown}; flags and variables decide.")),
+        None => DoctorCheck::new_ok(NAME, format!("{shown} does not exist; flags and variables apply.")),
     }
 }
 
@@ -59,10 +59,10 @@ pub(in crate::cli) fn mend_settings(variables: &EnvVariables) -> bool {
 pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "service";
     let url = match &settings.cloud {
-        CloudEndpoint::Local => return DoctorCheck::new_ok(NAME, "The cloud that is built in."),
+        CloudEndpoint::Local => return DoctorCheck::new_ok(NAME, "The built-in cloud."),
         CloudEndpoint::Unset => {
-            return DoctorCheck::new_failed(NAME, "No service is named.")
-                .with_remedy("Set STEAD_API_URL (or --api-url), or say --cloud local.");
+            return DoctorCheck::new_failed(NAME, "No service is configured.")
+                .with_remedy("Set STEAD_API_URL (or --api-url), or pass --cloud local.");
         }
         CloudEndpoint::Remote(url) => url,
     };
@@ -74,7 +74,7 @@ pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
         (_, false) => "plain HTTP, within this machine".to_owned(),
         (None, true) => match default_authorities() {
             TrustRoots::Platform => "TLS, trusting the system's roots".to_owned(),
-            TrustRoots::Named => format!("TLS, trusting what {} names", CA_VARIABLES.join(" or ")),
+            TrustRoots::Named => format!("TLS, trusting the certificates of {}", CA_VARIABLES.join(" or ")),
             TrustRoots::BuiltIn => {
                 "TLS, trusting the roots that are built in, as the system has none".to_owned()
             }
@@ -101,9 +101,9 @@ pub(super) fn check_proxy(settings: &Settings) -> DoctorCheck {
     let named = named.join(", ");
     match &settings.cloud {
         CloudEndpoint::Remote(url) if url.starts_with("https://") => {
-            DoctorCheck::new_ok(NAME, format!("Requests follow {named}."))
+            DoctorCheck::new_ok(NAME, format!("Requests use {named}."))
         }
-        _ => DoctorCheck::new_ok(NAME, format!("{named}: not used on the way to this machine itself.")),
+        _ => DoctorCheck::new_ok(NAME, format!("{named}: not used for requests to this machine itself.")),
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
     let shown = stack_files::display_path(&path);
     match stack_files::loose_bits(&path, GROUP_OTHER_BITS) {
         None if stack_files::path_exists(&path) => {
-            DoctorCheck::new_failed(NAME, format!("{shown} is no file of its own."))
+            DoctorCheck::new_failed(NAME, format!("{shown} is not a regular file."))
                 .with_remedy(format!("Remove it, then: stead login (rm {shown})"))
         }
         None => DoctorCheck::new_skipped(NAME, "No key is stored."),
@@ -125,7 +125,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
         Some(_) if fix => match stack_files::restrict_permissions(&path, GROUP_OTHER_BITS) {
             Ok(mode) => DoctorCheck::new_warning(
                 NAME,
-                format!("{shown} had mode {mode:04o}; others cannot use it any more."),
+                format!("{shown} had mode {mode:04o}; other users cannot access it any more."),
             )
             .with_remedy(format!("{EXPOSED_KEYS_HINT}.")),
             Err(error) => {
@@ -133,7 +133,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
                     .with_remedy(format!("chmod 600 {shown}"))
             }
         },
-        Some(_) => DoctorCheck::new_failed(NAME, format!("{shown} can be used by others."))
+        Some(_) => DoctorCheck::new_failed(NAME, format!("Other users can access {shown}."))
             .with_remedy(format!("{EXPOSED_KEYS_HINT}. Then: stead doctor --fix, or chmod 600 {shown}")),
     }
 }
@@ -149,20 +149,18 @@ pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySourc
     match from {
         ApiKeySource::Stored if elsewhere > 0 => DoctorCheck::new_ok(
             NAME,
-            format!("A stored one that goes to {origin} only; {elsewhere} more are for other services."),
+            format!("A stored key, sent to {origin} only; {elsewhere} more are for other services."),
         ),
-        ApiKeySource::Stored => {
-            DoctorCheck::new_ok(NAME, format!("A stored one that goes to {origin} only."))
-        }
+        ApiKeySource::Stored => DoctorCheck::new_ok(NAME, format!("A stored key, sent to {origin} only.")),
         ApiKeySource::Keychain => {
-            DoctorCheck::new_ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
+            DoctorCheck::new_ok(NAME, format!("A key in the system's keychain, sent to {origin} only."))
         }
         ApiKeySource::Program => {
             DoctorCheck::new_ok(NAME, "The one that key_command of the profile prints.")
         }
         ApiKeySource::Variable | ApiKeySource::ReadOnly => DoctorCheck::new_ok(
             NAME,
-            format!("The one of {}; it goes to whichever service is named: {origin}.", from.origin_text()),
+            format!("The key of {}, sent to the configured service: {origin}.", from.origin_text()),
         ),
     }
 }
@@ -171,16 +169,17 @@ pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySourc
 pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "learned";
     let CloudEndpoint::Remote(url) = &settings.cloud else {
-        return DoctorCheck::new_skipped(NAME, "Only a service at an address is learned of.");
+        return DoctorCheck::new_skipped(NAME, "Capabilities are stored only for a service with a URL.");
     };
     match capabilities::read_capabilities(settings, url) {
         Ok(Some(note)) => DoctorCheck::new_ok(NAME, note.in_words()),
-        Ok(None) => DoctorCheck::new_skipped(NAME, "What this service differs in was never asked.")
+        Ok(None) => DoctorCheck::new_skipped(NAME, "The capabilities of this service were never probed.")
             .with_remedy("stead doctor --api"),
-        Err(_) if fix && capabilities::forget_capabilities(settings, url) => {
-            DoctorCheck::new_warning(NAME, "What was learned of the service was damaged, and is removed.")
-                .with_remedy("stead doctor --api")
-        }
+        Err(_) if fix && capabilities::forget_capabilities(settings, url) => DoctorCheck::new_warning(
+            NAME,
+            "The stored capabilities of the service were damaged, and are deleted.",
+        )
+        .with_remedy("stead doctor --api"),
         Err(error) => DoctorCheck::new_warning(NAME, super::failure_text::to_sentence(&error.to_string()))
             .with_remedy("stead doctor --fix"),
     }

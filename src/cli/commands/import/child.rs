@@ -43,16 +43,16 @@ pub(super) fn find_parent<'b>(
     let Some(resource) = stack.resources.values().find(|one| one.address.as_str() == above) else {
         let text =
             format!("{address} is not declared, and neither is {above}, in whose block it is written");
-        return refused(text, "Take that over first: stead import, with its address and id.");
+        return refused(text, "Import the parent first: stead import, with its address and id.");
     };
     if resource.key.is_some() {
         let text =
             format!("{above} is one of several instances, and {address} would be in the block of all");
-        return refused(text, "Write it into the block by hand, with `when`, and take it over then.");
+        return refused(text, "Write it into the block by hand, with `when`, and import it then.");
     }
     if begun.files.get(resource.span.source).is_none() {
-        let text = format!("the block of {above} stands in no file of this stack alone");
-        return refused(text, "Write the child there by hand, and take it over then.");
+        let text = format!("the block of {above} is not in a file that only this stack uses");
+        return refused(text, "Write the child there by hand, and import it then.");
     }
     let siblings = stack.resources.values().filter(|one| one.parent.as_ref() == Some(&resource.address));
     let mut siblings = siblings.filter(|one| one.kind.name == kind.name);
@@ -71,7 +71,7 @@ impl ParentBlock<'_> {
         let current = ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
         current.map(|owned| &owned.id).ok_or_else(|| {
             CliFailure::new(Exit::Usage, format!("{address} has no object yet"))
-                .help(format!("Take it over, or apply it, first: stead import {address} ID"))
+                .help(format!("Import or apply it first: stead import {address} ID"))
         })
     }
 
@@ -93,8 +93,9 @@ impl ParentBlock<'_> {
             ),
             (Some(_), _) => {
                 let collection = format!("{}.{}", self.resource.address, self.collection);
-                let text =
-                    format!("{collection} is a list of plain values, and {address} says more than one");
+                let text = format!(
+                    "{collection} is a list of plain values, and {address} has more than one attribute"
+                );
                 return Err(
                     CliFailure::new(Exit::Usage, text).help("Give its entries names, and try again.")
                 );

@@ -61,7 +61,7 @@ impl ImportedSecrets {
         let nothing = "shows that nothing is left to do";
         match self {
             Self::None => session.next("plan", nothing),
-            Self::External => session.next("plan", &format!("{nothing}, once the secrets are given")),
+            Self::External => session.next("plan", &format!("{nothing}, after the secrets are set")),
             Self::VarFile(path, _) => {
                 session.next(&format!("--var-file {} plan", stack_files::display_path(path)), nothing);
             }

@@ -49,9 +49,9 @@ pub(in crate::cli::commands) fn find_block(
     });
     let Some(resource) = resource else {
         if VALUE_SECTIONS.contains(&address.root()) {
-            let text = format!("{address} is no resource: it has no object, and needs no `moved` entry");
+            let text = format!("{address} is not a resource: it has no object, and needs no `moved` entry");
             return Err(CliFailure::new(Exit::Usage, text)
-                .help("An editor renames it everywhere, with what callers give: stead lsp"));
+                .help("An editor renames it everywhere, in module calls, too: stead lsp"));
         }
         return Err(unknown_addresses::unknown_address(
             address.as_str(),
@@ -78,7 +78,7 @@ pub(super) fn in_a_file(
     }
     let place =
         begun.project.stack.sources.location_of(resource.span).map(|place| place.file).unwrap_or_default();
-    let text = format!("{address} is declared in {place}, which is no file of this stack alone");
+    let text = format!("{address} is declared in {place}, which is not a file that only this stack uses");
     Err(CliFailure::new(Exit::Usage, text)
         .help("Change it there by hand, and write the `moved` or `removed` entry in a file of this stack."))
 }
@@ -122,12 +122,13 @@ pub(super) fn wrong_prefix_failure(
     if let (Some(was), Some(wanted)) = (kind(from), kind(to))
         && was != wanted
     {
-        let text = format!("{from} is a {was}, and cannot become a {wanted}: only a name can be changed");
+        let text =
+            format!("{from} has the kind {was}, which cannot become {wanted}: only a name can be changed");
         let help = "Write the new block, and forget the old one: stead rm";
         return CliFailure::new(Exit::Usage, text).help(format!("{help} {from}."));
     }
     let help = format!("Move the block by hand, and write `moved: [{{ from: {from}, to: {to} }}]`.");
-    CliFailure::new(Exit::Usage, format!("{to} stands elsewhere than {from}: only a name can be changed"))
+    CliFailure::new(Exit::Usage, format!("{to} has another parent than {from}: only a name can be changed"))
         .help(help_in_syntax(begun, file, &help))
 }
 

@@ -174,7 +174,8 @@ impl<'b> MovableDeclaration<'b> {
     fn outside_failure(&self, path: &str) -> CliFailure {
         let from = self.prefixes.first().map(|prefix| self.from.clone().in_module(prefix));
         let from = from.unwrap_or_else(|| self.from.clone());
-        let text = format!("{from} is declared in {path}, which is no file of this stack or its modules");
+        let text =
+            format!("{from} is declared in {path}, which is not a file of this stack or its modules");
         CliFailure::new(Exit::Usage, text)
             .help("Change it there by hand, and write the `moved` or `removed` entry beside it.")
     }

@@ -62,7 +62,7 @@ impl MovedInstance<'_> {
         self.written.key.as_ref().map_err(|span| {
             let (text, place) = self.text_and_location(begun, *span);
             let address = &self.resource.address;
-            CliFailure::new(Exit::Usage, format!("the key of {address} comes from `{text}` at {place}"))
+            CliFailure::new(Exit::Usage, format!("the key of {address} is computed by `{text}` at {place}"))
                 .help(help_in_syntax(begun, self.file, help))
         })
     }
@@ -78,7 +78,7 @@ impl MovedInstance<'_> {
     ) -> Result<Edit, CliFailure> {
         let (address, block) = (&self.resource.address, &self.block);
         let help = format!(
-            "Take the key out there, and write `removed: [{{ from: {address}, action: {action} }}]`."
+            "Remove the key there, and write `removed: [{{ from: {address}, action: {action} }}]`."
         );
         let key = self.key(begun, &help)?;
         if self.written.is_only {

@@ -80,8 +80,7 @@ fn find_change<'b>(
     let declared = MovableDeclaration::find(begun, from, |rest| {
         match module_of(&REGISTRY, from.as_str()) {
             (_, "") => format!(
-                "Change the key in its `for_each`, and write `moved: [{{ from: {from}, to: {to} }}]`. What is named by \
-             the key gets another name with it."
+                "Change the key in its `for_each`, and write `moved: [{{ from: {from}, to: {to} }}]`. Objects whose name contains the key are renamed, too."
             ),
             (module, _) => {
                 let new = to.strip_module(module).unwrap_or(to.as_str());
@@ -92,13 +91,14 @@ fn find_change<'b>(
         }
     })?;
     if declared.is_module() && is_taken(&REGISTRY, to.last()) {
-        let text = format!("`{}` means something else at the beginning of an address", to.last());
+        let text = format!("`{}` has another meaning at the beginning of an address", to.last());
         return Err(CliFailure::new(Exit::Usage, text).help("Choose another name."));
     }
     if let Some((collection, attribute)) = list_entry_attribute(stack, from) {
-        let help =
-            format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
-        return Err(CliFailure::new(Exit::Usage, format!("{from} is named by what it says"))
+        let help = format!(
+            "To give it another name, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`."
+        );
+        return Err(CliFailure::new(Exit::Usage, format!("{from} has its value as its name"))
             .help(help_in_syntax(begun, declared.file, &help)));
     }
     check_new_name(begun, from, to, declared.file)?;

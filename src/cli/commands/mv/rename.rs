@@ -71,8 +71,8 @@ pub(super) fn lost_resources_failure(
         let more = if some.len() > MAX_LISTED_ADDRESSES { ", …" } else { "" };
         (!names.is_empty()).then(|| format!("{what}: {}{more}.", names.join(", ")))
     };
-    let gone = told("There would no longer be", moved.difference(&now).collect());
-    let new = told("There would be in addition", now.difference(&moved).collect());
+    let gone = told("These resources would no longer exist", moved.difference(&now).collect());
+    let new = told("There would be new resources", now.difference(&moved).collect());
     let failure = CliFailure::new(Exit::Failed, format!("other resources than {from} would change"));
     let told = gone.into_iter().chain(new).fold(failure, CliFailure::help);
     told.help(

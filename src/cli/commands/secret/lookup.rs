@@ -10,7 +10,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 
 pub(super) fn no_such_secret(address: &str) -> CliFailure {
-    CliFailure::new(Exit::Failed, format!("{address} is no secret of this stack"))
+    CliFailure::new(Exit::Failed, format!("{address} is not a secret of this stack"))
         .help("stead secret get lists them: vars.NAME of a generated variable, or a resource whose secret is shown once.")
 }
 

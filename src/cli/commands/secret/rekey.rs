@@ -39,7 +39,7 @@ pub(super) async fn run(session: &CommandContext, args: &SecretRekeyArgs) -> Res
     let place = session.ledger_location(&project)?;
     let Some(declared) = &project.stack.recipients else {
         return Err(CliFailure::new(Exit::Failed, "the stack names no recipients")
-            .help("Write them first: secrets: { recipients: [age1…] }"));
+            .help("Add them first: secrets: { recipients: [age1…] }"));
     };
     kept_secrets::check_allowed(&session.settings, declared.names.iter())?;
     let journal = open_existing_ledger(session, &project, &place).await?;
@@ -109,7 +109,7 @@ fn open_all(
             Exit::Failed,
             "the identity is not one of the pinned recipients; nothing was written",
         )
-        .help("Somebody with a pinned identity has to agree to other recipients."));
+        .help("A user with the identity of a pinned recipient must confirm other recipients."));
     }
     let mut opened = Vec::with_capacity(kept.values.len());
     for (address, one) in &kept.values {
@@ -172,7 +172,7 @@ fn report_rekeyed(session: &CommandContext, ledger: &Ledger, count: usize) {
     ));
     if !exposed.is_empty() {
         session.ui.write_message(
-            "Removed recipients may have older copies of the ledger. Rotate what they could read:",
+            "Removed recipients may have older copies of the ledger. Rotate the secrets that they could read:",
         );
         for (address, _) in exposed {
             session.ui.write_message(&format!("  stead secret rotate {address}"));

@@ -18,14 +18,14 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARIABLE_PREFIX};
 use crate::model::address::Name;
 
-/// Rotates a secret.
+/// Rotates one secret of the stack, and applies the change.
 ///
 /// # Errors
 /// When it is no secret of the stack; else as `apply`.
 pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Result<Exit, CliFailure> {
     if args.yes.is_none() && !session.ui.interactive {
         return Err(CliFailure::new(Exit::Usage, "Confirmation is required, but this is not a terminal.")
-            .help("Pass `--yes`. A plan without it shows nothing of a rotation before it has begun."));
+            .help("Pass `--yes`. A plan does not show a rotation before it has started."));
     }
     let project = session.open()?;
     if !can_rotate(&project, &args.address) {

@@ -89,12 +89,12 @@ fn not_same_failure(session: &CommandContext, args: &SecretSameArgs, why: Restat
     let failure = CliFailure::new(Exit::Failed, format!("{address}.{attribute} was not recorded: {why}"));
     match why {
         RestateError::ValueDiffers | RestateError::Unknown | RestateError::NotApplied => failure
-            .help(format!("{} shows the change; an apply makes it.", session.command_line("plan"))),
+            .help(format!("{} shows the change; an apply performs it.", session.command_line("plan"))),
         RestateError::SecretUnavailable => failure.help(
-            "Give its variables, and for a secret that only the ledger keeps set STEAD_AGE_IDENTITY to the identity's file.",
+            "Set its variables; for a secret that only the ledger keeps, set STEAD_AGE_IDENTITY to the identity's file.",
         ),
         RestateError::NotWritten | RestateError::NotSecret | RestateError::AlreadyRecorded => {
-            failure.help("There is nothing to record: a plan compares it is.")
+            failure.help("There is nothing to record: a plan can compare it already.")
         }
     }
 }

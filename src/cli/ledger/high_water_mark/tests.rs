@@ -136,7 +136,7 @@ fn a_mark_that_was_changed_without_the_key_is_no_mark() {
         stack_files::write_private(&path, changed.as_bytes()).unwrap();
         assert!(found().unwrap_err().to_string().contains("its MAC does not match"));
     }
-    // Another place's mark is none of this one's.
+    // Another place's mark is not one of this one's.
     stack_files::write_private(&path, text.as_bytes()).unwrap();
     let elsewhere = marks(&one, "s3://b/q");
     write_mark(

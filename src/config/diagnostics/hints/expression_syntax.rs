@@ -199,7 +199,7 @@ mod tests {
         a | upper @2 One `|` means nothing: there are no filters. | for `or`, write `||`; a function is written around its value, as in `string(x)`
         a[0]. @5 The expression ends where a name is expected, after the dot. | name an attribute, or remove the dot
         1 2 @2 `2` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or remove one
-        $vars.x @0 Within `${…}`, names are written without a `$`. | remove the inner `$` | fix: 
+        $vars.x @0 Within `${…}`, names are written without a `$`. | remove the inner `$` | fix:
         env == `a` @7 A text needs single quotes. | write `'text'`
         var.x @0 `var` is a reserved word of expressions. | write `vars` | fix: vars
         env ?? 1 @5 There is no `??`. | write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`

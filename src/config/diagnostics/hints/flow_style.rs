@@ -5,7 +5,7 @@
 pub(in crate::config) enum FlowValue<'t> {
     /// A word, a quoted text or a placeholder.
     Scalar(&'t str),
-    /// `[a, b]`.
+    /// A list such as `[a, b]`.
     List(Vec<FlowValue<'t>>),
     /// `{ a: b }`; `{ … }` has the entry `…`.
     Map(Vec<(&'t str, FlowValue<'t>)>),

@@ -23,7 +23,7 @@ fn converted(path: &str, text: &str, to: Syntax) -> String {
         .0
 }
 
-/// What was refused.
+/// Formats a file, or converts it to another syntax.
 fn shown(path: &str, text: &str, to: Option<Syntax>) -> String {
     let source = Source::new(path, text);
     let file = EditableFile { source: &source, registry: &REGISTRY };

@@ -283,7 +283,7 @@ fn words() {
         "yard: { a: { cidr: 10.0.0.0/16, gates: { b: { deliver_secret: { file: ../x } }, c: { deliver_secret: { env_file: x } } } } }",
         "project: { p: {}, q: {} }\ncrane: { a: {}, b: { project: $project.p }, c: { project: $crane.a } }",
         "project: { p: { project: x } }",
-    ]), @r#"
+    ]), @"
     # crane: { a: { lifecycle: { protcet: true, protect: 5, on_remove: kep, replace: x, timeouts: { create: 30, x: 1m } } } }
     S0220 3:28 this key is not known | There is no `protcet` here. | did you mean `protect`?
     S0270 3:52 a `lifecycle` block is wrong | `protect` is true or false. | write `protect: true`, or an expression such as `${env == 'prod'}`
@@ -314,7 +314,7 @@ fn words() {
     S0275 4:59 this is not a project | It takes a reference to a project, or a text. | write `project: $project.NAME`, or a project's name or id
     # project: { p: { project: x } }
     S0275 3:26 this is not a project | A project belongs to no project, or to its parent's. | write `project: $project.NAME`, or a project's name or id
-    "#);
+    ");
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn headers() {
         yaml("environments: { prod: { default: true }, staging: { default: true, confrm: x, set: {} } }").env("staging").problems(),
         yaml("").env("prod").problems(),
         yaml("").file("x.txt", "").problems(),
-    ].join("\n"), @r#"
+    ].join("\n"), @"
     # {}
     S0233 - the stack does not declare its language version | put `stead: 1` (KDL: `stead 1`) at the top of one file
     S0234 - the stack has no name | put `stack: NAME` (KDL: `stack NAME`) into one file
@@ -419,7 +419,7 @@ fn headers() {
     S0242 3:68 an environment does not have this key | did you mean `confirm`? | fix: confirm
     S0240 - this environment is not declared | There is no environment `prod`. | the stack declares no environments: leave `--env` out
     S0281 - a file is neither YAML nor KDL | `x.txt` ends in neither .yaml, .yml nor .kdl. | rename the file
-    "#);
+    ");
 }
 
 #[test]

@@ -179,5 +179,4 @@ static YARD: Kind = kind(
     ],
 );
 
-/// The invented kinds.
 pub(super) static REGISTRY: Registry = Registry { kinds: &[&CRANE, &GATE, &PROJECT, &YARD], catalogs: &[] };

@@ -156,7 +156,7 @@ fn what_is_wrong_inside_shows_the_line_and_the_call() {
     let bad = "vars: { n: { type: int, check: \"${self > 1}\" } }\ncrane: { c: { tons: many, yard: $yard.nil } }\nspare: {}\n";
     let config = shop("use: { one: { source: ../../bad, with: { n: 1 } }, two: { source: ../../bad, with: { m: 3 } } }\ncrane: { c: { note: $use.one.x } }")
         .shared("bad/stead.yaml", bad);
-    insta::assert_snapshot!(config.problems(), @r#"
+    insta::assert_snapshot!(config.problems(), @"
     S0254 3:45 a variable's value is not allowed [1:32 this check fails] [3:8 used here as one] | vars.n, set by use.one, is `1`.
     S0251 3:52 a module call lacks required variables [1:9 declared here without a default] | `n` takes a whole number. | add to the call: `with: { n: … }`
     S0252 3:86 this variable is not declared [3:67 by this module] | The module declares no variable `m`. | it takes: n
@@ -164,7 +164,7 @@ fn what_is_wrong_inside_shows_the_line_and_the_call() {
     S0222 2:21 this value has the wrong type [3:52 used here as two] | It takes a whole number (t), and this is `many`. | write one whole number, in decimal digits
     S0201 2:39 there is no resource of this name [3:52 used here as two] | No block declares yard.nil. | the stack declares no yard
     S0230 3:1 this block is not known | There is no block `spare`. | blocks are: backend, crane, data, environments, import, include, locals, moved, outputs, policy, project, removed, secrets, stack, stacks, stead, use, vars, yard
-    "#);
+    ");
 }
 
 #[test]

@@ -5,9 +5,9 @@ use crate::config::keywords;
 /// A word and what it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
-    /// The word.
+    /// The keyword, as files write it.
     pub name: &'static str,
-    /// What it takes.
+    /// The form of the keyword's value.
     pub takes: Takes,
     /// Its place is wrong without it.
     pub needed: bool,
@@ -44,23 +44,23 @@ pub enum Takes {
     Flag,
     /// `true`, `false`, or an expression that is known while loading.
     Condition,
-    /// One whole expression.
+    /// An expression that is the whole value.
     Expression,
     /// What instances are made of.
     Keys,
     /// Addresses, in a list.
     Addresses,
-    /// One address.
+    /// A single address, not a list.
     Address,
     /// Attributes of the block, in a list.
     Attributes,
     /// One attribute of the block.
     Attribute,
-    /// Kinds, or one.
+    /// One kind, or a list of kinds.
     Kinds,
     /// The type of a variable.
     Type,
-    /// A plain value.
+    /// Exactly one plain value.
     Plain,
     /// Plain values, at least one.
     Plains,
@@ -74,7 +74,7 @@ pub enum Takes {
     Text,
     /// Recipients of kept secrets, or one.
     Recipients,
-    /// A day.
+    /// A calendar date such as `2027-01-31`.
     Date,
     /// A time with its unit.
     Duration,
@@ -100,7 +100,7 @@ const fn needed(name: &'static str, takes: Takes) -> Word {
     Word { name, takes, needed: true }
 }
 
-/// Blocks besides kinds.
+/// Top-level keywords other than the kinds.
 pub const TOP: &[Word] = &[
     word("backend", Takes::OneOf(&["required"])),
     word("data", Takes::Known),
@@ -130,7 +130,7 @@ pub const BODY: &[Word] = &[
     word("when", Takes::Condition),
 ];
 
-/// Words of `lifecycle`.
+/// Keywords allowed in a `lifecycle` block.
 pub const LIFECYCLE: &[Word] = &[
     word("final_snapshot", Takes::Condition),
     word("ignore_drift", Takes::Attributes),
@@ -140,7 +140,7 @@ pub const LIFECYCLE: &[Word] = &[
     word("timeouts", Takes::Words),
 ];
 
-/// Words of `lifecycle.timeouts`.
+/// Keywords allowed in a `lifecycle.timeouts` block.
 pub const TIMEOUTS: &[Word] =
     &[word("create", Takes::Duration), word("delete", Takes::Duration), word("update", Takes::Duration)];
 
@@ -148,7 +148,7 @@ pub const TIMEOUTS: &[Word] =
 pub const IGNORED: &[Word] =
     &[needed("field", Takes::Attribute), word("reason", Takes::Text), word("until", Takes::Date)];
 
-/// Words of `deliver_secret`.
+/// Keywords allowed in a `deliver_secret` block.
 pub const DELIVER: &[Word] = &[
     word("env_file", Takes::File),
     word("file", Takes::File),
@@ -196,7 +196,7 @@ pub const STACK: &[Word] = &[word("env", Takes::Environment), needed("source", T
 /// Words of an entry of `moved`.
 pub const MOVED: &[Word] = &[needed("from", Takes::Address), needed("to", Takes::Address)];
 
-/// Words of `secrets`.
+/// Keywords allowed in the `secrets` block.
 pub const SECRETS: &[Word] = &[word("recipients", Takes::Recipients)];
 
 /// Keywords allowed in an entry of `moved`.

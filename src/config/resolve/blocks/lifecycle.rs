@@ -206,7 +206,7 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Reads `deliver_secret`.
+    /// Reads the `deliver_secret` entry of a resource whose secret the service shows only once.
     pub(in crate::config) fn deliver_secret(
         &self,
         kind: &Kind,

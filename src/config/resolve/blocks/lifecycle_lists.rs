@@ -27,7 +27,7 @@ fn list_entries(node: &Node) -> Option<&[Node]> {
 }
 
 impl<'d> Evaluator<'d> {
-    /// Reads `ignore_drift`.
+    /// Reads the entries of a block's `ignore_drift` list.
     pub(in crate::config) fn read_ignore_drift(
         &self,
         kind: &'static Kind,

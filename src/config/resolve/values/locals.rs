@@ -26,9 +26,8 @@ pub(in crate::config) struct LocalOrder<'d> {
 /// One local or module call to resolve.
 #[derive(Clone, Copy)]
 pub(in crate::config) enum LocalOrCall<'d> {
-    /// A local value.
     Local(&'d DocumentEntry),
-    /// A module call.
+    /// A call of a module (`use`).
     Call(&'d DocumentEntry),
 }
 

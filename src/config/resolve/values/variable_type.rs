@@ -14,7 +14,6 @@ use crate::model::value::{Value, parse_decimal};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum VariableType {
     Text,
-    /// A whole number.
     Integer,
     Number,
     Boolean,
@@ -22,11 +21,11 @@ pub(in crate::config) enum VariableType {
     Cidr,
     /// Sensitive text, which is redacted in all output.
     Secret,
-    /// Values in order.
+    /// Values in order, which may repeat.
     List(Box<VariableType>),
     /// Values without order or repetition.
     Set(Box<VariableType>),
-    /// Values by key.
+    /// Values, each under a key.
     Map(Box<VariableType>),
 }
 

@@ -22,7 +22,7 @@ pub(super) struct RawKdlNode {
     pub(super) name_span: Span,
     /// Values without a key.
     pub(super) arguments: Vec<Node>,
-    /// Properties: `key=value`.
+    /// Properties of the form `key=value`.
     pub(super) properties: UniqueKeys,
     /// Child nodes between braces.
     pub(super) block: Option<KdlBlockContent>,
@@ -61,7 +61,6 @@ enum TopLevelContent {
     Names(UniqueKeys),
     /// Items of a list.
     List(Vec<Node>),
-    /// A single value.
     Value(Node),
 }
 

@@ -12,7 +12,7 @@ use crate::model::source::SourceId;
 /// Node: a name, the entries after it on its line, and its block.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct KdlNode {
-    /// Unescaped name.
+    /// Name with its escapes resolved.
     pub(in crate::config) name: Name,
     /// Byte range of the name, with its quotes.
     pub(in crate::config) name_at: Range<usize>,
@@ -38,13 +38,12 @@ pub(in crate::config) struct KdlEntry {
 /// Type and content of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum KdlValue {
-    /// `#null`.
     Null,
-    /// `#true`, `#false`.
+    /// The keyword `#true` or `#false`.
     Boolean(bool),
     /// A number, in its source form.
     Number,
-    /// Unescaped text.
+    /// Text with its escapes resolved.
     Text(Name),
 }
 
@@ -143,7 +142,7 @@ impl KdlLayoutReader<'_> {
         }
     }
 
-    /// Reads nodes up to a closing brace or the end, which stays to be read.
+    /// Reads nodes up to a closing brace or the end, and consumes neither.
     fn read_nodes(&mut self) -> Option<Vec<KdlNode>> {
         let mut nodes = Vec::new();
         loop {

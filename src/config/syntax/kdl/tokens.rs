@@ -14,30 +14,23 @@ use crate::model::source::{SourceId, Span};
 pub(super) enum KdlTokenKind {
     /// A string; `bare` if it has no quotes.
     Text {
-        /// Unescaped text.
+        /// Text with its escapes resolved.
         text: Name,
         /// Whether it is written without quotes.
         bare: bool,
     },
     /// A number; its text is the source's.
     Number,
-    /// `#true`, `#false`.
+    /// The keyword `#true` or `#false`.
     Boolean(bool),
-    /// `#null`.
     Null,
-    /// `/-`.
+    /// The mark `/-`, which comments out the next element.
     SlashDash,
-    /// `;`.
     Semicolon,
-    /// `=`.
     Equals,
-    /// `(`.
     OpenParen,
-    /// `)`.
     CloseParen,
-    /// `{`.
     OpenBrace,
-    /// `}`.
     CloseBrace,
     /// One or more line ends.
     Line,
@@ -64,7 +57,7 @@ pub(super) struct KdlParseError;
 
 /// The tokens of one source, and the problems found so far.
 pub(super) struct KdlTokenizer<'a> {
-    /// The whole text.
+    /// The whole text of the source.
     pub(super) text: &'a str,
     /// Every problem, in the order found.
     pub(super) problems: Vec<Diagnostic>,

@@ -22,13 +22,13 @@ pub(in crate::config) struct YamlNode {
 /// Content of a value.
 #[derive(Debug, Clone)]
 pub(in crate::config) enum YamlContent {
-    /// An alias: `*name`.
+    /// An alias, such as `*name`.
     Alias,
     /// A scalar; a missing value is an empty plain one.
     Scalar {
-        /// Unescaped text.
+        /// Text with its escapes resolved.
         text: Name,
-        /// Quoting style.
+        /// Quoting style in the source.
         style: ScalarStyle,
         /// Byte range without its anchor, including a block scalar's header.
         at: Range<usize>,
@@ -61,7 +61,7 @@ pub(in crate::config) struct YamlItem {
 /// Key with its byte range.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlKey {
-    /// Unescaped text.
+    /// Text with its escapes resolved.
     pub(in crate::config) text: Name,
     /// Byte range, with its quotes.
     pub(in crate::config) at: Range<usize>,
@@ -74,7 +74,7 @@ pub(in crate::config) struct YamlKey {
 /// Layout tree of a text, with its comments.
 #[derive(Debug)]
 pub(in crate::config) struct YamlTree {
-    /// The top level; `None` of an empty text.
+    /// The top-level node; `None` for an empty text.
     pub(in crate::config) root: Option<YamlNode>,
     /// Byte ranges of all comments, including the `#`, in order.
     pub(in crate::config) comments: Vec<Range<usize>>,

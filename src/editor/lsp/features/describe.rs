@@ -28,7 +28,7 @@ pub(in crate::editor::lsp) fn describe_attribute(kind: &Kind, attribute: &Attrib
         let _ = write!(text, " {}.", facts::describe_replacement(kind));
     }
     if attribute.secret {
-        text.push_str("\n\nSecret: only a fingerprint of it is remembered.");
+        text.push_str("\n\nSecret: only its fingerprint is recorded.");
     }
     text
 }
@@ -49,10 +49,10 @@ pub(in crate::editor::lsp) fn describe_kind(registry: &Registry, kind: &Kind) ->
     let inside: Vec<&str> =
         registry.children(kind.name).filter_map(Kind::child_of).map(|(_, key)| key).collect();
     if !inside.is_empty() {
-        let _ = write!(text, "\n\nInside of it: {}.", inside.join(", "));
+        let _ = write!(text, "\n\nChild blocks: {}.", inside.join(", "));
     }
     if kind.data_bearing {
-        text.push_str("\n\nIt holds data that cannot be made again.");
+        text.push_str("\n\nIt holds data that cannot be recreated.");
     }
     text
 }

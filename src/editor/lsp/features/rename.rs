@@ -56,7 +56,7 @@ pub(in crate::editor::lsp) fn rename_symbol(
     let directory = found.file.parent().ok_or_else(nothing)?;
     let (above, old) = found.path.rsplit_once('.').ok_or_else(nothing)?;
     if !is_legal_segment(new) {
-        return Err(format!("`{new}` is no name: names hold a-z, 0-9, _ and - only."));
+        return Err(format!("`{new}` is not a valid name: names contain only a-z, 0-9, _ and -."));
     }
     let to = format!("{above}.{new}");
     if workspace.find_declaration(directory, &to).is_some_and(|taken| taken.path == to) {

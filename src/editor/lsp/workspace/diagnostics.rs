@@ -39,7 +39,7 @@ pub(in crate::editor::lsp) struct DiagnosticWithFix {
 pub(in crate::editor::lsp) struct QuickFix {
     /// Title of the code action.
     pub(in crate::editor::lsp) title: String,
-    /// File to edit.
+    /// File that the edit changes.
     pub(in crate::editor::lsp) file: PathBuf,
     pub(in crate::editor::lsp) edit: TextEdit,
     /// Whether the edit is certainly what the user meant.
@@ -98,7 +98,7 @@ pub(in crate::editor::lsp) fn check_next(
     Some(group_by_file(workspace, directory, (&texts, &looked.sources), outlook.diagnostics()))
 }
 
-/// Checks one environment.
+/// Checks a stack or module in one environment.
 fn check_environment(
     workspace: &Workspace,
     directory: &Path,

@@ -15,7 +15,7 @@ const REFERENCEABLE_BLOCKS: &[&str] = &["locals", "stacks", "use", "vars"];
 /// Blocks with addresses that are written without a `$`.
 const PLAIN_ADDRESS_KEYS: &[&str] = &["depends_on", "import", "moved", "removed"];
 
-/// A declared name.
+/// A name that a block or an entry declares.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::editor::lsp) struct DeclaredName {
     /// The kind of a resource or lookup; `None` for an entry in a block of the language.

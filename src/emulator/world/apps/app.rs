@@ -46,7 +46,7 @@ pub(in crate::emulator::world) enum AppType {
     Worker,
     /// Runs on a schedule.
     Cron,
-    /// Runs on request.
+    /// Runs only on request.
     Job,
 }
 

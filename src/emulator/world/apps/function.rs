@@ -42,7 +42,6 @@ const MAX_HANDLER_CHARS: usize = 253;
 const DEFAULT_MEMORY: i64 = 128;
 const DEFAULT_TIMEOUT: i64 = 30;
 
-/// A serverless function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ServerlessFunction {

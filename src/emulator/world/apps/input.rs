@@ -73,7 +73,7 @@ pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), ErrorRespo
     }
 }
 
-/// Reads environment variables.
+/// Reads environment variables, and checks their number and names.
 pub(in crate::emulator::world) fn read_env_variables(
     field: BodyField<'_>,
 ) -> Result<BTreeMap<String, String>, ErrorResponse> {

@@ -24,7 +24,7 @@ pub(in crate::emulator::world) struct AppSize {
     pub(in crate::emulator::world) slug: &'static str,
     /// CPU in thousandths of a core.
     cpu: i64,
-    /// Memory in MB.
+    /// Memory of one instance in MB.
     ram: i64,
     cents: i64,
 }

@@ -40,7 +40,7 @@ const WINDOW_SECS: i64 = 4 * 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::emulator::world) enum UpgradeMode {
-    /// No automatic upgrades.
+    /// Only upgrades that the user requests.
     Manual,
     /// Automatic upgrades to later patches of the same minor version.
     AutoPatch,

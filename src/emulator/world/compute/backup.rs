@@ -46,7 +46,7 @@ pub(in crate::emulator::world) struct Backup {
     pub(in crate::emulator::world) name: String,
     /// Id of the VM, which may have been deleted since.
     pub(in crate::emulator::world) product_vm: Uuid,
-    /// Size in GB.
+    /// Size of the backup in GB.
     pub(in crate::emulator::world) storage_size: i64,
     /// Sequence number among the VM's on-demand backups, or among those of its schedule.
     pub(in crate::emulator::world) increment_id: i64,

@@ -51,7 +51,7 @@ pub(in crate::emulator::world) enum SnapshotSource {
 pub(in crate::emulator::world) struct DiskSnapshot {
     pub(in crate::emulator::world) name: String,
     pub(in crate::emulator::world) source: SnapshotSource,
-    /// Size in GB.
+    /// Size of the snapshot in GB.
     pub(in crate::emulator::world) size: i64,
 }
 

@@ -14,12 +14,12 @@ pub(crate) struct VmTemplate {
     pub(in crate::emulator::world) version: &'static str,
 }
 
-/// A VM plan.
+/// A size of a VM, with its price.
 pub(crate) struct VmPlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
     pub(in crate::emulator::world) cpu: i64,
-    /// Memory in MB.
+    /// Memory of the VM in MB.
     pub(in crate::emulator::world) ram: i64,
     /// Disk size in GB.
     pub(in crate::emulator::world) storage: i64,
@@ -32,7 +32,7 @@ pub(crate) struct DatabasePlan {
     pub(crate) slug: &'static str,
     pub(crate) engine: &'static str,
     pub(in crate::emulator::world) cpu: i64,
-    /// Memory in MB.
+    /// Memory of the database in MB.
     pub(in crate::emulator::world) ram: i64,
     /// Disk size in GB.
     pub(in crate::emulator::world) storage: i64,
@@ -53,7 +53,7 @@ pub(crate) struct NodePlan {
 /// A database engine, such as postgres.
 pub(in crate::emulator::world) struct DatabaseEngine {
     pub(in crate::emulator::world) name: &'static str,
-    /// Newest first.
+    /// Versions on offer, newest first.
     pub(in crate::emulator::world) versions: &'static [&'static str],
     /// Port of the private endpoint, followed by the other ports.
     pub(in crate::emulator::world) ports: &'static [u16],

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!((meter.previous_amount(), meter.current_amount()), (4.into(), 6.into()));
         meter.run(at("2026-02-01T04:00:00Z"), rate);
         assert_eq!((meter.previous_amount(), meter.current_amount()), (4.into(), 8.into()));
-        // A whole month nobody looked: February is over, and March is the month before.
+        // A whole month without a reading: February is over, and March is the month before.
         meter.run(at("2026-04-01T00:00:00Z"), rate);
         assert_eq!((meter.previous_amount(), meter.current_amount()), ((2 * 31 * 24).into(), 0.into()));
         assert_eq!(next_month(at("2026-12-31T23:59:59Z")), at("2027-01-01T00:00:00Z"));

@@ -211,12 +211,12 @@ pub(in crate::emulator::world) fn success_response(
     ApiResponse::from_json(status, body)
 }
 
-/// Returns `{success, message}`.
+/// Returns a response of the form `{success, message}`.
 pub(in crate::emulator::world) fn message_response(message: &str) -> ApiResponse {
     success_response(200, message, |_| {})
 }
 
-/// Returns `{data, total}`.
+/// Returns a response of the form `{data, total}`.
 pub(in crate::emulator::world) fn list_response<T>(
     total: usize,
     page: impl IntoIterator<Item = T>,

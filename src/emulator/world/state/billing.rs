@@ -12,7 +12,7 @@ use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::{RecordKind, Table};
 use crate::emulator::world::request::call::Call;
 
-/// Values of `billing_type`.
+/// Values that the field `billing_type` can have.
 pub(in crate::emulator::world) const BILLING_TYPES: &[&str] = &["payg", "subscription"];
 
 const HOUR: i64 = 3_600;
@@ -72,7 +72,7 @@ impl Billing {
 /// The price of an object, and how far it is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::emulator::world) struct Charge {
-    /// Exact monthly price.
+    /// Exact price of one month.
     pub(in crate::emulator::world) month: Decimal,
     /// End of the paid period of a subscription.
     pub(in crate::emulator::world) paid_until: Option<Time>,
@@ -162,7 +162,7 @@ impl Call<'_> {
         })
     }
 
-    /// Reads `billing_type`.
+    /// Reads the body's `billing_type`; `payg` if it is missing.
     pub(in crate::emulator::world) fn billing_type(&self) -> Result<&'static str, ErrorResponse> {
         let read = self.body.optional_field("billing_type", |field| field.one_of(BILLING_TYPES))?;
         Ok(read.unwrap_or("payg"))

@@ -130,7 +130,6 @@ impl Permission {
     }
 }
 
-/// Returns all permissions.
 pub(in crate::emulator::world) fn all_permissions() -> impl Iterator<Item = Permission> {
     (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Permission { area, write }))
 }

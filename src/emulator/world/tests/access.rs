@@ -22,7 +22,7 @@ impl Cloud {
     /// Runs a part of a test with another key.
     fn with_key<T>(&mut self, key: &str, part: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.key, key.to_owned());
-        // The first use of a key is noted, which is no change that a refusal made.
+        // The first use of a key is recorded; that must not count as a change made by a refused request.
         self.send("GET /permissions", Value::Null);
         let result = part(self);
         self.key = before;
@@ -227,7 +227,7 @@ fn a_key_with_memberships_sees_and_changes_only_what_it_may() {
         cloud.refuses("POST /volumes", volume, 404, "VM");
         cloud.project = Some(default.clone());
         assert_eq!(cloud.send("GET /vms", Value::Null).1["total"], 0);
-        // Without the header a database goes to the default project, which is none of its own.
+        // Without the header a database goes to the default project, which is not one of its own.
         refused(cloud, None, "POST /databases", 404, "project");
         cloud.project = Some(one.clone());
         let database = cloud.database("mine");

@@ -50,7 +50,7 @@ fn a_snapshot_of_a_volume_brings_it_back_where_it_was() {
     cloud.status_is(&path, "in_use");
     cloud.ok(&format!("POST {path}/detach"), Value::Null);
     cloud.ok(&format!("DELETE {path}"), Value::Null);
-    // It outlives what it was taken of.
+    // It outlives the old state taken of.
     cloud.status_is(&format!("/snapshots/{id}"), "available");
     cloud.refuses(&restore, Value::Null, 409, "gone");
 }

@@ -1,4 +1,4 @@
-//! Rows, export and import, reset, and changes behind everyone's back.
+//! Tests of rows, export and import, reset, and out-of-band changes.
 
 use std::collections::BTreeMap;
 

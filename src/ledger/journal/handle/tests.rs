@@ -178,7 +178,7 @@ async fn commits_that_meet_wait_for_one_another() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// The excerpt on which a commit is tried says the same as the whole ledger.
+    /// A commit that is tried on an excerpt of the ledger has the same result as on the whole ledger.
     #[test]
     fn an_excerpt_judges_like_the_whole(batches in prop::collection::vec(prop::collection::vec(any_record(), 1..4), 0..24)) {
         let store = MemoryStore::new(&identity());

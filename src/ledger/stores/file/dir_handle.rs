@@ -236,7 +236,7 @@ impl DirHandle {
     /// When the path leaves this directory or passes a link, or it is no regular file.
     pub fn open_below(&self, relative: &Path) -> io::Result<File> {
         if relative_components(relative)?.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         #[cfg(target_os = "linux")]
         {
@@ -406,7 +406,7 @@ fn relative_components(relative: &Path) -> io::Result<Vec<&Path>> {
 /// Checks that a name is a single file name and not a path.
 fn check_file_name(name: &str) -> io::Result<&str> {
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '\0']) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file name"));
     }
     Ok(name)
 }
@@ -416,7 +416,7 @@ fn require_regular_file(handle: OwnedFd) -> io::Result<File> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(File::from(handle)),
         FileType::Directory => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
 }
 

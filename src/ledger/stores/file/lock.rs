@@ -18,7 +18,7 @@ use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::model::address::is_legal_segment;
 
-/// The file's name.
+/// Name of the lock file in the ledger's directory.
 const LOCK_FILE_NAME: &str = "lock";
 
 /// Maximum number of bytes read from a lock file.

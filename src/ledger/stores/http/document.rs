@@ -26,7 +26,7 @@ const TERRAFORM_STATE_VERSION: (u32, &str) = (4, "1.0.0");
 /// Maximum number of bytes of lines after a checkpoint, or the size of the checkpoint if that is larger.
 const MAX_LINE_BYTES: usize = 256 << 10;
 
-/// The stored document.
+/// The document that the server stores: a checkpoint and the lines after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StateDocument {
     /// The number of writes so far.

@@ -69,7 +69,7 @@ pub(super) enum LockResponse {
     Unknown(u16),
 }
 
-/// An HTTP status.
+/// The status code of a server's response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerStatus(pub(super) u16);
 

@@ -48,7 +48,7 @@ pub enum ServerHost {
 }
 
 impl PostgresAddress {
-    /// Parses an address.
+    /// Parses an address such as `postgres://user@host/database`.
     ///
     /// # Errors
     /// When it is none, or unsafe. The text holds nothing of the address but the names of its parameters.

@@ -45,7 +45,6 @@ pub(super) struct PgConnection {
     wire: Mutex<Option<OpenConnection>>,
 }
 
-/// An open connection.
 struct OpenConnection {
     client: Client,
     /// The future that transfers the data while it is polled; ends with the connection.

@@ -21,7 +21,7 @@ pub(super) struct BucketClients {
 /// The source of the credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CredentialSource {
-    /// The environment variables.
+    /// Credentials in the `AWS_…` environment variables.
     Environment,
     /// A token that the variables name, exchanged for credentials.
     WebIdentity,
@@ -45,7 +45,7 @@ impl CredentialSource {
 }
 
 impl BucketClients {
-    /// Parses the settings.
+    /// Builds the clients of a bucket from environment variables.
     ///
     /// # Errors
     /// When one is missing or unsafe: the text says which.

@@ -1,6 +1,5 @@
 //! `SharedBackend`: the interface of a shared backend for a ledger: a lease and numbered lines, each written only
-//! under a
-//! condition that the backend itself enforces.
+//! under a condition that the backend itself enforces.
 
 use std::time::Duration;
 

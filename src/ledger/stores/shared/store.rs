@@ -58,7 +58,7 @@ struct SharedStoreState {
     mark: LeaseVersion,
     /// The clock's elapsed time before the last renewal was sent; `None` when the lease is lost.
     renewed: Option<Duration>,
-    /// A moment at which no line followed the last one.
+    /// A time at which the last known line was the newest one.
     seen: Duration,
     /// The number of the last line.
     number: u64,

@@ -72,14 +72,14 @@ fn unreachable_choices(
         let name = |id: &Value| display_value(attribute, id, &survey.names).to_string();
         let offered: Vec<String> = choices.iter().map(name).collect();
         let text = format!(
-            "{}: `{}` cannot go from {} to {} in one step.",
+            "{}: `{}` cannot change from {} to {} in one step.",
             subject.address,
             attribute.name,
             difference.before,
             name(id)
         );
         let help = match offered.as_slice() {
-            [] => "The service offers no change of it now.".to_owned(),
+            [] => "The service does not offer another value now.".to_owned(),
             offered => format!("The service offers {}.", offered.join(", ")),
         };
         let span = difference.setting.map(|setting| setting.span);
@@ -159,9 +159,9 @@ fn unavailable_value(
     };
     let missing = each.iter().find(is_missing).filter(|_| !all.is_empty())?.to_string();
     Some(match nearest_name(&missing, all.iter().copied()) {
-        Some(near) => format!("{missing} is none of them; did you mean {near}?"),
-        None if all.len() <= MAX_LISTED_VALUES => format!("{missing} is none of {}", offered.join(", ")),
-        None => format!("{missing} is none of them"),
+        Some(near) => format!("{missing} is not one of them; did you mean {near}?"),
+        None if all.len() <= MAX_LISTED_VALUES => format!("{missing} is not one of {}", offered.join(", ")),
+        None => format!("{missing} is not one of them"),
     })
 }
 

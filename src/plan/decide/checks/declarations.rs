@@ -29,7 +29,7 @@ pub(in crate::plan) fn notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
         PlanNote {
             code: NoteCode::Done,
             text: format!("{} is done", done.text),
-            help: "the entry can go (stead fmt --prune)".to_owned(),
+            help: "the entry can be removed (stead fmt --prune)".to_owned(),
             source,
             address: None,
         }

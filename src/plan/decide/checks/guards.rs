@@ -70,8 +70,7 @@ fn block_protected(
     let help = if subject.block.is_some() {
         "Set its `lifecycle.protect` to false and plan again, or leave it out with --exclude."
     } else {
-        "Its protection is remembered: write the block again with `lifecycle: { protect: false }`, \
-         apply, and then remove it."
+        "The ledger records its protection: write the block again with `lifecycle: { protect: false }`, apply, and then remove it."
     };
     let span = subject.block.and_then(|block| block.lifecycle.protect_span);
     blocks.add_for_subject("protected", subject, span, text, survey.render_help(span, help));
@@ -86,14 +85,16 @@ pub(in crate::plan) fn unconfirmed_object<'a>(subject: &ResourceState<'a>) -> Op
 fn block_unconfirmed(survey: &JoinedState<'_>, subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let Some(owned) = unconfirmed_object(subject) else { return };
     let text = format!(
-        "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
+        "{} {} was found after a lost response, and is not confirmed: it may belong to someone else.",
         subject.address, owned.id
     );
     let adopt = format!("--adopt {}={}", subject.address, owned.id);
     let help = if survey.inputs.options.destroy {
-        format!("Look at it. If it is yours, say so with stead apply {adopt}, and destroy afterwards.")
+        format!(
+            "Inspect it. If it is yours, confirm that with stead apply {adopt}, and destroy afterwards."
+        )
     } else {
-        format!("Look at it, and say that it is yours: {adopt}.")
+        format!("Inspect it, and confirm that it is yours: {adopt}.")
     };
     blocks.add_for_subject("provisional", subject, None, text, help);
 }
@@ -123,9 +124,9 @@ fn holds_data(
         "{address} holds data and would be replaced by an empty {}{reason}.{still}",
         subject.kind.name
     );
-    let wake = asleep.map(|revival| format!("wake it (stead do {} {address}), ", revival.call.name));
+    let wake = asleep.map(|revival| format!("resume it (stead do {} {address}), ", revival.call.name));
     let help = format!(
-        "Take the change back; or {}copy the data elsewhere and say that it may go: --replace {address}.",
+        "Revert the change; or {}copy the data elsewhere and approve the replacement: --replace {address}.",
         wake.unwrap_or_default()
     );
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
@@ -141,7 +142,7 @@ fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
         let words = ambiguous_intent::possible_answers(ledger, intent, ids);
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "absent").collect();
         let help = format!(
-            "Say what becomes of it: stead resolve {} {}.",
+            "Resolve it: stead resolve {} {}.",
             ambiguous_intent::short_handle(ledger, intent.op),
             words.join(" | ")
         );
@@ -161,7 +162,7 @@ fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], block
         let subject = &survey.subjects[n];
         let what = if verdict.act == DecisionKind::Delete { "deleted" } else { "replaced" };
         let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
-        let help = format!("Take {} into the plan, or leave {} out.", holder.address, subject.address);
+        let help = format!("Include {} in the plan, or exclude {}.", holder.address, subject.address);
         blocks.add_for_subject("held", subject, None, text, help);
     }
 }
@@ -186,10 +187,10 @@ fn block_dangling_references(
                 continue;
             }
             let text = format!(
-                "{} goes, and {}.{attribute} still names it, although no block writes that any more.",
+                "{} would be deleted, but {}.{attribute} still refers to it, although no block sets that attribute any more.",
                 subject.address, holder.address
             );
-            let help = format!("Write {}.{attribute}: another one, or null.", holder.address);
+            let help = format!("Set {}.{attribute} to another object, or to null.", holder.address);
             blocks.add_for_subject("held", holder, None, text, help);
         }
     }
@@ -235,9 +236,9 @@ fn block_unknown_targets(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>
         let known = survey.subjects.iter().map(|subject| subject.address.as_str()).chain(modules);
         let help = match nearest_name(address.as_str(), known) {
             Some(near) => format!("Did you mean {near}?"),
-            None => "`stead ls` lists what there is.".to_owned(),
+            None => "`stead ls` lists the addresses.".to_owned(),
         };
-        blocks.add_for_address("target", Some(address), format!("There is no {address}."), help);
+        blocks.add_for_address("target", Some(address), format!("{address} does not exist."), help);
     }
 }
 
@@ -259,8 +260,7 @@ fn enforce_deletion_limit(
     let deletions = survey.subjects.iter().zip(verdicts).filter(counts).count();
     if deletions >= MIN_DELETION_LIMIT && deletions * 100 > managed * DELETION_LIMIT_PERCENT {
         let text = format!("{deletions} of {managed} managed objects would be deleted.");
-        let help =
-            "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.";
+        let help = "If this is intended: --allow-deletes. Otherwise look for a wrong environment or a missing file.";
         blocks.add_for_address("deletion_budget", None, text, help.to_owned());
     }
 }
@@ -274,14 +274,17 @@ pub(in crate::plan) fn may_change(
 ) -> bool {
     let attribute = difference.attribute;
     if matches!(attribute.change, UpdateStrategy::Switch(_)) && difference.after.is_unknown() {
-        let text = format!("{}.{} chooses a call, and is not known yet.", subject.address, attribute.name);
+        let text = format!(
+            "{}.{} determines the API call, and is known only after apply.",
+            subject.address, attribute.name
+        );
         let span = difference.setting.map(|setting| setting.span);
         blocks.add_for_subject(
             "unknown",
             subject,
             span,
             text,
-            "Write a value that waits for nothing.".to_owned(),
+            "Write a value that is known before the apply.".to_owned(),
         );
         return false;
     }
@@ -302,7 +305,7 @@ pub(in crate::plan) fn may_change(
     }
     let (address, path) = (subject.address, &difference.path);
     let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
-    let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
+    let text = format!("{address}.{path}{of} would change from {before} to {after}; it can only grow.");
     // Only a drifted value that is written for this resource alone can be accepted here.
     let can_accept = difference.cause == Cause::Both
         && difference.setting.is_some_and(|setting| {
@@ -317,8 +320,7 @@ pub(in crate::plan) fn may_change(
             .map_or_else(String::new, |set_by| format!(" where its value comes from, {set_by}"))
     };
     let help = format!(
-        "Write {}{accept}; or make a new, smaller one under another name, move what it holds, and remove \
-         this one.",
+        "Write {}{accept}; or create a new, smaller one under another name, move the data, and remove this one.",
         difference.before
     );
     blocks.add_for_subject(
@@ -342,7 +344,7 @@ pub(in crate::plan) fn may_replace_failed(
     }
     let status = subject.status().unwrap_or("failed");
     let text =
-        format!("{} is {status}, and it may still hold data: it is not replaced unasked.", subject.address);
+        format!("{} is {status}, and it may still hold data: stead does not replace it.", subject.address);
     let help = "Repair or restore it; or save its data, delete it by hand, and plan again.".to_owned();
     blocks.add_for_subject("failed", subject, None, text, help);
     false
@@ -351,8 +353,9 @@ pub(in crate::plan) fn may_replace_failed(
 /// Blocks a plan in which an owned object was neither seen nor proven gone.
 pub(in crate::plan) fn block_unread(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let id = subject.owned_object().map_or("", |owned| owned.id.as_str());
-    let text = format!("{} {id} was neither listed nor proven gone.", subject.address);
-    let help = "Plan again; look at the key's projects when it stays so.".to_owned();
+    let text =
+        format!("{} {id} was not listed, and stead cannot confirm that it is gone.", subject.address);
+    let help = "Plan again; if this persists, check which projects the key can read.".to_owned();
     blocks.add_for_subject("unread", subject, None, text, help);
 }
 
@@ -367,7 +370,7 @@ pub(in crate::plan) fn block_ambiguous_intent(
         return;
     };
     let help = format!(
-        "Look, and say it: stead resolve {} {}. Until then it and what depends on it stay as they are.",
+        "Inspect the objects, then resolve it: stead resolve {} {}. Until then, it and its dependents are not changed.",
         ambiguous_intent::short_handle(survey.inputs.ledger, *op),
         ambiguous_intent::possible_answers(survey.inputs.ledger, &asked.intent, &asked.candidates)
             .join(" | ")

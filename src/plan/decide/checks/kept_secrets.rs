@@ -32,8 +32,7 @@ pub(in crate::plan) fn check<'a>(
     let stack = survey.inputs.stack;
     for name in &survey.inputs.options.lost_secrets {
         let text = format!(
-            "The value of {VARIABLE_PREFIX}{name} is lost: neither its sink nor the ledger has the one with the ledger's \
-             fingerprint."
+            "The value of {VARIABLE_PREFIX}{name} is lost: neither its sink nor the ledger has a value with the recorded fingerprint."
         );
         let span = stack.awaited.get(name).map(|awaited| awaited.span);
         let way_out = ways_out(&format!("{VARIABLE_PREFIX}{name}"), "the same value", "");
@@ -48,7 +47,7 @@ pub(in crate::plan) fn check<'a>(
             && survey.inputs.options.locked_secrets.contains(subject.address.as_str());
         if delivers || needs_plaintext(subject, verdict) {
             let text = format!(
-                "{} needs the text of a kept secret, and no identity that opens it is here.",
+                "{} needs the text of a kept secret, and no identity that can decrypt it is available.",
                 subject.address
             );
             let help = "Set STEAD_AGE_IDENTITY to the identity's file, or `age_identity` in the settings. \
@@ -76,7 +75,7 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
         for name in declared.difference(allowed) {
             let text = format!("The recipient {name} is not one of the settings' `allowed_recipients`.");
             let help =
-                "Remove it from the stack, or add it to your own settings if it is meant.".to_owned();
+                "Remove it from the stack, or add it to your own settings if it is intended.".to_owned();
             blocks.at_place("recipient_refused", span, text, help);
         }
     }
@@ -96,7 +95,7 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     let help = if declared.is_empty() {
         "Restore the `secrets` block: the ledger keeps secrets for these recipients."
     } else {
-        "Nothing is encrypted to others before somebody with a pinned identity runs: stead secret rekey."
+        "Nothing is encrypted to other recipients until someone with a pinned identity runs: stead secret rekey."
     };
     blocks.at_place("recipients_changed", span, text, help.to_owned());
 }
@@ -115,8 +114,7 @@ pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mu
     let way_out = ways_out(subject.address.as_str(), "it, where somebody has it", &adoption);
     let id = subject.owned_object().map_or("ID", |owned| owned.id.as_str());
     let way_out = format!(
-        "{way_out} To keep it without a delivery: stead resolve {} adopt {id}. Until then it and what depends on it stay \
-         as they are.",
+        "{way_out} To keep it without a delivery: stead resolve {} adopt {id}. Until then, it and its dependents are not changed.",
         subject.address
     );
     blocks.add_for_subject(SECRET_LOST, subject, None, text, way_out);
@@ -153,14 +151,14 @@ pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
     let outdated = kept.outdated_addresses().count();
     if outdated > 0 {
         notes.push(note(
-            format!("{outdated} kept secrets are still encrypted to the recipients before"),
+            format!("{outdated} kept secrets are still encrypted to the previous recipients"),
             "finish it: stead secret rekey",
         ));
     }
     let pending = kept.values.iter().filter(|(_, one)| one.pending.is_some()).map(|(address, _)| address);
     for address in pending.chain(&kept.rotating) {
         notes.push(note(
-            format!("a rotation of {address} has begun: this plan brings the new value into use"),
+            format!("a rotation of {address} has begun: this plan applies the new value"),
             "an apply finishes it",
         ));
     }

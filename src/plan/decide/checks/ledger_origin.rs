@@ -33,7 +33,7 @@ pub(in crate::plan) fn check(
             let why = match (found, here.sparse) {
                 (OriginMatch::OtherRepository, _) => "",
                 (_, true) => ", and this sparse checkout does not show whether it was moved",
-                (_, false) => ", where a stack of this name still stands",
+                (_, false) => ", where a stack of this name still exists",
             };
             let text = format!(
                 "The ledger of {whose} is applied from {}{why}; this is {this}. The plan would change the \
@@ -66,7 +66,7 @@ fn block_unknown_origin(
     let why = if here.origin.is_none() {
         "this directory is in no git repository with a remote `origin`"
     } else {
-        "the ledger does not say where it is applied from"
+        "the ledger does not record which directory it is applied from"
     };
     let text = format!(
         "{declared} of the {} addresses in the ledger of {whose} are declared here, and {removed} objects would be \

@@ -24,7 +24,7 @@ const MAX_LISTED_OBJECTS: usize = 10;
 /// The scope within which an object's values must be unique.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::plan) enum NameScope {
-    /// The whole account.
+    /// The whole account, over all projects.
     Account,
     /// This project, or this parent.
     Container(Name),
@@ -73,7 +73,7 @@ pub(in crate::plan) fn block_name_conflicts(
         };
         let there =
             format!("A {} {known} `{}` exists already ({})", subject.kind.name, want.value, object.id);
-        let text = format!("{there}, and this stack's ledger does not have it.");
+        let text = format!("{there}, and is not in this stack's ledger.");
         if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
             let text = format!("{there}, and it belongs to {owner}.");
             let help =
@@ -85,11 +85,10 @@ pub(in crate::plan) fn block_name_conflicts(
         let adopt = format!("--adopt {}={}", subject.address, object.id);
         let help = if is_lost {
             format!(
-                "The ledger is empty, and it is not the only one: if the ledger was lost, `stead recover` \
-                 finds all of them. Else take it over with {adopt}, or choose another name."
+                "The ledger is empty, and this is not the only such object: if the ledger was lost, `stead recover` finds all of them. Otherwise adopt it with {adopt}, or choose another name."
             )
         } else {
-            format!("Take it over with {adopt}, or choose another name.")
+            format!("Adopt it with {adopt}, or choose another name.")
         };
         blocks.add_for_subject("exists", subject, want.setting.map(|setting| setting.span), text, help);
     }
@@ -107,7 +106,7 @@ fn let_go(
     let text =
         format!("{address} is live already ({}): an apply forgot it{when} and kept the object.", kept.id);
     let help =
-        format!("Take it back, and what is part of it: apply --adopt {address}. Or choose another name.");
+        format!("Adopt it again, with its children: apply --adopt {address}. Or choose another name.");
     Some((text, help))
 }
 
@@ -202,7 +201,7 @@ fn block_repeated_values(
                 describe_object(survey, object)
             );
             let help = format!(
-                "Rule {}: {}. Take that one away first, or write another {same}.",
+                "Rule {}: {}. Delete that object first, or write another {same}.",
                 rule.code, rule.place
             );
             let setting = attributes.first().and_then(|name| verdict.find_attribute(name)?.setting);
@@ -299,12 +298,12 @@ fn block_nonempty_projects(
         let stranger = objects.iter().find(|object| !ours.contains(&object.key()));
         let mut help = format!("Rule {}: {}.", rule.code, rule.place);
         if survey.inputs.options.destroy && objects.iter().any(|object| ours.contains(&object.key())) {
-            help += " `destroy --with-leftovers` deletes what came of this stack's objects.";
+            help += " `destroy --with-leftovers` deletes objects that originate from this stack's objects.";
         }
         if let Some(stranger) = stranger {
             let (kind, id) = (&stranger.kind, &stranger.id);
             let way = format!("if it is not needed: `stead do delete {kind} {id}`.");
-            help = format!("{help} Move what belongs to others; {way}");
+            help = format!("{help} Move the objects that belong to others; {way}");
         }
         blocks.add_for_subject("rule", subject, None, text, help);
     }

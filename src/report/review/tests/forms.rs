@@ -107,9 +107,9 @@ fn markdown_says_the_worst_first() {
     <details><summary>Drift: 3 to decide, 2 left alone</summary>
 
     ```diff
-    database.main.storage_gb: 40 → 60   cannot go back; keep it: stead drift --accept database.main.storage_gb   infra/shop.stead.yaml:25
-    database.main.engine_version: "16" → 16   apply puts it back; its ignore_drift ended on 2026-06-30   infra/shop.stead.yaml:25
-    vpc.main is gone   the object is gone: apply makes it again
+    database.main.storage_gb: 40 → 60   cannot be reverted; keep it: stead drift --accept database.main.storage_gb   infra/shop.stead.yaml:25
+    database.main.engine_version: "16" → 16   apply reverts it; its ignore_drift ended on 2026-06-30   infra/shop.stead.yaml:25
+    vpc.main is gone   the object is gone: apply recreates it
     database.main.public_access: false → true   left alone (ignore_drift until 2026-12-31: opened by hand)   infra/shop.stead.yaml:25
     database.main.labels.team: not written → red   unmanaged key: write it, or remove it by hand   infra/shop.stead.yaml:25
     ```
@@ -152,7 +152,7 @@ fn a_large_plan_fits_into_a_comment_and_says_what_is_left_out() {
     plan.changes.insert(0, plans::full().changes.remove(0));
     let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan));
     assert!(text.len() < 65_536, "{}", text.len());
-    assert!(text.contains("resources more** | left out here"), "{text}");
+    assert!(text.contains(" more** | omitted here"), "{text}");
     assert!(text.contains("more did not fit; the reports `html` and `json` have them all"));
     let first = text.lines().find(|line| line.starts_with("> ")).unwrap();
     assert!(first.contains("`vm.web.a` is replaced"), "{first}");
@@ -330,10 +330,10 @@ fn a_plan_is_counts_metrics_and_a_chart() {
     # HELP stead_blocks Reasons besides policies why the plan cannot be applied.
     # TYPE stead_blocks gauge
     stead_blocks{stack="shop",env="prod"} 2
-    # HELP stead_policies_denied Policies that say no.
+    # HELP stead_policies_denied Policies that deny the plan.
     # TYPE stead_policies_denied gauge
     stead_policies_denied{stack="shop",env="prod"} 1
-    # HELP stead_monthly_dollars The monthly bill of what is managed, now and after an apply.
+    # HELP stead_monthly_dollars The monthly cost of the managed objects, now and after an apply.
     # TYPE stead_monthly_dollars gauge
     stead_monthly_dollars{stack="shop",env="prod",when="before"} 339.4
     stead_monthly_dollars{stack="shop",env="prod",when="after"} 412.4
@@ -346,7 +346,7 @@ fn a_plan_is_counts_metrics_and_a_chart() {
     stead_drift{stack="shop",env="prod",class="gone"} 1
     stead_drift{stack="shop",env="prod",class="replaced"} 0
     stead_drift{stack="shop",env="prod",class="unmanaged"} 1
-    # HELP stead_read_timestamp_seconds When the live world was last read.
+    # HELP stead_read_timestamp_seconds When the live objects were last read.
     # TYPE stead_read_timestamp_seconds gauge
     stead_read_timestamp_seconds{stack="shop",env="prod"} 1792000000
     "#);
@@ -417,7 +417,7 @@ fn a_policy_that_says_no_is_told_once_and_one_that_does_not_fails_nothing() {
     let of = reviewed(&plan);
     let page = ReviewFormat::Markdown.render_plan(&of);
     assert_eq!(page.matches("Over the 400 USD budget").count(), 1, "{page}");
-    assert!(page.contains("**policy closed_db** says no, and is overridden"), "{page}");
+    assert!(page.contains("**policy closed_db** denies the plan, and is overridden"), "{page}");
     let log = parsed(&ReviewFormat::Sarif.render_plan(&of));
     let results = log["runs"][0]["results"].as_array().unwrap();
     let budget = results.iter().filter(|result| result["message"]["text"].to_string().contains("budget:"));
@@ -480,7 +480,7 @@ fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
         " · NEW",
         " · first seen 3 days ago",
         "vm test-box<b> 9c41   $12.00 a month   NEW",
-        "Resolved since the last look: 1",
+        "Resolved since the last check: 1",
         "vpc.old.name",
         "also in this account: 2 other projects, 1 object in no project",
     ] {

@@ -16,7 +16,7 @@ use crate::ledger::stores::shared::memory_backend::{BrokenGuarantee, MemoryBacke
 mod interleaved;
 mod sealed;
 
-/// Time that the shelf and all holders share. It passes when someone sleeps, as often as it may.
+/// Clock that the backend and all holders share. Its time advances when one of them sleeps, at most `naps` times.
 #[derive(Clone)]
 struct Hand {
     shelf: MemoryBackend,

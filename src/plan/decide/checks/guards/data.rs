@@ -71,7 +71,8 @@ pub(super) fn would_be_lost(
     } else {
         String::new()
     };
-    let help = format!("Declare it again; or let it go with its data: {entry}--delete-data {address}.");
+    let help =
+        format!("Declare it again; or approve the deletion of its data: {entry}--delete-data {address}.");
     blocks.add_for_subject("holds_data", subject, None, text, help);
 }
 
@@ -111,7 +112,7 @@ fn describe_surviving_copies(
         0 => String::new(),
         count => format!(" and {count} older"),
     };
-    Some(format!("What survives: {}{more}.", named.join(", ")))
+    Some(format!("Remaining copies: {}{more}.", named.join(", ")))
 }
 
 fn describe_dated_copy(copy: &Object, now: Timestamp) -> String {
@@ -139,7 +140,7 @@ pub(in crate::plan) fn data_loss_notes(
     let note = |text: String| PlanNote {
         code: NoteCode::DataLost,
         text,
-        help: "what shall stay is declared, with `lifecycle: { protect: true }`".to_owned(),
+        help: "to keep an object, declare it with `lifecycle: { protect: true }`".to_owned(),
         source: None,
         address: None,
     };
@@ -154,7 +155,8 @@ pub(in crate::plan) fn data_loss_notes(
     let more = notes.len().saturating_sub(MAX_NOTES);
     notes.truncate(MAX_NOTES);
     notes.extend(
-        (more > 0).then(|| format!("copies of {more} more survive that are deleted with their data")),
+        (more > 0)
+            .then(|| format!("copies of {more} more objects remain that are deleted with their data")),
     );
     notes.into_iter().map(note).collect()
 }

@@ -1,6 +1,6 @@
-//! The guard of the project header: a request for a change must name the object's project, so nothing is sent where
-//! neither the ledger nor the service shows it. In: verdicts. Out: a blocker for each object whose
-//! project would be a guess.
+//! The guard of the project header: a request for a change must name the object's project, and is not sent if neither
+//! the ledger nor the service shows that project. In: decisions. Out: a blocker for each object whose project would be
+//! a guess.
 
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
@@ -20,12 +20,11 @@ pub(super) fn check<'a>(
         let object = subject.object().filter(|_| changes && is_homeless(subject));
         let Some(object) = object else { continue };
         let text = format!(
-            "Nothing says in which project {} {} is, and a change of it must state that.",
+            "The project of {} {} is not known, and a request that changes it must state its project.",
             subject.address, object.id
         );
         let help = format!(
-            "Use a key that sees the object's project in its records or lists; or let go of it with \
-             `stead rm {} --keep`, and it stays as it is.",
+            "Use a key that can read the object's project; or forget the object with `stead rm {} --keep`, which does not change it.",
             subject.address
         );
         blocks.add_for_subject("project_unknown", subject, None, text, help);

@@ -78,7 +78,7 @@ impl SharedBackend for Stepwise {
     }
 }
 
-/// What happens next.
+/// One event of the test: a holder acts or crashes, or time passes.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// A holder does a step.
@@ -87,7 +87,7 @@ enum Event {
     Run(usize),
     /// A holder is gone, and begins anew.
     Crash(usize),
-    /// Time passes.
+    /// The given time passes.
     Pass(u64),
 }
 
